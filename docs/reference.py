@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 170
+MOST_NAMES = 184
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -81,6 +81,18 @@ ROOMS = {
         "Pictures made of several samples of one epoch, and their labels. They stand on [with_others()](pipeline.md#with_others) and "
         "[join()](pipeline.md#join), which make one sample of several of any kind.",
         ["mixing"],
+    ),
+    "geometry": (
+        "More geometry",
+        "Stages that turn, tilt and frame pictures, or crop by what is in them, or several times. Masks, boxes, keypoints and polygons follow. `affine()`, "
+        "`rotate()` and `perspective()` carry out first what comes before them; the others are planned, as crops and resizes are.",
+        ["parts", "from_python_dataloader"],
+    ),
+    "augment": (
+        "Augmentation by lists",
+        "Stages that draw operations on color and geometry, with the lists, strengths and defaults of torchvision. What comes before an "
+        "operation on geometry is carried out first. Masks, boxes, keypoints and polygons follow.",
+        ["from_python_dataloader"],
     ),
     "pixels": (
         "Pixels",

@@ -24,6 +24,7 @@ ARROWS = {
     "order": {"pipeline", "sample"},
     "pipeline": {"observe", "run", "sample"},
     "resume": {"sample", "system"},
+    "augment": {"geometry", "image", "pixels", "resample", "sample"},
     "batch": {"pipeline", "resume", "sample", "system"},
     "failure": {"observe", "resume", "run", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
@@ -37,6 +38,7 @@ ARROWS = {
     "codec": {"pixels", "sample"},
     "jpeg": {"codec", "pixels", "sample"},
     "color": {"image", "pixels", "sample"},
+    "geometry": {"batch", "image", "pipeline", "pixels", "resample", "sample"},
     "image": {"batch", "codec", "observe", "pixels", "resample", "sample"},
     "torch": {"batch", "image", "read", "resume", "run", "sample", "series", "system"},
 }

@@ -8,11 +8,13 @@
 #include <wick/order/order.hpp>
 // clang-format on
 
+#include <wick/augment/augment.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
 #include <wick/batch/with_index.hpp>
 #include <wick/color/transforms.hpp>
+#include <wick/geometry/transforms.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/measure_lengths.hpp>

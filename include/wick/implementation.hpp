@@ -4,6 +4,7 @@
 /// beside it.
 #pragma once
 
+#include <wick/augment/implementation/augment.hpp>
 #include <wick/batch/implementation/slab.hpp>
 #include <wick/codec/implementation/builtin_codecs.hpp>
 #include <wick/codec/implementation/codec.hpp>
@@ -23,6 +24,10 @@
 #include <wick/failure/implementation/ledger_file.hpp>
 #include <wick/failure/implementation/on_error.hpp>
 #include <wick/failure/implementation/quarantine.hpp>
+#include <wick/geometry/implementation/affine.hpp>
+#include <wick/geometry/implementation/letterbox.hpp>
+#include <wick/geometry/implementation/multi_crop.hpp>
+#include <wick/geometry/implementation/random_iou_crop.hpp>
 #include <wick/image/implementation/arguments.hpp>
 #include <wick/image/implementation/boxes.hpp>
 #include <wick/image/implementation/crop.hpp>
@@ -35,6 +40,7 @@
 #include <wick/image/implementation/parts.hpp>
 #include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
+#include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
 #include <wick/observe/implementation/report.hpp>
@@ -70,6 +76,7 @@
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
+#include <wick/resample/implementation/warp.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
 #include <wick/resume/implementation/mixture.hpp>
 #include <wick/resume/implementation/replace_file.hpp>

@@ -4328,320 +4328,15 @@ inline detail::repeat_stage repeat() noexcept { return {0}; }
 
 // clang-format on
 
-// ==== wick/batch/batch.hpp
+// ==== wick/augment/augment.hpp
 /// \file
-/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+/// Stages that draw their operations from a list, color and geometry alike: rand_augment,
+/// trivial_augment_wide, auto_augment. What belongs to the picture follows its geometry.
 
-// ==== wick/batch/collate.hpp
+// ==== wick/image/detail/parts.hpp
 /// \file
-/// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
-
-// ==== wick/batch/detail/slab.hpp
-/// \file
-/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
-/// user drops the batch.
-
-// ==== wick/system/detail/brief_lock.hpp
-/// \file
-/// Taking a mutex that is never held for long.
-
-namespace wick::detail {
-
-/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
-/// times as long as the few instructions that the other holds it for: two threads that both take one for each
-/// small batch then spend their time waking one another, and go on doing so.
-template <class Mutex>
-[[nodiscard]] std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
-  constexpr int tries = 100;
-  for (int i = 0; i < tries; ++i) {
-    if (mutex.try_lock()) return std::unique_lock<Mutex>(mutex, std::adopt_lock);
-    spin_pause();
-  }
-  return std::unique_lock<Mutex>(mutex);
-}
-
-}  // namespace wick::detail
-
-#ifdef __linux__
-#include <sched.h>
-#endif
-
-namespace wick::detail {
-
-/// A block of memory, and what frees it: `free(context)`, once, on any thread.
-struct memory_block {
-  std::byte* data = nullptr;
-  void* context = nullptr;
-  void (*free)(void* context) = nullptr;
-};
-
-/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
-class slab_memory {
- public:
-  virtual ~slab_memory() = default;
-  /// \throws std::bad_alloc
-  virtual memory_block allocate(std::size_t bytes) = 0;
-  /// True for memory that itself keeps what is freed, since it alone knows when a block may be written again:
-  /// a device may still be reading it. A pool then keeps no block, and a block may be freed when this object
-  /// is gone.
-  virtual bool recycles() const noexcept { return false; }
-};
-
-class host_slab_memory final : public slab_memory {
- public:
-  static constexpr std::size_t alignment = 64;
-  memory_block allocate(std::size_t bytes) override {
-    void* const data = ::operator new(bytes, std::align_val_t{alignment});
-    return {static_cast<std::byte*>(data), data,
-            [](void* context) { ::operator delete(context, std::align_val_t{alignment}); }};
-  }
-};
-
-class slab_pool;
-
-/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
-/// loader.
-class slab {
- public:
-  slab() noexcept = default;
-  slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-  slab& operator=(slab&& other) noexcept {
-    slab taken(std::move(other));  // what this held goes back here, not with `other`
-    std::swap(block_, taken.block_);
-    return *this;
-  }
-  ~slab() { reset(); }
-  inline std::byte* data() const noexcept;
-  inline std::size_t capacity() const noexcept;
-  explicit operator bool() const noexcept { return block_ != nullptr; }
-  inline void reset() noexcept;
-  /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
-  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
-  /// block.
-  inline memory_block detach() noexcept;
-
- private:
-  friend class slab_pool;
-  struct block;
-  explicit slab(block* b) noexcept : block_(b) {}
-  block* block_ = nullptr;
-};
-
-/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
-/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
-/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
-/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
-/// with as many blocks as are out at a time. Any thread.
-class slab_pool : public std::enable_shared_from_this<slab_pool> {
- public:
-  /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
-  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
-  /// out at a
-  ///   time, so that nothing is allocated later
-  /// \param most so many at most where they are small: see cheap_blocks()
-  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
-                     std::size_t most = 1);
-  slab_pool(const slab_pool&) = delete;
-  slab_pool& operator=(const slab_pool&) = delete;
-  ~slab_pool();
-
-  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
-  static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
-    return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
-  }
-
-  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
-  /// blocks out. \throws std::bad_alloc
-  inline slab acquire(std::size_t bytes, std::size_t user = 0);
-  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
-  /// itself.
-  std::uint64_t allocations() const noexcept;
-  /// Bytes of the largest block that each user has asked for, together.
-  std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
-  /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
-  /// recycles them.
-  std::size_t bytes() const noexcept;
-  /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
-  /// they asked for lately, and 16 MiB.
-  std::size_t kept_at_most() const noexcept;
-
- private:
-  friend class slab;
-  static constexpr std::size_t cheap = std::size_t{16} << 20;
-  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
-  static constexpr std::uint64_t period = 256;
-
-  struct range {
-    std::size_t smallest = ~std::size_t{0}, largest = 0;
-    bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
-    /// Whether a block of this size may be given to somebody who asks for a size in the range.
-    bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
-  };
-  struct demand {
-    range now, before;  // in this period and in the one before
-    std::size_t largest_ever = 0;
-  };
-
-  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
-  static int this_processor() noexcept {
-#ifdef __linux__
-    return ::sched_getcpu();
-#else
-    return -1;
-#endif
-  }
-  bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
-  inline void next_period(slab::block*& gone) noexcept;
-  inline void measure_window() noexcept;
-  inline slab::block* find(std::size_t bytes) noexcept;
-  inline slab::block* make(std::size_t bytes);
-  void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
-  inline void goes_out();
-  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
-  inline void put(slab::block* b) noexcept;
-  inline void hand_over(const slab::block* b) noexcept;
-  void remove(std::size_t i, slab::block*& gone) noexcept;
-  static void free_all(slab::block* gone) noexcept;
-
-  const std::shared_ptr<slab_memory> memory_;
-  const bool recycles_;
-  const std::size_t keep_, ahead_, most_;
-  mutable std::mutex mutex_;
-  std::vector<slab::block*> free_;  // the oldest first
-  std::vector<demand> users_;
-  std::uint64_t asked_ = 0;  // how often, in this period
-  std::atomic<std::size_t> bytes_asked_{0};
-  std::uint64_t allocations_ = 0;
-  std::size_t bytes_ = 0, free_bytes_ = 0;
-  std::size_t window_bytes_ = 0;
-  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
-  std::size_t out_ = 0;
-  std::shared_ptr<slab_pool> self_;  // while any is out
-};
-
-struct slab::block {
-  memory_block memory;
-  std::size_t capacity;
-  slab_pool* pool;        // which stays while the block is out
-  int processor = -1;     // where it was asked for last
-  block* next = nullptr;  // of those that are to be freed
-};
-
-inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
-inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
-inline void slab::reset() noexcept {
-  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
-}
-inline memory_block slab::detach() noexcept {
-  block* const b = std::exchange(block_, nullptr);
-  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
-  if (!b->pool->recycles_) {
-    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
-  }
-  const owned<block> mine(b);
-  mine->pool->hand_over(b);
-  return mine->memory;
-}
-
-inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
-  const int here = this_processor();
-  std::size_t best = free_.size();
-  bool fits = false;
-  for (std::size_t i = free_.size(); i-- > 0;) {
-    const std::size_t capacity = free_[i]->capacity;
-    if (capacity == bytes) {
-      if (!fits) best = i;
-      fits = true;
-      if (free_[i]->processor != here) continue;
-      best = i;
-      break;
-    }
-    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
-        (best == free_.size() || capacity < free_[best]->capacity)) {
-      best = i;
-    }
-  }
-  if (best == free_.size()) return nullptr;
-  slab::block* const b = free_[best];
-  b->processor = here;
-  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
-  free_bytes_ -= b->capacity;
-  return b;
-}
-
-/// Under the mutex, for a block that the pool gives away.
-inline void slab_pool::goes_out() {
-  if (out_ == 0) self_ = shared_from_this();
-  ++out_;
-}
-/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
-/// last of all: the pool may go with it.
-inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
-  return --out_ == 0 ? std::move(self_) : nullptr;
-}
-
-inline slab::block* slab_pool::make(std::size_t bytes) {
-  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
-  made->memory = memory_->allocate(bytes);
-  const auto lock = detail::lock_briefly(mutex_);
-  goes_out();
-  ++allocations_;
-  bytes_ += bytes;
-  return made.release();
-}
-
-inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
-  if (bytes == 0) bytes = 1;
-  std::size_t wanted = 1;
-  slab::block* found = nullptr;
-  slab::block* gone = nullptr;
-  {
-    const auto lock = detail::lock_briefly(mutex_);
-    const bool first = note(bytes, user, gone);
-    if (!recycles_) {
-      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
-      if (wanted == 1) found = find(bytes);
-      if (found != nullptr)
-        goes_out();
-      else
-        give_up_smaller(bytes, gone);
-    }
-  }
-  free_all(gone);
-  if (found != nullptr) return slab(found);
-  found = make(bytes);
-  found->processor = this_processor();
-  slab result(found);
-  try {
-    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
-  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
-  }
-  return result;
-}
-
-inline void slab_pool::put(slab::block* b) noexcept {
-  std::shared_ptr<slab_pool> last;
-  slab::block* gone = nullptr;
-  {
-    const auto lock = detail::lock_briefly(mutex_);
-    last = came_back();
-    free_.push_back(b);  // there is room for one more than are kept
-    free_bytes_ += b->capacity;
-    if (recycles_) remove(free_.size() - 1, gone);
-    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
-  }
-  free_all(gone);
-}
-
-/// Where the memory recycles: it is the memory's alone again.
-inline void slab_pool::hand_over(const slab::block* b) noexcept {
-  std::shared_ptr<slab_pool> last;
-  const auto lock = detail::lock_briefly(mutex_);
-  last = came_back();
-  bytes_ -= b->capacity;
-}
-
-}  // namespace wick::detail
+/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
+/// decides once, and each part that it concerns follows.
 
 // ==== wick/batch/fields.hpp
 /// \file
@@ -4996,6 +4691,1506 @@ template <class D, class T>
 struct has_unread<sample<D, T>> : std::disjunction<has_unread<D>, has_unread<T>> {};
 template <class D, class T>
 struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {};
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/steps.hpp
+/// \file
+/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
+/// border, a turn.
+
+// ==== wick/pixels/geometry.hpp
+/// \file
+/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
+
+namespace wick {
+
+namespace detail {
+
+/// A rectangle of pixels; x to the right, y down.
+struct rect {
+  int x = 0, y = 0, width = 0, height = 0;
+  friend bool operator==(const rect&, const rect&) = default;
+};
+
+}  // namespace detail
+
+/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
+/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
+enum class interpolation : std::uint8_t {
+  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
+  bilinear,        ///< triangle
+  bicubic,         ///< Keys' cubic with a = -0.5
+  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
+};
+
+namespace detail {
+
+/// Each pixel comes out as one that goes in.
+constexpr bool is_nearest(interpolation filter) noexcept {
+  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
+}
+
+/// "500 x 375", as messages name a size: width first.
+std::string size_text(std::int64_t width, std::int64_t height);
+
+/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
+/// result, mirror it. The filter never looks past `source`.
+struct plan {
+  rect source;
+  int width = 0, height = 0;
+  rect window;
+  bool mirror_x = false;  ///< left and right change places
+  bool mirror_y = false;  ///< top and bottom change places
+  interpolation filter = interpolation::bilinear;
+
+  /// The picture as it is.
+  static plan whole(int width, int height) noexcept;
+  bool resizes() const noexcept { return width != source.width || height != source.height; }
+  /// The result is `source` as it is.
+  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
+  int output_width() const noexcept { return window.width; }
+  int output_height() const noexcept { return window.height; }
+  friend bool operator==(const plan&, const plan&) = default;
+};
+
+/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
+/// one the window. \throws wick::error when `part` is empty or not inside the picture.
+void compose_crop(plan& p, rect part);
+
+/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
+/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
+/// first then. \throws wick::error when a side is less than 1
+bool compose_resize(plan& p, int width, int height, interpolation filter);
+
+/// Mirrors what the plan gives so far; always exact.
+inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
+inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/resample/warp.hpp
+/// \file
+/// Geometry that is no rectangle: rotations, shears, perspectives. One pass over the result, each pixel taken
+/// from where it comes from.
+
+// ==== wick/pixels/image.hpp
+/// \file
+/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
+/// pixels.
+
+// ==== wick/pixels/detail/block_cache.hpp
+/// \file
+/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
+/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+
+namespace wick::detail {
+
+struct block_header {
+  std::size_t capacity;  // bytes behind the header
+};
+
+inline constexpr std::size_t block_header_bytes = 64;
+inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
+inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
+
+/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
+constexpr std::size_t block_size(std::size_t bytes) noexcept {
+  if (bytes < smallest_kept_block) return bytes;
+  std::size_t step = smallest_kept_block / 8;
+  while (step * 16 < bytes) step *= 2;
+  return (bytes + step - 1) / step * step;
+}
+
+inline thread_local bool block_cache_gone =
+    false;  // trivially destructible: may be read after the cache went
+
+/// Dropped blocks of one thread, oldest first.
+struct block_cache {
+  std::array<block_header*, 12> blocks{};
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+
+  block_cache() = default;
+  block_cache(const block_cache&) = delete;
+  block_cache& operator=(const block_cache&) = delete;
+  ~block_cache();
+  block_header* remove(std::size_t i) noexcept;
+  /// The smallest block that holds `size` and wastes at most three quarters of itself.
+  block_header* take(std::size_t size) noexcept;
+  void give(block_header* block) noexcept;
+};
+
+/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
+/// free.
+[[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
+
+/// As malloc; aligned to 16 bytes. Null when there is no memory.
+void* allocate_block(std::size_t bytes) noexcept;
+
+/// As free, on any thread.
+void release_block(void* data) noexcept;
+
+/// As realloc.
+void* resize_block(void* data, std::size_t bytes) noexcept;
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
+struct picture_view {
+  const std::uint8_t* data = nullptr;
+  int width = 0, height = 0, channels = 0;
+  std::ptrdiff_t stride = 0;
+
+  /// A rectangle of it, which must be inside.
+  picture_view part(int x, int y, int part_width, int part_height) const noexcept;
+};
+
+/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
+/// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
+struct picture_target {
+  std::uint8_t* data = nullptr;
+  int width = 0, height = 0, channels = 0;
+  std::ptrdiff_t step = 0, row = 0, plane = 0;
+
+  static picture_target interleaved(void* data, int width, int height, int channels) noexcept;
+  static picture_target planar(void* data, int width, int height, int channels) noexcept;
+};
+
+/// Writes the pixels into `to`, which has their size and channels.
+void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
+
+}  // namespace detail
+
+/// A decoded picture, H W C, one byte a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
+/// C] or, in a planar slot, [C, H, W].
+class image {
+ public:
+  static constexpr bool is_picture = true;
+
+  image() noexcept = default;
+  /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
+  /// \throws std::bad_alloc
+  image(int width, int height, int channels);
+  image(const image& other);
+  image(image&& other) noexcept : image() { swap(other); }
+  image& operator=(image other) noexcept;
+  ~image() { detail::release_block(data_); }
+
+  /// Takes over pixels from detail::allocate_block: for codecs whose library allocates.
+  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept;
+
+  int width() const noexcept { return width_; }
+  int height() const noexcept { return height_; }
+  int channels() const noexcept { return channels_; }
+  bool empty() const noexcept { return size() == 0; }
+
+  std::uint8_t* data() noexcept { return data_; }
+  const std::uint8_t* data() const noexcept { return data_; }
+  std::uint8_t* row(int y) noexcept { return data_ + y * stride(); }
+  const std::uint8_t* row(int y) const noexcept { return data_ + y * stride(); }
+  std::span<std::uint8_t> pixels() noexcept { return {data_, size()}; }
+  std::span<const std::uint8_t> pixels() const noexcept { return {data_, size()}; }
+  detail::picture_view view() const noexcept { return {data_, width_, height_, channels_, stride()}; }
+
+  /// [H, W, C].
+  wick::shape extents() const { return {height_, width_, channels_}; }
+  dtype type() const noexcept { return dtype::uint8; }
+  void write_to(slot to) const noexcept;
+
+  friend bool operator==(const image& a, const image& b) noexcept {
+    return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&
+           (a.size() == 0 || std::memcmp(a.data_, b.data_, a.size()) == 0);
+  }
+
+ private:
+  image(std::uint8_t* data, int width, int height, int channels) noexcept
+      : data_(data), width_(width), height_(height), channels_(channels) {}
+  std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
+  std::size_t size() const noexcept;
+  void swap(image& other) noexcept;
+
+  std::uint8_t* data_ = nullptr;
+  int width_ = 0, height_ = 0, channels_ = 0;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+struct point {
+  double x = 0, y = 0;
+};
+
+/// A 3 x 3 matrix, row by row, on points (x, y, 1): a pixel's middle is at (x + 0.5, y + 0.5).
+struct projection {
+  std::array<double, 9> m{1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+  point operator()(const point& p) const noexcept;
+  /// First `after`, then this one.
+  projection operator*(const projection& after) const noexcept;
+  projection inverse() const noexcept;
+};
+
+/// Where each pixel of the result comes from: (a x + b y + c, d x + e y + f) / (g x + h y + 1).
+struct warp {
+  std::array<double, 8> to_source{1, 0, 0, 0, 1, 0, 0, 0};  ///< a to h
+  bool centered =
+      true;  ///< points are counted from the middle of either picture, not from the upper left corner
+  interpolation filter = interpolation::nearest;  ///< nearest or bilinear
+  std::array<std::uint8_t, 4> fill{};             ///< where nothing comes from the picture
+  int width = 0, height = 0;                      ///< of the result
+
+  /// Source points of the result's, from the upper left corners, in a picture of this size.
+  projection to_source_of(int source_width, int source_height) const noexcept;
+};
+
+/// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
+std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
+                                     const point& shear) noexcept;
+/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
+                         std::array<double, 8>& to_source) noexcept;
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+void expand(warp& by, int width, int height) noexcept;
+
+/// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
+/// comes from. Alpha is moved as the colors are.
+image warped(const picture_view& from, const warp& by);
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+namespace detail {
+
+/// The size of all parts of a sample that have pixels.
+struct frame {
+  int width = 0, height = 0;
+  friend bool operator==(const frame&, const frame&) = default;
+};
+
+/// A border, and what stands in it.
+struct border {
+  edges by;
+  fill_color fill;
+  padding_mode mode = padding_mode::constant;
+  int mask_fill = 0;
+};
+
+/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
+struct geometry_step {
+  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
+
+  kind what = kind::crop;
+  rect part;                                       ///< crop: what is kept
+  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
+  frame size;                                      ///< resize, warp: to what
+  interpolation filter = interpolation::bilinear;  ///< resize, warp
+  border around;                                   ///< pad; the fills of warp
+  std::array<double, 8> to_source{};               ///< warp: as in detail::warp
+  bool centered = true;                            ///< warp: as there
+  bool expanded = false;                ///< warp: the least x and y of the picture's corners come to lie at 0
+  float min_size = 0, min_visible = 0;  ///< drop_boxes
+
+  static geometry_step crop(const rect& part) noexcept;
+  static geometry_step resize(int width, int height, interpolation filter) noexcept;
+  static geometry_step mirror_x() noexcept;
+  static geometry_step mirror_y() noexcept;
+  static geometry_step pad(const border& around) noexcept;
+  static geometry_step warp(const detail::warp& by, int mask_fill, bool expanded = false) noexcept;
+
+  /// What warp does to the pixels.
+  detail::warp pixels() const noexcept;
+  /// What warp does to places in what has the size `before`.
+  projection places(frame before) const noexcept;
+  /// The size of what had `before`.
+  frame after(frame before) const noexcept;
+};
+
+/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
+void require_plain_border(padding_mode mode, const char* what);
+
+/// Up to two steps, one after the other.
+class geometry_steps {
+ public:
+  geometry_steps() noexcept = default;
+  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
+  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
+  const geometry_step* begin() const noexcept { return each_.data(); }
+  const geometry_step* end() const noexcept { return each_.data() + count_; }
+
+ private:
+  std::array<geometry_step, 2> each_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/image/lazy_image.hpp
+/// \file
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
+
+// ==== wick/codec/codec.hpp
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
+
+// ==== wick/pixels/row_sink.hpp
+/// \file
+/// Where a decoder puts rows as they are finished, so that a picture that is only passed through is never
+/// whole in memory: the seam between a codec and the resize.
+
+namespace wick {
+
+namespace detail {
+
+/// What rows are going to come: a part of the picture, at full size or scaled.
+struct decoded_rows {
+  int width = 0, height = 0, channels = 0;
+  int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number
+  double scale = 1;       ///< delivered pixels a source pixel
+};
+
+}  // namespace detail
+
+/// Takes rows from top to bottom. One thread, from begin() to the last written(); it lives no longer than the
+/// call that it was given to.
+class row_sink {
+ public:
+  row_sink(const row_sink&) = delete;
+  row_sink& operator=(const row_sink&) = delete;
+
+  /// Once, before the first row. \throws wick::error when that part is not what was asked for
+  virtual void begin(const detail::decoded_rows& what) = 0;
+  /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
+  /// It stays good until written() says how many were filled.
+  virtual std::span<std::uint8_t* const> room() = 0;
+  /// The first `count` rows of room() are there.
+  virtual void written(int count) = 0;
+
+ protected:
+  row_sink() = default;
+  ~row_sink() = default;
+};
+
+}  // namespace wick
+
+// ==== wick/pixels/wide_rows.hpp
+/// \file
+/// Rows of a picture with 16 bits a channel.
+
+namespace wick::detail {
+
+/// Rows of a picture at 16 bits a channel, in its full width.
+struct wide_rows {
+  int width = 0, height = 0, channels = 0;
+  int top = 0;  ///< source row of the first
+  std::vector<std::uint16_t> levels{};
+
+  wide_rows() noexcept = default;
+  wide_rows(int w, int h, int c, int first)
+      : width(w),
+        height(h),
+        channels(c),
+        top(first),
+        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
+  const std::uint16_t* row(int y) const noexcept {
+    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
+  }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+struct codec;
+
+/// What the header of an encoded picture says; no pixel has been decoded for it.
+struct picture_info {
+  std::string_view format;             ///< "JPEG", "PNG", …
+  std::int64_t width = 0, height = 0;  ///< in pixels, as stored
+  int channels = 3;                    ///< as stored: 1 gray, 2 gray and alpha, 3 RGB (a palette too), 4 RGBA
+  int bits = 8;                        ///< a channel, as stored
+  const codec* decoder = nullptr;      ///< the one that knew the format
+  bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
+};
+
+/// What a decoder is asked for.
+struct decode_request {
+  detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
+  double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
+  int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
+  bool indexes =
+      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
+};
+
+/// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
+struct decoded_picture {
+  image pixels;           ///< what was decoded
+  int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
+  double scale = 1;       ///< delivered pixels a source pixel
+};
+
+/// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
+struct codec {
+  std::string_view name;  ///< for messages and the report
+  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
+  /// the header is broken
+  bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
+  /// A walk over markers or chunks, without decoding; may be null. \throws wick::error when the file breaks
+  /// off
+  void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
+  /// Decodes what is asked for, or more. \throws wick::error when the data is damaged
+  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
+                            const decode_request& request);
+  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of
+  /// it is there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
+  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info,
+                      const decode_request& request, row_sink& sink) = nullptr;
+  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
+  /// has none. \throws wick::error when the data is damaged
+  detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
+                                   const decode_request& request) = nullptr;
+  /// What the report should say about this decoder, empty when there is nothing; may be null.
+  std::string (*note)() = nullptr;
+};
+
+namespace detail {
+
+/// The decoders of this program, the last added asked first. Reading takes no lock.
+class codec_list {
+ public:
+  static constexpr std::size_t capacity = 16;
+
+  /// The first is asked last. At most sixteen.
+  explicit codec_list(std::span<const codec* const> known) noexcept;
+  codec_list(const codec_list&) = delete;
+  codec_list& operator=(const codec_list&) = delete;
+
+  /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
+  void add(const codec& c);
+
+  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
+  /// knows them, or when the header says there are no pixels
+  picture_info probe(std::span<const std::byte> encoded) const;
+
+  /// What the decoders have to say for the report.
+  std::string note() const;
+
+ private:
+  std::array<const codec*, capacity> codecs_{};
+  std::atomic<std::size_t> count_;
+  std::mutex adding_;
+};
+
+/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
+/// codec/implementation/builtin_codecs.hpp.
+std::span<const codec* const> builtin_codecs() noexcept;
+}  // namespace detail
+
+/// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
+/// adds with `wick::codecs().add(...)` before its first loader starts.
+detail::codec_list& codecs() noexcept;
+
+namespace detail {
+
+/// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
+/// `max_pixels`
+void check_size(const picture_info& info, std::int64_t max_pixels);
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/observe/phases.hpp
+/// \file
+/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
+/// own clock.
+
+// ==== wick/observe/clock.hpp
+/// \file
+/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+
+namespace wick::detail {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
+/// between two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
+/// it.
+class tick_scale {
+ public:
+  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
+  /// Seconds since this was made.
+  double elapsed() const noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
+  }
+  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  double seconds_per_tick() const noexcept {
+    const std::uint64_t ticks = now_ticks() - ticks_;
+    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+  }
+
+ private:
+  std::uint64_t ticks_;
+  std::chrono::steady_clock::time_point time_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+enum class phase : std::uint8_t { decode, resize, color };
+inline constexpr std::size_t phase_count = 3;
+inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
+
+/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
+class phase_ticks {
+ public:
+  using values = std::array<std::uint64_t, phase_count>;
+  static void add(phase p, std::uint64_t ticks) noexcept {
+    of_this_thread()[static_cast<std::size_t>(p)] += ticks;
+  }
+  /// Reads and clears.
+  static values take() noexcept {
+    values& mine = of_this_thread();
+    const values out = mine;
+    mine = {};
+    return out;
+  }
+
+ private:
+  [[gnu::noinline]] static values& of_this_thread() noexcept {
+    thread_local values ticks{};
+    return ticks;
+  }
+};
+
+/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …;
+/// t.next(phase::resize);`.
+class phase_timer {
+ public:
+  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
+  phase_timer(const phase_timer&) = delete;
+  phase_timer& operator=(const phase_timer&) = delete;
+  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
+  void next(phase p) noexcept {
+    const std::uint64_t now = now_ticks();
+    phase_ticks::add(phase_, now - begun_);
+    phase_ = p;
+    begun_ = now;
+  }
+
+ private:
+  phase phase_;
+  std::uint64_t begun_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/pixels/pixel_ops.hpp
+/// \file
+/// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
+/// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
+
+namespace wick::detail {
+
+/// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
+/// unless it says otherwise.
+struct pixel_op {
+  enum class kind : std::uint8_t {
+    brightness,    ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,      ///< blend with the mean of the gray picture; value ≥ 0
+    saturation,    ///< blend with the gray picture; value ≥ 0
+    hue,           ///< turn the color circle; value in [-0.5, 0.5] of a turn
+    gray,          ///< all three colors become the gray picture
+    invert,        ///< 255 - level
+    posterize,     ///< keeps the upper bits; value is how many, 0 to 8
+    solarize,      ///< inverts levels from value on
+    autocontrast,  ///< stretches each channel so that it reaches from 0 to 255
+    equalize,      ///< spreads each channel's levels so that all are about as frequent
+    sharpness,     ///< blend with the picture smoothed by 3 x 3; value ≥ 0, 1 changes nothing
+    blur,          ///< Gaussian of deviation value over box.width x box.height px, both odd; alpha, too
+    permute,       ///< color c becomes what color levels[c] was
+    erase,         ///< `box` gets `levels`; alpha, too
+  };
+  kind what = kind::brightness;
+  double value = 1;
+  std::array<std::uint8_t, 4> levels{};
+  rect box{};
+
+  /// Whether a pixel's result depends on that pixel, and on where it is, alone.
+  bool pointwise() const noexcept;
+  /// Follows the picture that is cut or mirrored behind the operation.
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept { box.x = width - box.x - box.width; }
+  void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
+};
+
+/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
+std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
+
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
+
+template <class F>
+inline void for_each_pixel(const picture_target& p, F f) {
+  for (int y = 0; y < p.height; ++y) {
+    std::uint8_t* pixel = p.data + y * p.row;
+    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
+  }
+}
+
+/// What colors' levels become: operations on each level alone, gathered until pixels are needed.
+struct level_map {
+  std::array<std::uint8_t, 256> to{};
+  bool changes = false;
+
+  level_map() noexcept {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::uint8_t>(i);
+  }
+};
+
+void map_levels(const picture_target& p, const level_map& by);
+
+/// Of the picture whose levels were changed as `first` says.
+float mean_luma(const picture_target& p, const level_map& first = {});
+
+/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
+/// that one division a pixel is left.
+std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept;
+
+/// Carries out one operation on the pixels at `p`.
+void apply(const pixel_op& op, const picture_target& p);
+
+/// Carries out one after the other. With `rest`, what the last of them do to each level alone is left to the
+/// caller, who reads all levels anyway.
+void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest = nullptr);
+
+/// What `part` and `other` share, seen from part's corner; empty where that is nothing.
+rect shared_part(const rect& part, const rect& other) noexcept;
+
+/// A box of float32 numbers that are overwritten when all else is done. It may reach past the picture.
+struct erased_numbers {
+  rect box;
+  std::array<float, 4> values{};  ///< for each channel
+  bool noise = false;             ///< normal numbers instead, made of `key`
+  std::uint64_t key = 0;
+  bool mirrored_x = false, mirrored_y = false;  ///< since the box was chosen: the noise, too
+
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept {
+    box.x = width - box.x - box.width;
+    mirrored_x = !mirrored_x;
+  }
+  void mirror_y(int height) noexcept {
+    box.y = height - box.y - box.height;
+    mirrored_y = !mirrored_y;
+  }
+};
+
+/// In a picture `of` [H, W, C] that `to` holds.
+void erase(const erased_numbers& what, const shape& of, const slot& to);
+
+/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
+/// normalization.
+struct normalization {
+  std::array<float, 4> mean{}, deviation{};
+  int count = 0;
+};
+
+/// \throws wick::error unless there is one mean, or one for each channel
+void require_channels(const normalization& by, int channels);
+
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`, where x is what `first`
+/// makes of a level. \throws wick::error when the number of channels is another one
+void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
+                      bool planar);
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct resample_scratch;
+
+/// In what numbers a picture comes out.
+struct pixel_numbers {
+  dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
+  bool wide = false;          ///< levels of 16 bits, which the decoder must have
+  bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
+};
+
+}  // namespace detail
+
+/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
+/// called in, the pixels are those of doing each at once: what does not commute is carried out first.
+class lazy_image {
+ public:
+  static constexpr bool is_picture = true;
+
+  lazy_image() noexcept = default;
+  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
+  /// is `exact`, the decoder may not deliver it smaller than it is.
+  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
+             const detail::pixel_numbers& as = {}) noexcept;
+  /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
+  lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
+  /// The same in other numbers.
+  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
+
+  /// As it will come out.
+  int width() const noexcept { return plan_.output_width(); }
+  int height() const noexcept { return plan_.output_height(); }
+  int channels() const noexcept { return out_channels_; }
+  bool empty() const noexcept { return width() == 0; }
+  const detail::plan& geometry() const noexcept { return plan_; }
+  bool normalized() const noexcept { return normal_.count != 0; }
+
+  /// Cuts `part` out. \throws wick::error when it is not inside the picture
+  void crop(const detail::rect& part);
+  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
+  void resize(int width, int height, interpolation filter = interpolation::bilinear);
+  void mirror_x() noexcept;
+  void mirror_y() noexcept;
+
+  /// Turns, shears or tilts the picture. What came before is carried out first. \throws wick::error after
+  /// normalize, or when numbers of classes would be blended
+  void warp(const detail::warp& by);
+  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// more than the picture has
+  void pad(const detail::border& around);
+  /// One of these.
+  void follow(const detail::geometry_step& step, detail::frame = {});
+
+  /// Adds a color operation. \throws wick::error after normalize
+  void apply(const detail::pixel_op& op);
+  /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
+  void make_gray(int channels);
+  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
+  /// \throws wick::error when that was said already
+  void normalize(const detail::normalization& by);
+
+  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
+  void as_float();
+  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
+  void erase(const detail::erased_numbers& what);
+
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
+  /// 16 bits: neither has a place in an image
+  image pixels() const&;
+  image pixels() &&;
+  /// What this stands for: a pipeline that ends without batch(), and group(), give that.
+  using materialized_type = image;
+  image materialize() &&;
+  /// So that a user's stage may simply take a wick::image.
+  operator image() && { return std::move(*this).materialize(); }
+  /// Does now what was asked for. \throws wick::error for damaged data
+  void carry_out();
+  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
+  lazy_image copy() const;
+  /// Other pixels in place of these, which come out in the same numbers.
+  void replace_pixels(image pixels);
+
+  /// [H, W, C].
+  wick::shape extents() const { return {height(), width(), channels()}; }
+  dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
+  /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
+  /// damaged data
+  void write_to(slot to) const;
+
+ private:
+  bool untouched() const noexcept;
+  void warp_wide(const detail::geometry_step& step);
+  void refuse_wide(const char* what) const;
+  void refuse_numbers(const char* what) const;
+  void refuse_normalized(const char* what) const;
+
+  /// What is needed of the encoded picture, by the tables of the full size.
+  decode_request request(const detail::resample_scratch& scratch) const noexcept;
+  /// Geometry and color, in the channels the decoder gives; `rest` as in detail::apply().
+  void render_to(const detail::picture_target& to, detail::level_map* rest = nullptr) const;
+  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
+  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
+                   const detail::picture_target& to, detail::phase_timer& timer) const;
+  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
+                    const detail::picture_target& to, detail::phase_timer& timer) const;
+  decoded_picture decode(const detail::rect& part, double scale) const;
+  /// The geometry of a picture of 16 bits.
+  detail::wide_rows render_wide() const;
+  /// All of it but the normalization.
+  image render(detail::level_map* rest = nullptr) const;
+
+  bytes encoded_;  // empty when the pixels exist:
+  image decoded_;
+  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
+  picture_info info_;
+  bool exact_ = false;
+  detail::pixel_numbers as_;
+  int channels_ = 0;      // while geometry and color are worked on
+  int out_channels_ = 0;  // when all is done
+  detail::plan plan_;
+  std::array<detail::pixel_op, 6> ops_{};
+  std::size_t op_count_ = 0;
+  bool pointwise_ =
+      true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
+  detail::normalization normal_;
+  std::vector<detail::erased_numbers> erased_;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+// ---- what has a place ----
+
+/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
+template <class T>
+concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
+/// It has pixels, whose size is the sample's.
+template <class T>
+concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
+                        part.width();
+                        part.height();
+                      });
+template <class T>
+concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
+
+struct any_placed {
+  template <class T>
+  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
+};
+struct any_with_pixels {
+  template <class T>
+  static constexpr bool is = with_pixels<T>;
+};
+struct any_colored {
+  template <class T>
+  static constexpr bool is = colored<T>;
+};
+
+/// Whether T, or a field of it at any depth, is what Kind says.
+template <class Kind, class T>
+consteval bool holds() {
+  if constexpr (Kind::template is<T>)
+    return true;
+  else if constexpr (!any_placed::is<T> && composite<T>)
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (holds<Kind, F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  else
+    return false;
+}
+
+/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
+template <class Kind, class T, class F>
+void for_each_part(T& item, F& f) {
+  if constexpr (std::is_same_v<T, image>) {
+    if constexpr (Kind::template is<T>) {
+      lazy_image picture(std::move(item));
+      f(picture);
+      item = std::move(picture).pixels();
+    }
+  } else if constexpr (Kind::template is<T>) {
+    f(item);
+  } else if constexpr (holds<Kind, T>()) {
+    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
+  }
+}
+
+/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
+/// sample<> whose target has none is taken by its data.
+template <class Kind, class T>
+inline constexpr bool is_of_parts =
+    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
+template <class Kind, class D, class T>
+inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
+
+// ---- geometry ----
+
+/// \throws wick::error when parts with pixels have two sizes
+void require_one_size(frame first, frame other);
+
+template <class Item>
+frame frame_of(Item& item) {
+  frame size;
+  bool any = false;
+  const auto look = [&](const auto& part) {
+    const frame here{part.width(), part.height()};
+    if (any) require_one_size(size, here);
+    size = here;
+    any = true;
+  };
+  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
+    if constexpr (with_pixels<T>)
+      look(part);
+    else if constexpr (holds<any_with_pixels, T>())
+      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
+  };
+  visit(visit, item);
+  return size;
+}
+
+/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
+/// random once a sample.
+template <class Stage>
+class geometry_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
+      picture.follow(step);
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
+  Item operator()(Item item, context& c) const {
+    frame size = frame_of(item);
+    for (const geometry_step& step : self().decide(size, c)) {
+      const auto follow = [&](auto& part) { part.follow(step, size); };
+      for_each_part<any_placed>(item, follow);
+      size = step.after(size);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+// ---- color ----
+
+/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
+/// const`.
+template <class Stage>
+class color_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    self().apply(picture, self().draw(c));
+    return picture;
+  }
+  template <class Item>
+    requires is_of_parts<any_colored, Item>
+  Item operator()(Item item, context& c) const {
+    const auto drawn = self().draw(c);
+    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
+    for_each_part<any_colored>(item, apply);
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// For which data auto_augment's list of operations was searched.
+enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };
+
+namespace detail {
+
+/// One operation: on the colors of pictures, or else on what has a place.
+struct augment_op {
+  std::optional<pixel_op> color{};
+  geometry_step move{};
+};
+
+/// `Stage` has `std::vector<augment_op> draw(frame, context&) const`; none of these changes the size.
+template <class Stage>
+class augment_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {
+      if (op.color)
+        picture.apply(*op.color);
+      else
+        picture.follow(op.move);
+    }
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_colored, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    for (const augment_op& op : self().draw(size, c)) {
+      const auto color = [&](lazy_image& picture) { picture.apply(*op.color); };
+      const auto move = [&](auto& part) { part.follow(op.move, size); };
+      if (op.color)
+        for_each_part<any_colored>(item, color);
+      else
+        for_each_part<any_placed>(item, move);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+struct rand_augment_options {
+  int num_ops = 2;              ///< operations a picture, one after the other
+  int magnitude = 9;            ///< strength, 0 to num_magnitude_bins - 1
+  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class rand_augment_stage : public augment_stage<rand_augment_stage> {
+ public:
+  static constexpr std::string_view name = "rand_augment";
+
+  explicit rand_augment_stage(const rand_augment_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  rand_augment_options options_;
+};
+
+struct trivial_augment_wide_options {
+  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest; at least 2
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_stage> {
+ public:
+  static constexpr std::string_view name = "trivial_augment_wide";
+
+  explicit trivial_augment_wide_stage(const trivial_augment_wide_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  trivial_augment_wide_options options_;
+};
+
+struct auto_augment_options {
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class auto_augment_stage : public augment_stage<auto_augment_stage> {
+ public:
+  static constexpr std::string_view name = "auto_augment";
+
+  auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  auto_augment_policy policy_;
+  auto_augment_options options_;
+};
+
+}  // namespace detail
+
+/// Some operations of 14, each equally likely and of one strength: `rand_augment({.num_ops = 2, .magnitude =
+/// 9})`. Masks, boxes, keypoints and polygons follow those on geometry, as they do for all three of these
+/// stages; torchvision's refuse them. Cubuk et al., "RandAugment", 2019;
+/// torchvision.transforms.v2.RandAugment.
+detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options = {});
+/// One operation of 14, of any strength. Müller and Hutter, "TrivialAugment", 2021;
+/// torchvision.transforms.v2.TrivialAugmentWide.
+detail::trivial_augment_wide_stage trivial_augment_wide(
+    const detail::trivial_augment_wide_options& options = {});
+/// One of 25 pairs of operations that were found to serve such data. Cubuk et al., "AutoAugment", 2018;
+/// torchvision.transforms.v2.AutoAugment.
+detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augment_policy::imagenet,
+                                        const detail::auto_augment_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/batch/batch.hpp
+/// \file
+/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+
+// ==== wick/batch/collate.hpp
+/// \file
+/// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
+
+// ==== wick/batch/detail/slab.hpp
+/// \file
+/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
+/// user drops the batch.
+
+// ==== wick/system/detail/brief_lock.hpp
+/// \file
+/// Taking a mutex that is never held for long.
+
+namespace wick::detail {
+
+/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
+/// times as long as the few instructions that the other holds it for: two threads that both take one for each
+/// small batch then spend their time waking one another, and go on doing so.
+template <class Mutex>
+[[nodiscard]] std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    if (mutex.try_lock()) return std::unique_lock<Mutex>(mutex, std::adopt_lock);
+    spin_pause();
+  }
+  return std::unique_lock<Mutex>(mutex);
+}
+
+}  // namespace wick::detail
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace wick::detail {
+
+/// A block of memory, and what frees it: `free(context)`, once, on any thread.
+struct memory_block {
+  std::byte* data = nullptr;
+  void* context = nullptr;
+  void (*free)(void* context) = nullptr;
+};
+
+/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
+class slab_memory {
+ public:
+  virtual ~slab_memory() = default;
+  /// \throws std::bad_alloc
+  virtual memory_block allocate(std::size_t bytes) = 0;
+  /// True for memory that itself keeps what is freed, since it alone knows when a block may be written again:
+  /// a device may still be reading it. A pool then keeps no block, and a block may be freed when this object
+  /// is gone.
+  virtual bool recycles() const noexcept { return false; }
+};
+
+class host_slab_memory final : public slab_memory {
+ public:
+  static constexpr std::size_t alignment = 64;
+  memory_block allocate(std::size_t bytes) override {
+    void* const data = ::operator new(bytes, std::align_val_t{alignment});
+    return {static_cast<std::byte*>(data), data,
+            [](void* context) { ::operator delete(context, std::align_val_t{alignment}); }};
+  }
+};
+
+class slab_pool;
+
+/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
+/// loader.
+class slab {
+ public:
+  slab() noexcept = default;
+  slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  slab& operator=(slab&& other) noexcept {
+    slab taken(std::move(other));  // what this held goes back here, not with `other`
+    std::swap(block_, taken.block_);
+    return *this;
+  }
+  ~slab() { reset(); }
+  inline std::byte* data() const noexcept;
+  inline std::size_t capacity() const noexcept;
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+  inline void reset() noexcept;
+  /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
+  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
+  /// block.
+  inline memory_block detach() noexcept;
+
+ private:
+  friend class slab_pool;
+  struct block;
+  explicit slab(block* b) noexcept : block_(b) {}
+  block* block_ = nullptr;
+};
+
+/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
+/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
+/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
+/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
+/// with as many blocks as are out at a time. Any thread.
+class slab_pool : public std::enable_shared_from_this<slab_pool> {
+ public:
+  /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
+  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
+  /// out at a
+  ///   time, so that nothing is allocated later
+  /// \param most so many at most where they are small: see cheap_blocks()
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
+                     std::size_t most = 1);
+  slab_pool(const slab_pool&) = delete;
+  slab_pool& operator=(const slab_pool&) = delete;
+  ~slab_pool();
+
+  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
+  static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
+    return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
+  }
+
+  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
+  /// blocks out. \throws std::bad_alloc
+  inline slab acquire(std::size_t bytes, std::size_t user = 0);
+  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
+  /// itself.
+  std::uint64_t allocations() const noexcept;
+  /// Bytes of the largest block that each user has asked for, together.
+  std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
+  /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
+  /// recycles them.
+  std::size_t bytes() const noexcept;
+  /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
+  /// they asked for lately, and 16 MiB.
+  std::size_t kept_at_most() const noexcept;
+
+ private:
+  friend class slab;
+  static constexpr std::size_t cheap = std::size_t{16} << 20;
+  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
+  static constexpr std::uint64_t period = 256;
+
+  struct range {
+    std::size_t smallest = ~std::size_t{0}, largest = 0;
+    bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
+    /// Whether a block of this size may be given to somebody who asks for a size in the range.
+    bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
+  };
+  struct demand {
+    range now, before;  // in this period and in the one before
+    std::size_t largest_ever = 0;
+  };
+
+  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
+  static int this_processor() noexcept {
+#ifdef __linux__
+    return ::sched_getcpu();
+#else
+    return -1;
+#endif
+  }
+  bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
+  inline void next_period(slab::block*& gone) noexcept;
+  inline void measure_window() noexcept;
+  inline slab::block* find(std::size_t bytes) noexcept;
+  inline slab::block* make(std::size_t bytes);
+  void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  inline void goes_out();
+  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
+  inline void put(slab::block* b) noexcept;
+  inline void hand_over(const slab::block* b) noexcept;
+  void remove(std::size_t i, slab::block*& gone) noexcept;
+  static void free_all(slab::block* gone) noexcept;
+
+  const std::shared_ptr<slab_memory> memory_;
+  const bool recycles_;
+  const std::size_t keep_, ahead_, most_;
+  mutable std::mutex mutex_;
+  std::vector<slab::block*> free_;  // the oldest first
+  std::vector<demand> users_;
+  std::uint64_t asked_ = 0;  // how often, in this period
+  std::atomic<std::size_t> bytes_asked_{0};
+  std::uint64_t allocations_ = 0;
+  std::size_t bytes_ = 0, free_bytes_ = 0;
+  std::size_t window_bytes_ = 0;
+  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
+  std::size_t out_ = 0;
+  std::shared_ptr<slab_pool> self_;  // while any is out
+};
+
+struct slab::block {
+  memory_block memory;
+  std::size_t capacity;
+  slab_pool* pool;        // which stays while the block is out
+  int processor = -1;     // where it was asked for last
+  block* next = nullptr;  // of those that are to be freed
+};
+
+inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
+inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
+inline void slab::reset() noexcept {
+  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
+}
+inline memory_block slab::detach() noexcept {
+  block* const b = std::exchange(block_, nullptr);
+  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
+  if (!b->pool->recycles_) {
+    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
+  }
+  const owned<block> mine(b);
+  mine->pool->hand_over(b);
+  return mine->memory;
+}
+
+inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  const int here = this_processor();
+  std::size_t best = free_.size();
+  bool fits = false;
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity == bytes) {
+      if (!fits) best = i;
+      fits = true;
+      if (free_[i]->processor != here) continue;
+      best = i;
+      break;
+    }
+    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
+        (best == free_.size() || capacity < free_[best]->capacity)) {
+      best = i;
+    }
+  }
+  if (best == free_.size()) return nullptr;
+  slab::block* const b = free_[best];
+  b->processor = here;
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
+  free_bytes_ -= b->capacity;
+  return b;
+}
+
+/// Under the mutex, for a block that the pool gives away.
+inline void slab_pool::goes_out() {
+  if (out_ == 0) self_ = shared_from_this();
+  ++out_;
+}
+/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
+/// last of all: the pool may go with it.
+inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
+  return --out_ == 0 ? std::move(self_) : nullptr;
+}
+
+inline slab::block* slab_pool::make(std::size_t bytes) {
+  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
+  made->memory = memory_->allocate(bytes);
+  const auto lock = detail::lock_briefly(mutex_);
+  goes_out();
+  ++allocations_;
+  bytes_ += bytes;
+  return made.release();
+}
+
+inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
+  if (bytes == 0) bytes = 1;
+  std::size_t wanted = 1;
+  slab::block* found = nullptr;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    const bool first = note(bytes, user, gone);
+    if (!recycles_) {
+      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
+      if (wanted == 1) found = find(bytes);
+      if (found != nullptr)
+        goes_out();
+      else
+        give_up_smaller(bytes, gone);
+    }
+  }
+  free_all(gone);
+  if (found != nullptr) return slab(found);
+  found = make(bytes);
+  found->processor = this_processor();
+  slab result(found);
+  try {
+    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
+  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
+  }
+  return result;
+}
+
+inline void slab_pool::put(slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    last = came_back();
+    free_.push_back(b);  // there is room for one more than are kept
+    free_bytes_ += b->capacity;
+    if (recycles_) remove(free_.size() - 1, gone);
+    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
+  }
+  free_all(gone);
+}
+
+/// Where the memory recycles: it is the memory's alone again.
+inline void slab_pool::hand_over(const slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  const auto lock = detail::lock_briefly(mutex_);
+  last = came_back();
+  bytes_ -= b->capacity;
+}
 
 }  // namespace wick::detail
 
@@ -6477,1007 +7672,6 @@ void require_probability(std::string_view stage, double p);
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/parts.hpp
-/// \file
-/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
-/// decides once, and each part that it concerns follows.
-
-// ==== wick/image/detail/steps.hpp
-/// \file
-/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
-/// border.
-
-// ==== wick/pixels/geometry.hpp
-/// \file
-/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
-
-namespace wick {
-
-namespace detail {
-
-/// A rectangle of pixels; x to the right, y down.
-struct rect {
-  int x = 0, y = 0, width = 0, height = 0;
-  friend bool operator==(const rect&, const rect&) = default;
-};
-
-}  // namespace detail
-
-/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
-/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
-enum class interpolation : std::uint8_t {
-  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
-  bilinear,        ///< triangle
-  bicubic,         ///< Keys' cubic with a = -0.5
-  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
-};
-
-namespace detail {
-
-/// Each pixel comes out as one that goes in.
-constexpr bool is_nearest(interpolation filter) noexcept {
-  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
-}
-
-/// "500 x 375", as messages name a size: width first.
-std::string size_text(std::int64_t width, std::int64_t height);
-
-/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
-/// result, mirror it. The filter never looks past `source`.
-struct plan {
-  rect source;
-  int width = 0, height = 0;
-  rect window;
-  bool mirror_x = false;  ///< left and right change places
-  bool mirror_y = false;  ///< top and bottom change places
-  interpolation filter = interpolation::bilinear;
-
-  /// The picture as it is.
-  static plan whole(int width, int height) noexcept;
-  bool resizes() const noexcept { return width != source.width || height != source.height; }
-  /// The result is `source` as it is.
-  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
-  int output_width() const noexcept { return window.width; }
-  int output_height() const noexcept { return window.height; }
-  friend bool operator==(const plan&, const plan&) = default;
-};
-
-/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
-/// one the window. \throws wick::error when `part` is empty or not inside the picture.
-void compose_crop(plan& p, rect part);
-
-/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
-/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
-/// first then. \throws wick::error when a side is less than 1
-bool compose_resize(plan& p, int width, int height, interpolation filter);
-
-/// Mirrors what the plan gives so far; always exact.
-inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
-inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
-
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
-  }
-};
-
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
-};
-
-namespace detail {
-
-/// The size of all parts of a sample that have pixels.
-struct frame {
-  int width = 0, height = 0;
-  friend bool operator==(const frame&, const frame&) = default;
-};
-
-/// A border, and what stands in it.
-struct border {
-  edges by;
-  fill_color fill;
-  padding_mode mode = padding_mode::constant;
-  int mask_fill = 0;
-};
-
-/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
-struct geometry_step {
-  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, drop_boxes };
-
-  kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  frame size;                                      ///< resize: to what
-  interpolation filter = interpolation::bilinear;  ///< resize
-  border around;                                   ///< pad
-  float min_size = 0, min_visible = 0;             ///< drop_boxes
-
-  static geometry_step crop(const rect& part) noexcept;
-  static geometry_step resize(int width, int height, interpolation filter) noexcept;
-  static geometry_step mirror_x() noexcept;
-  static geometry_step mirror_y() noexcept;
-  static geometry_step pad(const border& around) noexcept;
-
-  /// The size of what had `before`.
-  frame after(frame before) const noexcept;
-};
-
-/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
-void require_plain_border(padding_mode mode, const char* what);
-
-/// Up to two steps, one after the other.
-class geometry_steps {
- public:
-  geometry_steps() noexcept = default;
-  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
-  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
-  const geometry_step* begin() const noexcept { return each_.data(); }
-  const geometry_step* end() const noexcept { return each_.data() + count_; }
-
- private:
-  std::array<geometry_step, 2> each_{};
-  std::size_t count_ = 0;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-// ==== wick/image/lazy_image.hpp
-/// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
-/// slot in the batch is known. What decode() makes and the picture stages pass on.
-
-// ==== wick/codec/codec.hpp
-/// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
-/// bytes.
-
-// ==== wick/pixels/image.hpp
-/// \file
-/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
-/// pixels.
-
-// ==== wick/pixels/detail/block_cache.hpp
-/// \file
-/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
-/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
-
-namespace wick::detail {
-
-struct block_header {
-  std::size_t capacity;  // bytes behind the header
-};
-
-inline constexpr std::size_t block_header_bytes = 64;
-inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
-inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
-
-/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
-constexpr std::size_t block_size(std::size_t bytes) noexcept {
-  if (bytes < smallest_kept_block) return bytes;
-  std::size_t step = smallest_kept_block / 8;
-  while (step * 16 < bytes) step *= 2;
-  return (bytes + step - 1) / step * step;
-}
-
-inline thread_local bool block_cache_gone =
-    false;  // trivially destructible: may be read after the cache went
-
-/// Dropped blocks of one thread, oldest first.
-struct block_cache {
-  std::array<block_header*, 12> blocks{};
-  std::size_t count = 0;
-  std::size_t bytes = 0;
-
-  block_cache() = default;
-  block_cache(const block_cache&) = delete;
-  block_cache& operator=(const block_cache&) = delete;
-  ~block_cache();
-  block_header* remove(std::size_t i) noexcept;
-  /// The smallest block that holds `size` and wastes at most three quarters of itself.
-  block_header* take(std::size_t size) noexcept;
-  void give(block_header* block) noexcept;
-};
-
-/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
-/// free.
-[[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
-
-/// As malloc; aligned to 16 bytes. Null when there is no memory.
-void* allocate_block(std::size_t bytes) noexcept;
-
-/// As free, on any thread.
-void release_block(void* data) noexcept;
-
-/// As realloc.
-void* resize_block(void* data, std::size_t bytes) noexcept;
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-
-/// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
-struct picture_view {
-  const std::uint8_t* data = nullptr;
-  int width = 0, height = 0, channels = 0;
-  std::ptrdiff_t stride = 0;
-
-  /// A rectangle of it, which must be inside.
-  picture_view part(int x, int y, int part_width, int part_height) const noexcept;
-};
-
-/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
-/// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
-struct picture_target {
-  std::uint8_t* data = nullptr;
-  int width = 0, height = 0, channels = 0;
-  std::ptrdiff_t step = 0, row = 0, plane = 0;
-
-  static picture_target interleaved(void* data, int width, int height, int channels) noexcept;
-  static picture_target planar(void* data, int width, int height, int channels) noexcept;
-};
-
-/// Writes the pixels into `to`, which has their size and channels.
-void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
-
-}  // namespace detail
-
-/// A decoded picture, H W C, one byte a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
-/// C] or, in a planar slot, [C, H, W].
-class image {
- public:
-  static constexpr bool is_picture = true;
-
-  image() noexcept = default;
-  /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
-  /// \throws std::bad_alloc
-  image(int width, int height, int channels);
-  image(const image& other);
-  image(image&& other) noexcept : image() { swap(other); }
-  image& operator=(image other) noexcept;
-  ~image() { detail::release_block(data_); }
-
-  /// Takes over pixels from detail::allocate_block: for codecs whose library allocates.
-  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept;
-
-  int width() const noexcept { return width_; }
-  int height() const noexcept { return height_; }
-  int channels() const noexcept { return channels_; }
-  bool empty() const noexcept { return size() == 0; }
-
-  std::uint8_t* data() noexcept { return data_; }
-  const std::uint8_t* data() const noexcept { return data_; }
-  std::uint8_t* row(int y) noexcept { return data_ + y * stride(); }
-  const std::uint8_t* row(int y) const noexcept { return data_ + y * stride(); }
-  std::span<std::uint8_t> pixels() noexcept { return {data_, size()}; }
-  std::span<const std::uint8_t> pixels() const noexcept { return {data_, size()}; }
-  detail::picture_view view() const noexcept { return {data_, width_, height_, channels_, stride()}; }
-
-  /// [H, W, C].
-  wick::shape extents() const { return {height_, width_, channels_}; }
-  dtype type() const noexcept { return dtype::uint8; }
-  void write_to(slot to) const noexcept;
-
-  friend bool operator==(const image& a, const image& b) noexcept {
-    return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&
-           (a.size() == 0 || std::memcmp(a.data_, b.data_, a.size()) == 0);
-  }
-
- private:
-  image(std::uint8_t* data, int width, int height, int channels) noexcept
-      : data_(data), width_(width), height_(height), channels_(channels) {}
-  std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
-  std::size_t size() const noexcept;
-  void swap(image& other) noexcept;
-
-  std::uint8_t* data_ = nullptr;
-  int width_ = 0, height_ = 0, channels_ = 0;
-};
-
-}  // namespace wick
-
-// ==== wick/pixels/row_sink.hpp
-/// \file
-/// Where a decoder puts rows as they are finished, so that a picture that is only passed through is never
-/// whole in memory: the seam between a codec and the resize.
-
-namespace wick {
-
-namespace detail {
-
-/// What rows are going to come: a part of the picture, at full size or scaled.
-struct decoded_rows {
-  int width = 0, height = 0, channels = 0;
-  int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number
-  double scale = 1;       ///< delivered pixels a source pixel
-};
-
-}  // namespace detail
-
-/// Takes rows from top to bottom. One thread, from begin() to the last written(); it lives no longer than the
-/// call that it was given to.
-class row_sink {
- public:
-  row_sink(const row_sink&) = delete;
-  row_sink& operator=(const row_sink&) = delete;
-
-  /// Once, before the first row. \throws wick::error when that part is not what was asked for
-  virtual void begin(const detail::decoded_rows& what) = 0;
-  /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
-  /// It stays good until written() says how many were filled.
-  virtual std::span<std::uint8_t* const> room() = 0;
-  /// The first `count` rows of room() are there.
-  virtual void written(int count) = 0;
-
- protected:
-  row_sink() = default;
-  ~row_sink() = default;
-};
-
-}  // namespace wick
-
-// ==== wick/pixels/wide_rows.hpp
-/// \file
-/// Rows of a picture with 16 bits a channel.
-
-namespace wick::detail {
-
-/// Rows of a picture at 16 bits a channel, in its full width.
-struct wide_rows {
-  int width = 0, height = 0, channels = 0;
-  int top = 0;  ///< source row of the first
-  std::vector<std::uint16_t> levels{};
-
-  wide_rows() noexcept = default;
-  wide_rows(int w, int h, int c, int first)
-      : width(w),
-        height(h),
-        channels(c),
-        top(first),
-        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
-  const std::uint16_t* row(int y) const noexcept {
-    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
-  }
-};
-
-}  // namespace wick::detail
-
-namespace wick {
-
-struct codec;
-
-/// What the header of an encoded picture says; no pixel has been decoded for it.
-struct picture_info {
-  std::string_view format;             ///< "JPEG", "PNG", …
-  std::int64_t width = 0, height = 0;  ///< in pixels, as stored
-  int channels = 3;                    ///< as stored: 1 gray, 2 gray and alpha, 3 RGB (a palette too), 4 RGBA
-  int bits = 8;                        ///< a channel, as stored
-  const codec* decoder = nullptr;      ///< the one that knew the format
-  bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
-};
-
-/// What a decoder is asked for.
-struct decode_request {
-  detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
-  double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
-  int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
-  bool indexes =
-      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
-};
-
-/// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
-struct decoded_picture {
-  image pixels;           ///< what was decoded
-  int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
-  double scale = 1;       ///< delivered pixels a source pixel
-};
-
-/// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
-struct codec {
-  std::string_view name;  ///< for messages and the report
-  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
-  /// the header is broken
-  bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
-  /// A walk over markers or chunks, without decoding; may be null. \throws wick::error when the file breaks
-  /// off
-  void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
-  /// Decodes what is asked for, or more. \throws wick::error when the data is damaged
-  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
-                            const decode_request& request);
-  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of
-  /// it is there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
-  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info,
-                      const decode_request& request, row_sink& sink) = nullptr;
-  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
-  /// has none. \throws wick::error when the data is damaged
-  detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
-                                   const decode_request& request) = nullptr;
-  /// What the report should say about this decoder, empty when there is nothing; may be null.
-  std::string (*note)() = nullptr;
-};
-
-namespace detail {
-
-/// The decoders of this program, the last added asked first. Reading takes no lock.
-class codec_list {
- public:
-  static constexpr std::size_t capacity = 16;
-
-  /// The first is asked last. At most sixteen.
-  explicit codec_list(std::span<const codec* const> known) noexcept;
-  codec_list(const codec_list&) = delete;
-  codec_list& operator=(const codec_list&) = delete;
-
-  /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
-  void add(const codec& c);
-
-  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
-  /// knows them, or when the header says there are no pixels
-  picture_info probe(std::span<const std::byte> encoded) const;
-
-  /// What the decoders have to say for the report.
-  std::string note() const;
-
- private:
-  std::array<const codec*, capacity> codecs_{};
-  std::atomic<std::size_t> count_;
-  std::mutex adding_;
-};
-
-/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/implementation/builtin_codecs.hpp.
-std::span<const codec* const> builtin_codecs() noexcept;
-}  // namespace detail
-
-/// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
-/// adds with `wick::codecs().add(...)` before its first loader starts.
-detail::codec_list& codecs() noexcept;
-
-namespace detail {
-
-/// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
-/// `max_pixels`
-void check_size(const picture_info& info, std::int64_t max_pixels);
-
-}  // namespace detail
-
-}  // namespace wick
-
-// ==== wick/observe/phases.hpp
-/// \file
-/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
-/// own clock.
-
-// ==== wick/observe/clock.hpp
-/// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
-
-namespace wick::detail {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
-/// between two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
-
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
-/// it.
-class tick_scale {
- public:
-  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
-  /// Seconds since this was made.
-  double elapsed() const noexcept {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
-  }
-  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
-  double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
-  }
-
- private:
-  std::uint64_t ticks_;
-  std::chrono::steady_clock::time_point time_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-enum class phase : std::uint8_t { decode, resize, color };
-inline constexpr std::size_t phase_count = 3;
-inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
-
-/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
-class phase_ticks {
- public:
-  using values = std::array<std::uint64_t, phase_count>;
-  static void add(phase p, std::uint64_t ticks) noexcept {
-    of_this_thread()[static_cast<std::size_t>(p)] += ticks;
-  }
-  /// Reads and clears.
-  static values take() noexcept {
-    values& mine = of_this_thread();
-    const values out = mine;
-    mine = {};
-    return out;
-  }
-
- private:
-  [[gnu::noinline]] static values& of_this_thread() noexcept {
-    thread_local values ticks{};
-    return ticks;
-  }
-};
-
-/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …;
-/// t.next(phase::resize);`.
-class phase_timer {
- public:
-  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
-  phase_timer(const phase_timer&) = delete;
-  phase_timer& operator=(const phase_timer&) = delete;
-  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
-  void next(phase p) noexcept {
-    const std::uint64_t now = now_ticks();
-    phase_ticks::add(phase_, now - begun_);
-    phase_ = p;
-    begun_ = now;
-  }
-
- private:
-  phase phase_;
-  std::uint64_t begun_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/pixels/pixel_ops.hpp
-/// \file
-/// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
-/// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
-
-namespace wick::detail {
-
-/// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
-/// unless it says otherwise.
-struct pixel_op {
-  enum class kind : std::uint8_t {
-    brightness,    ///< blend with black; value ≥ 0, 1 changes nothing
-    contrast,      ///< blend with the mean of the gray picture; value ≥ 0
-    saturation,    ///< blend with the gray picture; value ≥ 0
-    hue,           ///< turn the color circle; value in [-0.5, 0.5] of a turn
-    gray,          ///< all three colors become the gray picture
-    invert,        ///< 255 - level
-    posterize,     ///< keeps the upper bits; value is how many, 0 to 8
-    solarize,      ///< inverts levels from value on
-    autocontrast,  ///< stretches each channel so that it reaches from 0 to 255
-    equalize,      ///< spreads each channel's levels so that all are about as frequent
-    sharpness,     ///< blend with the picture smoothed by 3 x 3; value ≥ 0, 1 changes nothing
-    blur,          ///< Gaussian of deviation value over box.width x box.height px, both odd; alpha, too
-    permute,       ///< color c becomes what color levels[c] was
-    erase,         ///< `box` gets `levels`; alpha, too
-  };
-  kind what = kind::brightness;
-  double value = 1;
-  std::array<std::uint8_t, 4> levels{};
-  rect box{};
-
-  /// Whether a pixel's result depends on that pixel, and on where it is, alone.
-  bool pointwise() const noexcept;
-  /// Follows the picture that is cut or mirrored behind the operation.
-  void crop(const rect& part) noexcept {
-    box.x -= part.x;
-    box.y -= part.y;
-  }
-  void mirror_x(int width) noexcept { box.x = width - box.x - box.width; }
-  void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
-};
-
-/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
-
-/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
-std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
-
-template <class F>
-inline void for_each_pixel(const picture_target& p, F f) {
-  for (int y = 0; y < p.height; ++y) {
-    std::uint8_t* pixel = p.data + y * p.row;
-    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
-  }
-}
-
-/// What colors' levels become: operations on each level alone, gathered until pixels are needed.
-struct level_map {
-  std::array<std::uint8_t, 256> to{};
-  bool changes = false;
-
-  level_map() noexcept {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::uint8_t>(i);
-  }
-};
-
-void map_levels(const picture_target& p, const level_map& by);
-
-/// Of the picture whose levels were changed as `first` says.
-float mean_luma(const picture_target& p, const level_map& first = {});
-
-/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
-/// that one division a pixel is left.
-std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept;
-
-/// Carries out one operation on the pixels at `p`.
-void apply(const pixel_op& op, const picture_target& p);
-
-/// Carries out one after the other. With `rest`, what the last of them do to each level alone is left to the
-/// caller, who reads all levels anyway.
-void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest = nullptr);
-
-/// What `part` and `other` share, seen from part's corner; empty where that is nothing.
-rect shared_part(const rect& part, const rect& other) noexcept;
-
-/// A box of float32 numbers that are overwritten when all else is done. It may reach past the picture.
-struct erased_numbers {
-  rect box;
-  std::array<float, 4> values{};  ///< for each channel
-  bool noise = false;             ///< normal numbers instead, made of `key`
-  std::uint64_t key = 0;
-  bool mirrored_x = false, mirrored_y = false;  ///< since the box was chosen: the noise, too
-
-  void crop(const rect& part) noexcept {
-    box.x -= part.x;
-    box.y -= part.y;
-  }
-  void mirror_x(int width) noexcept {
-    box.x = width - box.x - box.width;
-    mirrored_x = !mirrored_x;
-  }
-  void mirror_y(int height) noexcept {
-    box.y = height - box.y - box.height;
-    mirrored_y = !mirrored_y;
-  }
-};
-
-/// In a picture `of` [H, W, C] that `to` holds.
-void erase(const erased_numbers& what, const shape& of, const slot& to);
-
-/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
-/// normalization.
-struct normalization {
-  std::array<float, 4> mean{}, deviation{};
-  int count = 0;
-};
-
-/// \throws wick::error unless there is one mean, or one for each channel
-void require_channels(const normalization& by, int channels);
-
-/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`, where x is what `first`
-/// makes of a level. \throws wick::error when the number of channels is another one
-void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
-                      bool planar);
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-
-struct resample_scratch;
-
-/// In what numbers a picture comes out.
-struct pixel_numbers {
-  dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
-  bool wide = false;          ///< levels of 16 bits, which the decoder must have
-  bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
-};
-
-}  // namespace detail
-
-/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
-/// called in, the pixels are those of doing each at once: what does not commute is carried out first.
-class lazy_image {
- public:
-  static constexpr bool is_picture = true;
-
-  lazy_image() noexcept = default;
-  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
-  /// is `exact`, the decoder may not deliver it smaller than it is.
-  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
-             const detail::pixel_numbers& as = {}) noexcept;
-  /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
-  lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
-  /// The same in other numbers.
-  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
-
-  /// As it will come out.
-  int width() const noexcept { return plan_.output_width(); }
-  int height() const noexcept { return plan_.output_height(); }
-  int channels() const noexcept { return out_channels_; }
-  bool empty() const noexcept { return width() == 0; }
-  const detail::plan& geometry() const noexcept { return plan_; }
-  bool normalized() const noexcept { return normal_.count != 0; }
-
-  /// Cuts `part` out. \throws wick::error when it is not inside the picture
-  void crop(const detail::rect& part);
-  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
-  void resize(int width, int height, interpolation filter = interpolation::bilinear);
-  void mirror_x() noexcept;
-  void mirror_y() noexcept;
-
-  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
-  /// more than the picture has
-  void pad(const detail::border& around);
-  /// One of these.
-  void follow(const detail::geometry_step& step, detail::frame = {});
-
-  /// Adds a color operation. \throws wick::error after normalize
-  void apply(const detail::pixel_op& op);
-  /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
-  void make_gray(int channels);
-  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
-  /// \throws wick::error when that was said already
-  void normalize(const detail::normalization& by);
-
-  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
-  void as_float();
-  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
-  void erase(const detail::erased_numbers& what);
-
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
-  /// 16 bits: neither has a place in an image
-  image pixels() const&;
-  image pixels() &&;
-  /// What this stands for: a pipeline that ends without batch(), and group(), give that.
-  using materialized_type = image;
-  image materialize() &&;
-  /// So that a user's stage may simply take a wick::image.
-  operator image() && { return std::move(*this).materialize(); }
-  /// Does now what was asked for. \throws wick::error for damaged data
-  void carry_out();
-  /// Other pixels in place of these, which come out in the same numbers.
-  void replace_pixels(image pixels);
-
-  /// [H, W, C].
-  wick::shape extents() const { return {height(), width(), channels()}; }
-  dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
-  /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
-  /// damaged data
-  void write_to(slot to) const;
-
- private:
-  bool untouched() const noexcept;
-  void refuse_wide(const char* what) const;
-  void refuse_numbers(const char* what) const;
-  void refuse_normalized(const char* what) const;
-
-  /// What is needed of the encoded picture, by the tables of the full size.
-  decode_request request(const detail::resample_scratch& scratch) const noexcept;
-  /// Geometry and color, in the channels the decoder gives; `rest` as in detail::apply().
-  void render_to(const detail::picture_target& to, detail::level_map* rest = nullptr) const;
-  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
-  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
-                   const detail::picture_target& to, detail::phase_timer& timer) const;
-  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
-                    const detail::picture_target& to, detail::phase_timer& timer) const;
-  decoded_picture decode(const detail::rect& part, double scale) const;
-  /// The geometry of a picture of 16 bits.
-  detail::wide_rows render_wide() const;
-  /// All of it but the normalization.
-  image render(detail::level_map* rest = nullptr) const;
-
-  bytes encoded_;  // empty when the pixels exist:
-  image decoded_;
-  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
-  picture_info info_;
-  bool exact_ = false;
-  detail::pixel_numbers as_;
-  int channels_ = 0;      // while geometry and color are worked on
-  int out_channels_ = 0;  // when all is done
-  detail::plan plan_;
-  std::array<detail::pixel_op, 6> ops_{};
-  std::size_t op_count_ = 0;
-  bool pointwise_ =
-      true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
-  detail::normalization normal_;
-  std::vector<detail::erased_numbers> erased_;
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-// ---- what has a place ----
-
-/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
-template <class T>
-concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
-/// It has pixels, whose size is the sample's.
-template <class T>
-concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
-                        part.width();
-                        part.height();
-                      });
-template <class T>
-concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
-
-struct any_placed {
-  template <class T>
-  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
-};
-struct any_with_pixels {
-  template <class T>
-  static constexpr bool is = with_pixels<T>;
-};
-struct any_colored {
-  template <class T>
-  static constexpr bool is = colored<T>;
-};
-
-/// Whether T, or a field of it at any depth, is what Kind says.
-template <class Kind, class T>
-consteval bool holds() {
-  if constexpr (Kind::template is<T>)
-    return true;
-  else if constexpr (!any_placed::is<T> && composite<T>)
-    return []<class... F>(std::type_identity<std::tuple<F...>>) {
-      return (holds<Kind, F>() || ...);
-    }(std::type_identity<typename field_types<T>::type>{});
-  else
-    return false;
-}
-
-/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
-template <class Kind, class T, class F>
-void for_each_part(T& item, F& f) {
-  if constexpr (std::is_same_v<T, image>) {
-    if constexpr (Kind::template is<T>) {
-      lazy_image picture(std::move(item));
-      f(picture);
-      item = std::move(picture).pixels();
-    }
-  } else if constexpr (Kind::template is<T>) {
-    f(item);
-  } else if constexpr (holds<Kind, T>()) {
-    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
-  }
-}
-
-/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
-/// sample<> whose target has none is taken by its data.
-template <class Kind, class T>
-inline constexpr bool is_of_parts =
-    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
-template <class Kind, class D, class T>
-inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
-
-// ---- geometry ----
-
-/// \throws wick::error when parts with pixels have two sizes
-void require_one_size(frame first, frame other);
-
-template <class Item>
-frame frame_of(Item& item) {
-  frame size;
-  bool any = false;
-  const auto look = [&](const auto& part) {
-    const frame here{part.width(), part.height()};
-    if (any) require_one_size(size, here);
-    size = here;
-    any = true;
-  };
-  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
-    if constexpr (with_pixels<T>)
-      look(part);
-    else if constexpr (holds<any_with_pixels, T>())
-      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
-  };
-  visit(visit, item);
-  return size;
-}
-
-/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
-/// random once a sample.
-template <class Stage>
-class geometry_stage {
- public:
-  using stage_kind = on_sample_or_data;
-
-  lazy_image operator()(lazy_image picture, context& c) const {
-    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
-      picture.follow(step);
-    return picture;
-  }
-  template <class Item>
-    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
-  Item operator()(Item item, context& c) const {
-    frame size = frame_of(item);
-    for (const geometry_step& step : self().decide(size, c)) {
-      const auto follow = [&](auto& part) { part.follow(step, size); };
-      for_each_part<any_placed>(item, follow);
-      size = step.after(size);
-    }
-    return item;
-  }
-
- private:
-  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
-};
-
-// ---- color ----
-
-/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
-/// const`.
-template <class Stage>
-class color_stage {
- public:
-  using stage_kind = on_sample_or_data;
-
-  lazy_image operator()(lazy_image picture, context& c) const {
-    self().apply(picture, self().draw(c));
-    return picture;
-  }
-  template <class Item>
-    requires is_of_parts<any_colored, Item>
-  Item operator()(Item item, context& c) const {
-    const auto drawn = self().draw(c);
-    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
-    for_each_part<any_colored>(item, apply);
-    return item;
-  }
-
- private:
-  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
-};
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// `Named` has the stage's name.
@@ -7968,9 +8162,358 @@ inline detail::to_float_stage to_float() noexcept { return {}; }
 
 }  // namespace wick
 
-// ==== wick/image/transforms.hpp
+// ==== wick/geometry/transforms.hpp
 /// \file
-/// All stages that work on pictures.
+/// All stages of this room.
+
+// ==== wick/geometry/affine.hpp
+/// \file
+/// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
+/// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
+
+namespace wick {
+
+namespace detail {
+
+/// A range of degrees: one number for -it to it, or both ends.
+struct degree_range {
+  double least = 0, most = 0;
+
+  constexpr degree_range(double both) noexcept : degree_range(-both, both) {}  // NOLINT: implicit on purpose
+  constexpr degree_range(double from, double to) noexcept : least(from), most(to) {}
+};
+
+struct affine_options {
+  double angle = 0;                                                  ///< degrees, clockwise
+  std::array<double, 2> translate{};                                 ///< pixels to the right and down
+  double scale = 1;                                                  ///< above 0
+  std::array<double, 2> shear{};                                     ///< degrees along x and along y
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+class affine_stage : public geometry_stage<affine_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "affine";
+
+  explicit affine_stage(const affine_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  affine_options options_;
+};
+
+struct rotate_options {
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  bool expand = false;                            ///< make the result large enough for all of it
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+/// torchvision's rotate: degrees, counterclockwise.
+geometry_steps turn(frame size, double angle, const rotate_options& options) noexcept;
+
+class rotate_stage : public geometry_stage<rotate_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "rotate";
+
+  rotate_stage(double angle, const rotate_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  double angle_;
+  rotate_options options_;
+};
+
+class random_rotation_stage : public geometry_stage<random_rotation_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_rotation";
+
+  random_rotation_stage(const degree_range& degrees, const rotate_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  degree_range degrees_;
+  rotate_options options_;
+};
+
+struct random_affine_options {
+  std::array<double, 2> translate{};  ///< greatest shift, as shares of the width and the height, 0 to 1
+  std::array<double, 2> scale{1, 1};  ///< least and greatest factor
+  degree_range shear_x = 0;           ///< degrees along x
+  degree_range shear_y = 0;           ///< degrees along y
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+class random_affine_stage : public geometry_stage<random_affine_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_affine";
+
+  random_affine_stage(const degree_range& degrees, const random_affine_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  degree_range degrees_;
+  random_affine_options options_;
+};
+
+/// x and y of four corners, in any order that is the same for both lists.
+using corners = std::array<std::array<double, 2>, 4>;
+
+struct perspective_options {
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class perspective_stage : public geometry_stage<perspective_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "perspective";
+
+  perspective_stage(const corners& from, const corners& to, const perspective_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::array<double, 8> to_source_{};
+  perspective_options options_;
+};
+
+struct random_perspective_options {
+  double p = 0.5;                                                     ///< how likely a picture is tilted
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class random_perspective_stage : public geometry_stage<random_perspective_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_perspective";
+
+  random_perspective_stage(double distortion_scale, const random_perspective_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  double distortion_;
+  random_perspective_options options_;
+};
+
+}  // namespace detail
+
+/// Turns, moves, scales and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size stays.
+/// torchvision.transforms.v2.functional.affine.
+detail::affine_stage affine(const detail::affine_options& options);
+/// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
+detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
+/// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of them are on a line
+detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+                                      const detail::perspective_options& options = {});
+/// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
+/// torchvision.transforms.v2.RandomRotation.
+detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
+                                              const detail::rotate_options& options = {});
+/// Turns, moves, scales and shears the picture, all uniform in their ranges.
+/// torchvision.transforms.v2.RandomAffine.
+detail::random_affine_stage random_affine(const detail::degree_range& degrees,
+                                          const detail::random_affine_options& options = {});
+/// Moves each corner inwards by up to half of `distortion_scale`, with probability p; its size stays.
+/// torchvision.transforms.v2.RandomPerspective.
+detail::random_perspective_stage random_perspective(double distortion_scale = 0.5,
+                                                    const detail::random_perspective_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/geometry/letterbox.hpp
+/// \file
+/// The letterbox stage: a picture of any shape in a rectangle of one size, in its proportions, with a border
+/// where it leaves room.
+
+namespace wick {
+
+namespace detail {
+
+struct letterbox_options {
+  fill_color fill{};    ///< the border's color
+  int mask_fill = 0;    ///< what stands in a mask's border
+  bool enlarge = true;  ///< whether a picture that is smaller grows; where not, its border does
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
+};
+
+class letterbox_stage : public geometry_stage<letterbox_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "letterbox";
+
+  letterbox_stage(int height, int width, const letterbox_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+
+  /// Where in the result a picture of this size comes to lie.
+  rect place_for(int width, int height) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int height_, width_;
+  letterbox_options options_;
+};
+
+}  // namespace detail
+
+/// The whole picture in its proportions, as large as fits into height x width px, in the middle of that. What
+/// is left is a border, as detectors such as YOLO take it; an odd pixel goes to the right and below.
+detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options = {});
+detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/geometry/multi_crop.hpp
+/// \file
+/// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training by
+/// views.
+
+namespace wick {
+
+namespace detail {
+
+/// What takes a picture alone, and says so where it meets one with parts.
+struct only_pictures {
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+
+  template <class Item>
+    requires is_of_parts<any_placed, Item>
+  Item operator()(Item item, context&) const {
+    static_assert(
+        !is_of_parts<any_placed, Item>,
+        "wick: five_crop and multi_crop take a picture alone, and what came has a mask, boxes or other "
+        "pictures, too; crop these by center_crop or random_crop, or leave them out before");
+    return item;
+  }
+};
+
+class five_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "five_crop";
+
+  five_crop_stage(int height, int width);
+  using only_pictures::operator();
+  std::array<lazy_image, 5> operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int height_, width_;
+};
+
+/// Count times what the stages make of a picture, in arrays.
+template <std::size_t Count, class... Stages>
+class views {
+ public:
+  explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
+  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+    return each(picture, c, std::make_index_sequence<Count>{});
+  }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash all;
+    all.add(std::uint64_t{Count});
+    const auto add = [&all]<class S>(const S& stage) {
+      all.add(stage_name(stage));
+      if constexpr (has_hook<S, hook::fingerprint>) all.add(std::uint64_t{stage.fingerprint()});
+    };
+    std::apply([&add](const Stages&... stage) { (add(stage), ...); }, stages_);
+    return all.value();
+  }
+
+ private:
+  template <std::size_t... I>
+  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  }
+  template <std::size_t I, class Item>
+  lazy_image pass(Item item, context& c) {
+    if constexpr (I == sizeof...(Stages)) {
+      static_assert(std::is_constructible_v<lazy_image, Item>,
+                    "wick: the stages given to multi_crop must give a picture back");
+      return lazy_image(std::move(item));
+    } else {
+      using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
+      static_assert(way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>,
+                    "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
+      static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
+      return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+    }
+  }
+
+  std::tuple<Stages...> stages_;
+};
+template <std::size_t Count, class... Stages>
+views<Count, Stages...> views_by(std::tuple<Stages...> stages) {
+  return views<Count, Stages...>(std::move(stages));
+}
+
+template <class... Views>
+class multi_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "multi_crop";
+
+  explicit multi_crop_stage(Views... each) : each_(std::move(each)...) {}
+  using only_pictures::operator();
+  auto operator()(lazy_image picture, context& c) {
+    picture.carry_out();
+    if constexpr (sizeof...(Views) == 1)
+      return std::get<0>(each_).of(picture, c);
+    else
+      return std::apply([&](Views&... each) { return std::tuple{each.of(picture, c)...}; }, each_);
+  }
+  std::uint64_t fingerprint() const {
+    return std::apply([](const Views&... each) { return fingerprint_hash::of(each.fingerprint()...); },
+                      each_);
+  }
+
+ private:
+  std::tuple<Views...> each_;
+};
+
+}  // namespace detail
+
+/// The four corners (upper left, upper right, lower left, lower right) and the middle, each height x width
+/// px, as a std::array of 5 pictures: batch() makes 5 tensors of them. torchvision.transforms.v2.FiveCrop. A
+/// picture smaller than that is an error of the sample.
+detail::five_crop_stage five_crop(int height, int width);
+detail::five_crop_stage five_crop(int size);
+
+/// So many views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
+/// color_jitter(0.4))` gives a std::array of 2 pictures, `multi_crop<2, 6>(large, small)` a std::tuple of two
+/// arrays. Each view draws anew. Caron et al., "Unsupervised Learning of Visual Features by Contrasting
+/// Cluster Assignments", 2020.
+template <std::size_t... Count, class... Stages>
+  requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
+auto multi_crop(Stages&&... stages) {
+  return detail::multi_crop_stage(
+      detail::views_by<Count>(detail::as_stages(std::forward<Stages>(stages)))...);
+}
+
+}  // namespace wick
+
+// ==== wick/geometry/random_iou_crop.hpp
+/// \file
+/// The random_iou_crop stage: a crop around some of a sample's boxes, for the training of detectors.
 
 // ==== wick/image/boxes.hpp
 /// \file
@@ -8029,6 +8572,71 @@ class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
 detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
 
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+struct random_iou_crop_options {
+  std::array<double, 2> scale{0.3, 1};  ///< least and greatest share of the width, and of the height
+  std::array<double, 2> ratio{0.5, 2};  ///< least and greatest width / height of the crop
+  /// Of these one is drawn: the crop has at least that intersection over union with one of the boxes whose
+  /// middle is in it. 1 stands for all of the picture.
+  std::vector<double> min_iou{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
+  int trials = 40;  ///< crops that are tried before another of min_iou is drawn
+};
+
+struct any_boxes {
+  template <class T>
+  static constexpr bool is = std::is_same_v<T, boxes>;
+};
+
+class random_iou_crop_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_iou_crop";
+
+  explicit random_iou_crop_stage(const random_iou_crop_options& options);
+
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>() && holds<any_boxes, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    const boxes* of = nullptr;
+    const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
+    for_each_part<any_boxes>(item, look);
+    const std::optional<rect> part = choose(size, *of, c.random());
+    if (!part) return item;
+    geometry_step step = geometry_step::crop(*part);
+    step.by_middle = true;
+    const auto follow = [&](auto& each) { each.follow(step, size); };
+    for_each_part<any_placed>(item, follow);
+    return item;
+  }
+
+  /// The rectangle for such a picture, or none for all of it: torchvision's RandomIoUCrop.make_params.
+  std::optional<rect> choose(frame size, const boxes& of, random_stream& random) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::optional<rect> try_one(frame size, const boxes& of, double min_iou, random_stream& random) const;
+  random_iou_crop_options options_;
+};
+
+}  // namespace detail
+
+/// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
+/// others are cut. A picture without boxes stays whole, and so does one in which no crop was found in 100
+/// draws of `min_iou`. Liu et al., "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with
+/// SanitizeBoundingBoxes.
+detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/image/transforms.hpp
+/// \file
+/// All stages that work on pictures.
 
 // ==== wick/image/crop.hpp
 /// \file
@@ -8583,15 +9191,15 @@ struct polygons {
 
 // ==== wick/image/resize.hpp
 /// \file
-/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the
-/// batch's slot.
+/// The resize stage: to a size, or by the shorter or longer edge. It notes the size; the filtering happens in
+/// the batch's slot.
 
 namespace wick {
 
 namespace detail {
 
 struct resize_options {
-  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
+  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one, 0: none; or its size
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
@@ -8602,15 +9210,16 @@ class resize_stage : public geometry_stage<resize_stage> {
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);
+  explicit resize_stage(const resize_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
 
-  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
-  /// number, as torchvision's int() does.
+  /// Width and height for a picture of this size. By one edge the other one is cut off to a whole number, as
+  /// torchvision's int() does.
   std::pair<int, int> size_for(int width, int height) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
-  int shorter_ = 0, height_ = 0, width_ = 0;
+  int shorter_ = 0, height_ = 0, width_ = 0;  // all 0: by the longer edge
   resize_options options_;
 };
 
@@ -8620,6 +9229,9 @@ class resize_stage : public geometry_stage<resize_stage> {
 detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
 detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
+/// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
+/// torchvision.transforms.v2.Resize(None, max_size=640).
+detail::resize_stage resize(const detail::resize_options& options);
 
 }  // namespace wick
 
@@ -21113,6 +21725,361 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 /// file that defines WICK_IMPLEMENTATION. The decoders of others, stb_image and libjpeg-turbo, are compiled
 /// beside it.
 
+// ==== wick/augment/implementation/augment.hpp
+/// \file
+/// The bodies of what augment/augment.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <numbers>
+
+// ==== wick/augment/implementation/augment_policies.hpp
+/// \file
+/// Which operations auto_augment draws from, as its paper gives them. Included by the bodies of
+/// augment/augment.hpp alone.
+
+namespace wick::detail {
+
+enum class augmentation : std::uint8_t {
+  identity,
+  shear_x,
+  shear_y,
+  translate_x,
+  translate_y,
+  rotate,
+  brightness,
+  color,
+  contrast,
+  sharpness,
+  posterize,
+  solarize,
+  autocontrast,
+  equalize,
+  invert,
+};
+
+struct augment_step {
+  augmentation what;
+  std::uint8_t tenths;    ///< of a probability of 1
+  std::uint8_t strength;  ///< 0 to 9
+};
+
+using augment_pair = std::array<augment_step, 2>;
+using augment_policy = std::array<augment_pair, 25>;
+namespace policies {
+using o = augmentation;
+
+// clang-format off
+inline constexpr augment_policy imagenet{{
+    {{{o::posterize, 4, 8}, {o::rotate, 6, 9}}},
+    {{{o::solarize, 6, 5}, {o::autocontrast, 6, 0}}},
+    {{{o::equalize, 8, 0}, {o::equalize, 6, 0}}},
+    {{{o::posterize, 6, 7}, {o::posterize, 6, 6}}},
+    {{{o::equalize, 4, 0}, {o::solarize, 2, 4}}},
+    {{{o::equalize, 4, 0}, {o::rotate, 8, 8}}},
+    {{{o::solarize, 6, 3}, {o::equalize, 6, 0}}},
+    {{{o::posterize, 8, 5}, {o::equalize, 10, 0}}},
+    {{{o::rotate, 2, 3}, {o::solarize, 6, 8}}},
+    {{{o::equalize, 6, 0}, {o::posterize, 4, 6}}},
+    {{{o::rotate, 8, 8}, {o::color, 4, 0}}},
+    {{{o::rotate, 4, 9}, {o::equalize, 6, 0}}},
+    {{{o::equalize, 0, 0}, {o::equalize, 8, 0}}},
+    {{{o::invert, 6, 0}, {o::equalize, 10, 0}}},
+    {{{o::color, 6, 4}, {o::contrast, 10, 8}}},
+    {{{o::rotate, 8, 8}, {o::color, 10, 2}}},
+    {{{o::color, 8, 8}, {o::solarize, 8, 7}}},
+    {{{o::sharpness, 4, 7}, {o::invert, 6, 0}}},
+    {{{o::shear_x, 6, 5}, {o::equalize, 10, 0}}},
+    {{{o::color, 4, 0}, {o::equalize, 6, 0}}},
+    {{{o::equalize, 4, 0}, {o::solarize, 2, 4}}},
+    {{{o::solarize, 6, 5}, {o::autocontrast, 6, 0}}},
+    {{{o::invert, 6, 0}, {o::equalize, 10, 0}}},
+    {{{o::color, 6, 4}, {o::contrast, 10, 8}}},
+    {{{o::equalize, 8, 0}, {o::equalize, 6, 0}}},
+}};
+inline constexpr augment_policy cifar10{{
+    {{{o::invert, 1, 0}, {o::contrast, 2, 6}}},
+    {{{o::rotate, 7, 2}, {o::translate_x, 3, 9}}},
+    {{{o::sharpness, 8, 1}, {o::sharpness, 9, 3}}},
+    {{{o::shear_y, 5, 8}, {o::translate_y, 7, 9}}},
+    {{{o::autocontrast, 5, 0}, {o::equalize, 9, 0}}},
+    {{{o::shear_y, 2, 7}, {o::posterize, 3, 7}}},
+    {{{o::color, 4, 3}, {o::brightness, 6, 7}}},
+    {{{o::sharpness, 3, 9}, {o::brightness, 7, 9}}},
+    {{{o::equalize, 6, 0}, {o::equalize, 5, 0}}},
+    {{{o::contrast, 6, 7}, {o::sharpness, 6, 5}}},
+    {{{o::color, 7, 7}, {o::translate_x, 5, 8}}},
+    {{{o::equalize, 3, 0}, {o::autocontrast, 4, 0}}},
+    {{{o::translate_y, 4, 3}, {o::sharpness, 2, 6}}},
+    {{{o::brightness, 9, 6}, {o::color, 2, 8}}},
+    {{{o::solarize, 5, 2}, {o::invert, 0, 0}}},
+    {{{o::equalize, 2, 0}, {o::autocontrast, 6, 0}}},
+    {{{o::equalize, 2, 0}, {o::equalize, 6, 0}}},
+    {{{o::color, 9, 9}, {o::equalize, 6, 0}}},
+    {{{o::autocontrast, 8, 0}, {o::solarize, 2, 8}}},
+    {{{o::brightness, 1, 3}, {o::color, 7, 0}}},
+    {{{o::solarize, 4, 5}, {o::autocontrast, 9, 0}}},
+    {{{o::translate_y, 9, 9}, {o::translate_y, 7, 9}}},
+    {{{o::autocontrast, 9, 0}, {o::solarize, 8, 3}}},
+    {{{o::equalize, 8, 0}, {o::invert, 1, 0}}},
+    {{{o::translate_y, 7, 9}, {o::autocontrast, 9, 0}}},
+}};
+inline constexpr augment_policy svhn{{
+    {{{o::shear_x, 9, 4}, {o::invert, 2, 0}}},
+    {{{o::shear_y, 9, 8}, {o::invert, 7, 0}}},
+    {{{o::equalize, 6, 0}, {o::solarize, 6, 6}}},
+    {{{o::invert, 9, 0}, {o::equalize, 6, 0}}},
+    {{{o::equalize, 6, 0}, {o::rotate, 9, 3}}},
+    {{{o::shear_x, 9, 4}, {o::autocontrast, 8, 0}}},
+    {{{o::shear_y, 9, 8}, {o::invert, 4, 0}}},
+    {{{o::shear_y, 9, 5}, {o::solarize, 2, 6}}},
+    {{{o::invert, 9, 0}, {o::autocontrast, 8, 0}}},
+    {{{o::equalize, 6, 0}, {o::rotate, 9, 3}}},
+    {{{o::shear_x, 9, 4}, {o::solarize, 3, 3}}},
+    {{{o::shear_y, 8, 8}, {o::invert, 7, 0}}},
+    {{{o::equalize, 9, 0}, {o::translate_y, 6, 6}}},
+    {{{o::invert, 9, 0}, {o::equalize, 6, 0}}},
+    {{{o::contrast, 3, 3}, {o::rotate, 8, 4}}},
+    {{{o::invert, 8, 0}, {o::translate_y, 0, 2}}},
+    {{{o::shear_y, 7, 6}, {o::solarize, 4, 8}}},
+    {{{o::invert, 6, 0}, {o::rotate, 8, 4}}},
+    {{{o::shear_y, 3, 7}, {o::translate_x, 9, 3}}},
+    {{{o::shear_x, 1, 6}, {o::invert, 6, 0}}},
+    {{{o::solarize, 7, 2}, {o::translate_y, 6, 7}}},
+    {{{o::shear_y, 8, 4}, {o::invert, 8, 0}}},
+    {{{o::shear_x, 7, 9}, {o::translate_y, 8, 3}}},
+    {{{o::shear_y, 8, 5}, {o::autocontrast, 7, 0}}},
+    {{{o::shear_x, 7, 2}, {o::invert, 1, 0}}},
+}};
+// clang-format on
+
+}  // namespace policies
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// The strongest of each kind.
+struct augment_space {
+  double shear, translate_x, translate_y, rotate, color;
+  int bits;  ///< that posterize takes away
+};
+
+inline constexpr int augmentations = 14;  // of rand_augment: all but invert
+
+inline augment_space narrow_space(frame size) noexcept {
+  return {0.3, 150.0 / 331.0 * size.width, 150.0 / 331.0 * size.height, 30, 0.9, 4};
+}
+inline constexpr augment_space wide_space{0.99, 32, 32, 135, 0.99, 6};
+
+/// torch.linspace(from, to, steps)[i], in float.
+inline double linspace(double from, double to, int steps, int i) noexcept {
+  const auto first = static_cast<float>(from), last = static_cast<float>(to);
+  if (steps == 1) return first;
+  const float step = (last - first) / static_cast<float>(steps - 1);
+  return i < steps / 2 ? first + step * static_cast<float>(i)
+                       : last - step * static_cast<float>(steps - 1 - i);
+}
+
+/// How much of an operation strength `i` of `steps` is; some go in either direction.
+struct augment_magnitude {
+  double value = 0;
+  bool either_way = false;
+};
+
+inline augment_magnitude magnitude_of(augmentation what, const augment_space& space, int steps,
+                                      int i) noexcept {
+  switch (what) {
+    case augmentation::shear_x:
+    case augmentation::shear_y:
+      return {linspace(0, space.shear, steps, i), true};
+    case augmentation::translate_x:
+      return {linspace(0, space.translate_x, steps, i), true};
+    case augmentation::translate_y:
+      return {linspace(0, space.translate_y, steps, i), true};
+    case augmentation::rotate:
+      return {linspace(0, space.rotate, steps, i), true};
+    case augmentation::brightness:
+    case augmentation::color:
+    case augmentation::contrast:
+    case augmentation::sharpness:
+      return {linspace(0, space.color, steps, i), true};
+    case augmentation::posterize: {
+      const auto step = static_cast<float>(static_cast<double>(steps - 1) / space.bits);
+      return {std::nearbyint(8.0f - static_cast<float>(i) / step), false};
+    }
+    case augmentation::solarize:
+      return {linspace(1, 0, steps, i), false};
+    default:
+      return {};
+  }
+}
+
+/// What draws of one sample have in common.
+struct augmenting {
+  frame size;
+  random_stream& random;
+  interpolation filter;
+  fill_color fill;
+  int mask_fill;
+  std::vector<augment_op> drawn{};
+
+  /// One operation, as torchvision's _apply_image_or_video_transform.
+  void add(augmentation what, augment_magnitude by) {
+    if (by.either_way && random.bernoulli(0.5)) by.value = -by.value;
+    const double value = by.value;
+    using kind = pixel_op::kind;
+    switch (what) {
+      case augmentation::identity:
+        return;
+      case augmentation::shear_x:
+        return shear(value, 0);
+      case augmentation::shear_y:
+        return shear(0, value);
+      case augmentation::translate_x:
+        return move(inverse_affine({}, 0, {std::trunc(value), 0}, 1, {}));
+      case augmentation::translate_y:
+        return move(inverse_affine({}, 0, {0, std::trunc(value)}, 1, {}));
+      case augmentation::rotate:
+        for (const geometry_step& step :
+             turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
+          drawn.push_back({{}, step});
+        return;
+      case augmentation::brightness:
+        return color({kind::brightness, 1 + value});
+      case augmentation::color:
+        return color({kind::saturation, 1 + value});
+      case augmentation::contrast:
+        return color({kind::contrast, 1 + value});
+      case augmentation::sharpness:
+        return color({kind::sharpness, 1 + value});
+      case augmentation::posterize:
+        return color({kind::posterize, value});
+      case augmentation::solarize:
+        return color({kind::solarize, 255 * value});
+      case augmentation::autocontrast:
+        return color({kind::autocontrast});
+      case augmentation::equalize:
+        return color({kind::equalize});
+      case augmentation::invert:
+        return color({kind::invert});
+    }
+  }
+
+ private:
+  void color(const pixel_op& op) { drawn.push_back({op, {}}); }
+  void move(const std::array<double, 8>& to_source) {
+    const warp by{to_source, true, filter, fill.levels, size.width, size.height};
+    drawn.push_back({{}, geometry_step::warp(by, mask_fill)});
+  }
+  void shear(double along_x, double along_y) {
+    const point corner{-size.width * 0.5, -size.height * 0.5};
+    constexpr double degree = 180 / std::numbers::pi;
+    move(inverse_affine(corner, 0, {}, 1, {std::atan(along_x) * degree, std::atan(along_y) * degree}));
+  }
+};
+
+inline void require_augment(std::string_view stage, int bins, interpolation filter) {
+  if (bins < 2)
+    throw error(std::string(stage) + ": " + std::to_string(bins) +
+                " strengths; give num_magnitude_bins of 2 or more");
+  if (filter != interpolation::nearest && filter != interpolation::bilinear)
+    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+}
+
+// ---- rand_augment
+
+rand_augment_stage::rand_augment_stage(const rand_augment_options& options) : options_(options) {
+  require_augment(name, options.num_magnitude_bins, options.interpolation);
+  if (options.num_ops < 0)
+    throw error("rand_augment: " + std::to_string(options.num_ops) + " operations; give 0 or more");
+  if (options.magnitude < 0 || options.magnitude >= options.num_magnitude_bins) {
+    throw error("rand_augment: magnitude " + std::to_string(options.magnitude) + "; give 0 to " +
+                std::to_string(options.num_magnitude_bins - 1) + ", or more num_magnitude_bins");
+  }
+}
+
+std::vector<augment_op> rand_augment_stage::draw(frame size, context& ctx) const {
+  const rand_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const augment_space space = narrow_space(size);
+  for (int i = 0; i < o.num_ops; ++i) {
+    const auto what = static_cast<augmentation>(all.random.below(augmentations));
+    all.add(what, magnitude_of(what, space, o.num_magnitude_bins, o.magnitude));
+  }
+  return std::move(all.drawn);
+}
+
+std::uint64_t rand_augment_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.num_ops, options_.magnitude, options_.num_magnitude_bins,
+                              options_.interpolation, options_.fill.levels, options_.mask_fill);
+}
+
+// ---- trivial_augment_wide
+
+trivial_augment_wide_stage::trivial_augment_wide_stage(const trivial_augment_wide_options& options)
+    : options_(options) {
+  require_augment(name, options.num_magnitude_bins, options.interpolation);
+}
+
+std::vector<augment_op> trivial_augment_wide_stage::draw(frame size, context& ctx) const {
+  const trivial_augment_wide_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const auto what = static_cast<augmentation>(all.random.below(augmentations));
+  const int bins = o.num_magnitude_bins;
+  const auto strength = static_cast<int>(all.random.below(static_cast<std::uint64_t>(bins)));
+  all.add(what, magnitude_of(what, wide_space, bins, strength));
+  return std::move(all.drawn);
+}
+
+std::uint64_t trivial_augment_wide_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.num_magnitude_bins, options_.interpolation, options_.fill.levels,
+                              options_.mask_fill);
+}
+
+// ---- auto_augment
+
+auto_augment_stage::auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options)
+    : policy_(policy), options_(options) {
+  require_augment(name, 10, options.interpolation);
+}
+
+std::vector<augment_op> auto_augment_stage::draw(frame size, context& ctx) const {
+  const auto_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const augment_policy& pairs = policy_ == auto_augment_policy::imagenet  ? policies::imagenet
+                                : policy_ == auto_augment_policy::cifar10 ? policies::cifar10
+                                                                          : policies::svhn;
+  const augment_space space = narrow_space(size);
+  for (const augment_step& step : pairs[all.random.below(pairs.size())]) {
+    if (all.random.bernoulli(step.tenths / 10.0))
+      all.add(step.what, magnitude_of(step.what, space, 10, step.strength));
+  }
+  return std::move(all.drawn);
+}
+
+std::uint64_t auto_augment_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(policy_, options_.interpolation, options_.fill.levels, options_.mask_fill);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options) {
+  return detail::rand_augment_stage(options);
+}
+
+detail::trivial_augment_wide_stage trivial_augment_wide(const detail::trivial_augment_wide_options& options) {
+  return detail::trivial_augment_wide_stage(options);
+}
+
+detail::auto_augment_stage auto_augment(auto_augment_policy policy,
+                                        const detail::auto_augment_options& options) {
+  return {policy, options};
+}
+
+}  // namespace wick
+
 // ==== wick/batch/implementation/slab.hpp
 /// \file
 /// The bodies of what batch/detail/slab.hpp declares. Included in exactly one file of a program.
@@ -23477,26 +24444,378 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 
 }  // namespace wick::detail
 
-// ==== wick/image/implementation/arguments.hpp
+// ==== wick/geometry/implementation/affine.hpp
 /// \file
-/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+/// The bodies of what geometry/affine.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
 
 namespace wick::detail {
 
-void require_size(std::string_view stage, int height, int width) {
-  if (height < 1 || width < 1) {
-    throw error(std::string(stage) + ": size " + size_text(width, height) +
-                " px leaves no picture; give at least 1 px a side");
+using center_point = std::optional<std::array<double, 2>>;
+
+inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
+  if (filter != interpolation::nearest && filter != interpolation::bilinear)
+    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+  if (center && !(std::isfinite((*center)[0]) && std::isfinite((*center)[1])))
+    throw error(std::string(stage) + ": the center is no point of a picture; give x and y in pixels");
+}
+
+inline void require_finite(std::string_view stage, std::string_view what, double value) {
+  if (!std::isfinite(value))
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(value) +
+                "; give a finite number");
+}
+
+inline void require_degrees(std::string_view stage, std::string_view what, const degree_range& range) {
+  if (!(std::isfinite(range.least) && std::isfinite(range.most) && range.least <= range.most)) {
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(range.least) + " to " +
+                std::to_string(range.most) +
+                "; give degrees, the least first, or one number above 0 for both sides");
   }
 }
 
-void require_probability(std::string_view stage, double p) {
-  if (!(p >= 0 && p <= 1)) {
-    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
+                                    const center_point& center) {
+  const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
+  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
+}
+
+inline point from_middle(frame size, const center_point& center) {
+  if (!center) return {};
+  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
+}
+
+inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                    const fill_color& fill) {
+  return {to_source, true, filter, fill.levels, size.width, size.height};
+}
+
+inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
+                          interpolation filter, const fill_color& fill, int mask_fill,
+                          const center_point& center) {
+  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
+  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
+}
+
+// ---- affine
+
+affine_stage::affine_stage(const affine_options& options) : options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", options.angle);
+  for (const double v : options.translate) require_finite(name, "translate", v);
+  for (const double v : options.shear) require_finite(name, "shear", v);
+  if (!(options.scale > 0 && std::isfinite(options.scale)))
+    throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
+}
+
+geometry_steps affine_stage::decide(frame size, context&) const noexcept {
+  const affine_options& o = options_;
+  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
+              o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t affine_stage::fingerprint() const noexcept {
+  const affine_options& o = options_;
+  return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- rotate
+
+geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
+  angle = std::fmod(angle, 360);
+  if (angle < 0) angle += 360;
+  if (!o.center) {
+    if (angle == 0) return {};
+    if (angle == 180) {
+      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
+      return geometry_step::warp(by, o.mask_fill);
+    }
+    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
+      const double sign = angle == 90 ? 1 : -1;
+      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
+      std::swap(by.width, by.height);
+      return geometry_step::warp(by, o.mask_fill);
+    }
   }
+  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
+  warp by = warp_of(size, to_source, o.interpolation, o.fill);
+  if (o.expand) detail::expand(by, size.width, size.height);
+  return geometry_step::warp(by, o.mask_fill, o.expand);
+}
+
+inline std::uint64_t fingerprint_of(const rotate_options& o) {
+  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", angle);
+}
+
+geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
+  return detail::turn(size, angle_, options_);
+}
+
+std::uint64_t rotate_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(angle_, fingerprint_of(options_));
+}
+
+random_rotation_stage::random_rotation_stage(const degree_range& degrees, const rotate_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+}
+
+geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
+  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
+}
+
+std::uint64_t random_rotation_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(degrees_.least, degrees_.most, fingerprint_of(options_));
+}
+
+// ---- random_affine
+
+random_affine_stage::random_affine_stage(const degree_range& degrees, const random_affine_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+  require_degrees(name, "shear_x", options.shear_x);
+  require_degrees(name, "shear_y", options.shear_y);
+  for (const double share : options.translate) {
+    if (!(share >= 0 && share <= 1)) {
+      throw error("random_affine: translate " + std::to_string(share) +
+                  "; give shares of the width and the height, 0 to 1");
+    }
+  }
+  const auto& [least, most] = options.scale;
+  if (!(least > 0 && least <= most && std::isfinite(most))) {
+    throw error("random_affine: scale " + std::to_string(least) + " to " + std::to_string(most) +
+                "; give factors above 0, the least one first");
+  }
+}
+
+geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
+  const random_affine_options& o = options_;
+  random_stream& random = ctx.random();
+  const double angle = random.uniform(degrees_.least, degrees_.most);
+  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
+  const double x = std::nearbyint(random.uniform(-far_x, far_x)),
+               y = std::nearbyint(random.uniform(-far_y, far_y));
+  const double scale = random.uniform(o.scale[0], o.scale[1]);
+  const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
+               shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
+  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t random_affine_stage::fingerprint() const noexcept {
+  const random_affine_options& o = options_;
+  return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
+                              o.shear_x.most, o.shear_y.least, o.shear_y.most,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- perspective
+
+inline bool find_source(const corners& from, const corners& to, std::array<double, 8>& to_source) {
+  std::array<point, 4> a, b;
+  for (std::size_t i = 0; i < 4; ++i) {
+    a[i] = {from[i][0], from[i][1]};
+    b[i] = {to[i][0], to[i][1]};
+  }
+  return inverse_perspective(a, b, to_source);
+}
+
+inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                          const fill_color& fill, int mask_fill) {
+  warp by = warp_of(size, to_source, filter, fill);
+  by.centered = false;
+  return geometry_step::warp(by, mask_fill);
+}
+
+perspective_stage::perspective_stage(const corners& from, const corners& to,
+                                     const perspective_options& options)
+    : options_(options) {
+  detail::require_warp(name, options.interpolation);
+  if (!find_source(from, to, to_source_)) {
+    throw error(
+        "perspective: three of the corners lie on a line, no picture can be seen like that; move one");
+  }
+}
+
+geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
+  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(to_source_,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
+}
+
+random_perspective_stage::random_perspective_stage(double distortion_scale,
+                                                   const random_perspective_options& options)
+    : distortion_(distortion_scale), options_(options) {
+  detail::require_warp(name, options.interpolation);
+  detail::require_probability(name, options.p);
+  if (!(distortion_scale >= 0 && distortion_scale <= 1)) {
+    throw error("random_perspective: distortion_scale " + std::to_string(distortion_scale) + "; give 0 to 1");
+  }
+}
+
+geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return {};
+  const int width = size.width, height = size.height;
+  const auto reach = [&](int side) {
+    return static_cast<std::uint64_t>(static_cast<int>(distortion_ * (side / 2)) + 1);
+  };
+  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
+  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
+  const double right = width - 1, bottom = height - 1;
+  const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
+  corners to;
+  to[0] = {near(width), near(height)};
+  to[1] = {far(width), near(height)};
+  to[2] = {far(width), far(height)};
+  to[3] = {near(width), far(height)};
+  std::array<double, 8> to_source;
+  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
+  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t random_perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(distortion_, options_.p,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
 }
 
 }  // namespace wick::detail
+
+namespace wick {
+
+detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
+
+detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+                                      const detail::perspective_options& options) {
+  return {from, to, options};
+}
+
+detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
+                                              const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::random_affine_stage random_affine(const detail::degree_range& degrees,
+                                          const detail::random_affine_options& options) {
+  return {degrees, options};
+}
+
+detail::random_perspective_stage random_perspective(double distortion_scale,
+                                                    const detail::random_perspective_options& options) {
+  return {distortion_scale, options};
+}
+
+}  // namespace wick
+
+// ==== wick/geometry/implementation/letterbox.hpp
+/// \file
+/// The bodies of what geometry/letterbox.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+letterbox_stage::letterbox_stage(int height, int width, const letterbox_options& options)
+    : height_(height), width_(width), options_(options) {
+  detail::require_size(name, height, width);
+}
+
+rect letterbox_stage::place_for(int width, int height) const noexcept {
+  double scale = std::min(static_cast<double>(width_) / width, static_cast<double>(height_) / height);
+  if (!options_.enlarge) scale = std::min(scale, 1.0);
+  const auto side = [scale](int of, int most) {
+    return static_cast<int>(std::clamp(std::nearbyint(of * scale), 1.0, static_cast<double>(most)));
+  };
+  const int across = side(width, width_), down = side(height, height_);
+  return {(width_ - across) / 2, (height_ - down) / 2, across, down};
+}
+
+geometry_steps letterbox_stage::decide(frame size, context&) const noexcept {
+  const rect place = place_for(size.width, size.height);
+  const geometry_step resize = geometry_step::resize(place.width, place.height, options_.interpolation);
+  const edges around(place.x, place.y, width_ - place.x - place.width, height_ - place.y - place.height);
+  if (around.empty()) return resize;
+  return {resize, geometry_step::pad({around, options_.fill, padding_mode::constant, options_.mask_fill})};
+}
+
+std::uint64_t letterbox_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(height_, width_, options_.fill.levels, options_.mask_fill, options_.enlarge,
+                              options_.interpolation);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options) {
+  return {height, width, options};
+}
+
+detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options) {
+  return {size, size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/geometry/implementation/multi_crop.hpp
+/// \file
+/// The bodies of what geometry/multi_crop.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+five_crop_stage::five_crop_stage(int height, int width) : height_(height), width_(width) {
+  detail::require_size(name, height, width);
+}
+
+std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, context& c) const {
+  const int right = picture.width() - width_, below = picture.height() - height_;
+  const std::array<rect, 4> corners{{{0, 0, width_, height_},
+                                     {right, 0, width_, height_},
+                                     {0, below, width_, height_},
+                                     {right, below, width_, height_}}};
+  picture.carry_out();
+  std::array<lazy_image, 5> out;
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    out[i] = picture.copy();
+    out[i].crop(corners[i]);
+  }
+  out[4] = center_crop(height_, width_)(std::move(picture), c);
+  return out;
+}
+
+std::uint64_t five_crop_stage::fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::five_crop_stage five_crop(int height, int width) { return {height, width}; }
+
+detail::five_crop_stage five_crop(int size) { return {size, size}; }
+
+}  // namespace wick
+
+// ==== wick/geometry/implementation/random_iou_crop.hpp
+/// \file
+/// The bodies of what geometry/random_iou_crop.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
 
 // ==== wick/image/implementation/boxes.hpp
 /// \file
@@ -23564,9 +24883,29 @@ inline void cut(boxes& of, frame size) {
   keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
 }
 
+/// Strictly inside, as torchvision has it.
+inline bool has_middle_of(const rect& part, const std::array<float, 4>& box) noexcept {
+  const float x = 0.5f * (box[0] + box[2]), y = 0.5f * (box[1] + box[3]);
+  return x > static_cast<float>(part.x) && x < static_cast<float>(part.x + part.width) &&
+         y > static_cast<float>(part.y) && y < static_cast<float>(part.y + part.height);
+}
+
 inline void shift(boxes& of, int x, int y) noexcept {
   const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
   for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
+}
+
+/// The box around where the corners come to lie.
+inline std::array<float, 4> around(const projection& there, const std::array<float, 4>& box) noexcept {
+  std::array<float, 4> out{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+  for (const float x : {box[0], box[2]}) {
+    for (const float y : {box[1], box[3]}) {
+      const point at = there({x, y});
+      const auto to_x = static_cast<float>(at.x), to_y = static_cast<float>(at.y);
+      out = {std::min(out[0], to_x), std::min(out[1], to_y), std::max(out[2], to_x), std::max(out[3], to_y)};
+    }
+  }
+  return out;
 }
 
 }  // namespace detail::boxing
@@ -23577,6 +24916,8 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
   boxing::check(*this);
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle)
+        boxing::keep(*this, [&](std::size_t i) { return boxing::has_middle_of(step.part, xyxy[i]); });
       boxing::shift(*this, -step.part.x, -step.part.y);
       return boxing::cut(*this, step.after(in));
     case kind::resize: {
@@ -23600,6 +24941,11 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "boxes");
       boxing::shift(*this, step.around.by.left, step.around.by.top);
       return boxing::cut(*this, step.after(in));
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& box : xyxy) box = boxing::around(there, box);
+      return boxing::cut(*this, step.after(in));
+    }
     case kind::drop_boxes:
       boxing::cut(*this, in);
       return boxing::keep(*this, [&](std::size_t i) {
@@ -23640,6 +24986,115 @@ detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options
 }
 
 }  // namespace wick
+
+namespace wick::detail {
+
+namespace boxing {
+
+inline float overlap(const std::array<float, 4>& a, const std::array<float, 4>& b) noexcept {
+  const float across = std::min(a[2], b[2]) - std::max(a[0], b[0]),
+              down = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+  if (!(across > 0 && down > 0)) return 0;
+  const float both = across * down;
+  return both / (area(a) + area(b) - both);
+}
+
+}  // namespace boxing
+
+random_iou_crop_stage::random_iou_crop_stage(const random_iou_crop_options& options) : options_(options) {
+  const auto& [least, most] = options.scale;
+  if (!(least > 0 && least <= most && most <= 1)) {
+    throw error("random_iou_crop: scale {" + std::to_string(least) + ", " + std::to_string(most) +
+                "}; give two shares of a side, the smaller first, such as {0.3, 1}");
+  }
+  const auto& [narrow, wide] = options.ratio;
+  if (!(narrow > 0 && narrow <= wide && std::isfinite(wide))) {
+    throw error("random_iou_crop: ratio {" + std::to_string(narrow) + ", " + std::to_string(wide) +
+                "}; give two ratios of width to height, the smaller first, such as {0.5, 2}");
+  }
+  if (options.min_iou.empty())
+    throw error("random_iou_crop: min_iou is empty; give shares, or {1} for no crop");
+  for (const double share : options.min_iou) {
+    if (!(share >= 0))
+      throw error("random_iou_crop: min_iou " + std::to_string(share) + "; give shares of 0 to 1");
+  }
+  if (options.trials < 1)
+    throw error("random_iou_crop: " + std::to_string(options.trials) + " trials; give 1 or more");
+}
+
+std::optional<rect> random_iou_crop_stage::try_one(frame size, const boxes& of, double min_iou,
+                                                   random_stream& random) const {
+  const auto& [least, most] = options_.scale;
+  const auto width = static_cast<int>(size.width * random.uniform(least, most));
+  const auto height = static_cast<int>(size.height * random.uniform(least, most));
+  if (width < 1 || height < 1) return {};
+  const double ratio = static_cast<double>(width) / height;
+  if (ratio < options_.ratio[0] || ratio > options_.ratio[1]) return {};
+  const rect part{static_cast<int>((size.width - width) * random.uniform(0, 1)),
+                  static_cast<int>((size.height - height) * random.uniform(0, 1)), width, height};
+  const std::array<float, 4> crop{static_cast<float>(part.x), static_cast<float>(part.y),
+                                  static_cast<float>(part.x + width), static_cast<float>(part.y + height)};
+  bool any = false;
+  float best = 0;
+  for (const auto& box : of.xyxy) {
+    if (!boxing::has_middle_of(part, box)) continue;
+    any = true;
+    best = std::max(best, boxing::overlap(crop, box));
+  }
+  if (!any || best < static_cast<float>(min_iou)) return {};
+  return part;
+}
+
+std::optional<rect> random_iou_crop_stage::choose(frame size, const boxes& of, random_stream& random) const {
+  boxing::check(of);
+  if (of.empty()) return {};
+  // torchvision goes on without end where nothing fits.
+  for (int draw = 0; draw < 100; ++draw) {
+    const double min_iou = options_.min_iou[random.below(options_.min_iou.size())];
+    if (min_iou >= 1) return {};
+    for (int trial = 0; trial < options_.trials; ++trial) {
+      if (const std::optional<rect> part = try_one(size, of, min_iou, random)) return part;
+    }
+  }
+  return {};
+}
+
+std::uint64_t random_iou_crop_stage::fingerprint() const noexcept {
+  std::uint64_t all = fingerprint_hash::of(options_.scale, options_.ratio, options_.trials);
+  for (const double share : options_.min_iou) all = fingerprint_hash::of(all, share);
+  return all;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options) {
+  return detail::random_iou_crop_stage(options);
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/arguments.hpp
+/// \file
+/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void require_size(std::string_view stage, int height, int width) {
+  if (height < 1 || width < 1) {
+    throw error(std::string(stage) + ": size " + size_text(width, height) +
+                " px leaves no picture; give at least 1 px a side");
+  }
+}
+
+void require_probability(std::string_view stage, double p) {
+  if (!(p >= 0 && p <= 1)) {
+    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+  }
+}
+
+}  // namespace wick::detail
 
 // ==== wick/image/implementation/crop.hpp
 /// \file
@@ -23971,6 +25426,14 @@ void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "keypoints");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& [x, y] : xy) {
+        const detail::point at = there({x, y});
+        x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+      }
+      break;
+    }
     case kind::drop_boxes:
       break;
   }
@@ -24161,8 +25624,8 @@ inline void axis::copy(const axis_request& wanted) {
   copies_ = true;
 }
 
-/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels would
-/// give the other. It has two ways, by the size of the result; the larger one's product is a fused one.
+/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels, they decide
+/// which one is taken. It has two ways, by the size of the result; the larger one's product is a fused one.
 inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
   const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
   const double exact = (out + 0.5) * scale;  // of two floats: exact in double
@@ -24697,6 +26160,9 @@ void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
       return mirror_y();
     case kind::pad:
       return pad(step.around);
+    case kind::warp:
+      if (as_.wide && as_.indexes) return warp_wide(step);
+      return warp(step.pixels());
     case kind::drop_boxes:
       return;
   }
@@ -24955,6 +26421,25 @@ image lazy_image::render(detail::level_map* rest) const {
   return changed;
 }
 
+lazy_image lazy_image::copy() const {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+  lazy_image out;
+  out.decoded_ = decoded_;
+  out.wide_ = wide_;
+  out.info_ = info_;
+  out.exact_ = exact_;
+  out.as_ = as_;
+  out.channels_ = channels_;
+  out.out_channels_ = out_channels_;
+  out.plan_ = plan_;
+  out.ops_ = ops_;
+  out.op_count_ = op_count_;
+  out.pointwise_ = pointwise_;
+  out.normal_ = normal_;
+  out.erased_ = erased_;
+  return out;
+}
+
 void lazy_image::carry_out() {
   if (untouched()) return;
   if (as_.wide) {
@@ -25008,7 +26493,10 @@ mask::mask(image numbers)
 void mask::follow(const detail::geometry_step& step, detail::frame) {
   detail::masks::decoding([&] {
     detail::geometry_step own = step;
-    if (own.filter != interpolation::nearest) own.filter = interpolation::nearest_corner;
+    if (step.what == detail::geometry_step::kind::warp)
+      own.filter = interpolation::nearest;
+    else if (own.filter != interpolation::nearest)
+      own.filter = interpolation::nearest_corner;
     own.around.fill = {step.around.mask_fill};
     numbers_.follow(own);
   });
@@ -25215,6 +26703,8 @@ detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pa
 /// The bodies of what image/detail/steps.hpp and image/detail/parts.hpp declare. Included in exactly one file
 /// of a program.
 
+#include <cmath>
+
 namespace wick::detail {
 
 geometry_step geometry_step::crop(const rect& part) noexcept {
@@ -25245,12 +26735,42 @@ geometry_step geometry_step::pad(const border& around) noexcept {
   s.around = around;
   return s;
 }
+geometry_step geometry_step::warp(const detail::warp& by, int mask_fill, bool expanded) noexcept {
+  geometry_step s;
+  s.what = kind::warp;
+  s.size = {by.width, by.height};
+  s.filter = by.filter;
+  s.around.fill.levels = by.fill;
+  s.around.mask_fill = mask_fill;
+  s.to_source = by.to_source;
+  s.centered = by.centered;
+  s.expanded = expanded;
+  return s;
+}
+
+detail::warp geometry_step::pixels() const noexcept {
+  return {to_source, centered, filter, around.fill.levels, size.width, size.height};
+}
+
+projection geometry_step::places(frame before) const noexcept {
+  const projection there = pixels().to_source_of(before.width, before.height).inverse();
+  if (!expanded) return there;
+  point least{HUGE_VAL, HUGE_VAL};
+  for (const double x : {0.0, static_cast<double>(before.width)}) {
+    for (const double y : {0.0, static_cast<double>(before.height)}) {
+      const point at = there({x, y});
+      least = {std::min(least.x, at.x), std::min(least.y, at.y)};
+    }
+  }
+  return projection{{1, 0, -least.x, 0, 1, -least.y, 0, 0, 1}} * there;
+}
 
 frame geometry_step::after(frame before) const noexcept {
   switch (what) {
     case kind::crop:
       return {part.width, part.height};
     case kind::resize:
+    case kind::warp:
       return size;
     case kind::pad:
       return {before.width + around.by.left + around.by.right,
@@ -25375,6 +26895,16 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "polygons");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& outline : outlines) {
+        for (auto& [x, y] : outline) {
+          const detail::point at = there({x, y});
+          x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+        }
+      }
+      return detail::outlining::cut(*this, out);
+    }
     case kind::drop_boxes:
       return;
   }
@@ -25399,6 +26929,14 @@ resize_stage::resize_stage(int height, int width, const resize_options& options)
     throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
 }
 
+resize_stage::resize_stage(const resize_options& options) : options_(options) {
+  if (options.max_size < 1) {
+    throw error(
+        "resize: no size; write resize(height, width), resize(shorter_edge), or resize({.max_size = "
+        "longer_edge})");
+  }
+}
+
 resize_stage::resize_stage(int shorter_edge, const resize_options& options)
     : shorter_(shorter_edge), options_(options) {
   detail::require_size(name, shorter_edge, shorter_edge);
@@ -25414,8 +26952,12 @@ geometry_steps resize_stage::decide(frame size, context&) const noexcept {
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
-  if (shorter_ == 0) return {width_, height_};
+  if (height_ != 0) return {width_, height_};
   const double is_short = std::min(width, height), is_long = std::max(width, height);
+  if (shorter_ == 0) {
+    const int other = std::max(1, static_cast<int>(options_.max_size * is_short / is_long));
+    return width <= height ? std::pair{other, options_.max_size} : std::pair{options_.max_size, other};
+  }
   int new_short = shorter_,
       new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
   if (options_.max_size != 0 && new_long > options_.max_size) {
@@ -25439,6 +26981,51 @@ detail::resize_stage resize(int height, int width, const detail::resize_options&
 
 detail::resize_stage resize(int shorter_edge, const detail::resize_options& options) {
   return {shorter_edge, options};
+}
+
+detail::resize_stage resize(const detail::resize_options& options) { return detail::resize_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/image/implementation/warp.hpp
+/// \file
+/// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
+/// program.
+
+namespace wick {
+
+void lazy_image::warp_wide(const detail::geometry_step& step) {
+  carry_out();
+  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
+  detail::warp by = step.pixels();
+  std::memcpy(by.fill.data(), &fill, sizeof fill);
+  image pairs(wide_.width, wide_.height, 2);
+  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  const image moved = detail::warped(pairs.view(), by);
+  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
+  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
+  plan_ = detail::plan::whole(by.width, by.height);
+}
+
+void lazy_image::warp(const detail::warp& by) {
+  refuse_normalized("affine, rotate and perspective");
+  refuse_wide("affine, rotate and perspective");
+  if (as_.indexes && by.filter != interpolation::nearest) {
+    throw error(
+        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
+        "have; "
+        "give them .interpolation = wick::interpolation::nearest");
+  }
+  if (by.width == width() && by.height == height() && by.centered &&
+      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
+    mirror_x();
+    return mirror_y();
+  }
+  if (!untouched()) carry_out();
+  const detail::phase_timer timer(detail::phase::resize);
+  decoded_ = detail::warped(decoded_.view(), by);
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
 }
 
 }  // namespace wick
@@ -30080,6 +31667,282 @@ std::span<const resample_kernels* const> available_kernels() noexcept {
 const resample_kernels& best_kernels() noexcept {
   static const resample_kernels& best = *available_kernels().back();
   return best;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resample/implementation/warp.hpp
+/// \file
+/// The bodies of what resample/warp.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <numbers>
+
+namespace wick::detail {
+
+point projection::operator()(const point& p) const noexcept {
+  const double d = m[6] * p.x + m[7] * p.y + m[8];
+  return {(m[0] * p.x + m[1] * p.y + m[2]) / d, (m[3] * p.x + m[4] * p.y + m[5]) / d};
+}
+
+projection projection::operator*(const projection& after) const noexcept {
+  projection out;
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      out.m[3 * i + j] =
+          m[3 * i] * after.m[j] + m[3 * i + 1] * after.m[3 + j] + m[3 * i + 2] * after.m[6 + j];
+    }
+  }
+  return out;
+}
+
+projection projection::inverse() const noexcept {
+  const auto minor = [this](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
+    return m[a] * m[d] - m[b] * m[c];
+  };
+  projection out{{minor(4, 5, 7, 8), minor(2, 1, 8, 7), minor(1, 2, 4, 5), minor(5, 3, 8, 6),
+                  minor(0, 2, 6, 8), minor(2, 0, 5, 3), minor(3, 4, 6, 7), minor(1, 0, 7, 6),
+                  minor(0, 1, 3, 4)}};
+  const double determinant = m[0] * out.m[0] + m[1] * out.m[3] + m[2] * out.m[6];
+  for (double& v : out.m) v /= determinant;
+  return out;
+}
+
+projection warp::to_source_of(int source_width, int source_height) const noexcept {
+  const auto& t = to_source;
+  const projection map{{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], 1}};
+  if (!centered) return map;
+  const projection to_middle{{1, 0, -width * 0.5, 0, 1, -height * 0.5, 0, 0, 1}};
+  const projection to_corner{{1, 0, source_width * 0.5, 0, 1, source_height * 0.5, 0, 0, 1}};
+  return to_corner * map * to_middle;
+}
+
+std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
+                                     const point& shear) noexcept {
+  constexpr double degree = std::numbers::pi / 180;
+  const double turn = angle * degree, sx = shear.x * degree, sy = shear.y * degree;
+  const double a = std::cos(turn - sy) / std::cos(sy), b = -(a * std::tan(sx) + std::sin(turn));
+  const double c = std::sin(turn - sy) / std::cos(sy), d = std::cos(turn) - c * std::tan(sx);
+  const double x = center.x + translate.x, y = center.y + translate.y;
+  const double xx = d / scale, xy = -b / scale, yx = -c / scale, yy = a / scale;
+  return {xx, xy, center.x - xx * x - xy * y, yx, yy, center.y - yx * x - yy * y, 0, 0};
+}
+
+bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
+                         std::array<double, 8>& to_source) noexcept {
+  // Eight linear equations for a to h, by elimination with the largest pivot.
+  std::array<std::array<double, 9>, 8> rows;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const point &p = to[i], &q = from[i];
+    rows[2 * i] = {p.x, p.y, 1, 0, 0, 0, -q.x * p.x, -q.x * p.y, q.x};
+    rows[2 * i + 1] = {0, 0, 0, p.x, p.y, 1, -q.y * p.x, -q.y * p.y, q.y};
+  }
+  for (std::size_t k = 0; k < 8; ++k) {
+    std::size_t best = k;
+    for (std::size_t i = k + 1; i < 8; ++i) {
+      if (std::abs(rows[i][k]) > std::abs(rows[best][k])) best = i;
+    }
+    if (!(std::abs(rows[best][k]) > 1e-9)) return false;
+    std::swap(rows[k], rows[best]);
+    for (std::size_t i = 0; i < 8; ++i) {
+      if (i == k) continue;
+      const double factor = rows[i][k] / rows[k][k];
+      for (std::size_t j = k; j < 9; ++j) rows[i][j] -= factor * rows[k][j];
+    }
+  }
+  for (std::size_t k = 0; k < 8; ++k) to_source[k] = rows[k][8] / rows[k][k];
+  return true;
+}
+
+void expand(warp& by, int width, int height) noexcept {
+  const auto& t = by.to_source;
+  const float half_width = 0.5f * static_cast<float>(width), half_height = 0.5f * static_cast<float>(height);
+  const auto extent = [&](std::size_t row, float half) {
+    float least = HUGE_VALF, most = -HUGE_VALF;
+    for (const float x : {-half_width, half_width}) {
+      for (const float y : {-half_height, half_height}) {
+        const float at = x * static_cast<float>(t[row]) + y * static_cast<float>(t[row + 1]) +
+                         static_cast<float>(t[row + 2]);
+        least = std::min(least, at);
+        most = std::max(most, at);
+      }
+    }
+    const auto cut = [half](float v) { return std::trunc((v + half) * 10000.0f) * 1e-4f; };
+    return static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least)));
+  };
+  by.width = extent(0, half_width);
+  by.height = extent(3, half_height);
+}
+
+// ---- the pass ----
+
+/// Where the pixels of one row come from, a block at a time, in source pixels; clamped to just outside.
+class warp_positions {
+ public:
+  static constexpr int block = 64;
+
+  warp_positions(const warp& by, int width, int height) : perspective_(!by.centered), by_(by) {
+    for (std::size_t i = 0; i < 8; ++i) m_[i] = static_cast<float>(by.to_source[i]);
+    const float half_width = 0.5f * static_cast<float>(perspective_ ? by.width : width),
+                half_height = 0.5f * static_cast<float>(perspective_ ? by.height : height);
+    for (std::size_t i = 0; i < 3; ++i) {
+      m_[i] /= half_width;
+      m_[3 + i] /= half_height;
+    }
+    half_width_ = static_cast<float>(width) / 2;
+    half_height_ = static_cast<float>(height) / 2;
+    right_ = static_cast<float>(width) + 1;
+    bottom_ = static_cast<float>(height) + 1;
+  }
+
+  /// Of pixels first to first + block - 1 of row y. The same operations in the same order as Torch's.
+  void find(int first, int y, float* x_to, float* y_to) const noexcept {
+    if (perspective_) {
+      const float v = static_cast<float>(y) + 0.5f;
+      for (int i = 0; i < block; ++i) {
+        const float u = static_cast<float>(first + i) + 0.5f;
+        const float d = u * m_[6] + v * m_[7] + 1.0f;
+        x_to[i] = placed((u * m_[0] + v * m_[1] + m_[2]) / d - 1.0f, half_width_, right_);
+        y_to[i] = placed((u * m_[3] + v * m_[4] + m_[5]) / d - 1.0f, half_height_, bottom_);
+      }
+      return;
+    }
+    const float left = static_cast<float>(1 - by_.width) * 0.5f;
+    const float v = static_cast<float>(y) + static_cast<float>(1 - by_.height) * 0.5f;
+    for (int i = 0; i < block; ++i) {
+      const float u = static_cast<float>(first + i) + left;
+      x_to[i] = placed(u * m_[0] + v * m_[1] + m_[2], half_width_, right_);
+      y_to[i] = placed(u * m_[3] + v * m_[4] + m_[5], half_height_, bottom_);
+    }
+  }
+
+ private:
+  static float placed(float at, float half, float end) noexcept {
+    const float place = (at + 1.0f) * half - 0.5f;
+    const float low = place > -2.0f ? place : -2.0f;  // and what is no number
+    return low < end ? low : end;
+  }
+
+  bool perspective_;
+  const warp& by_;
+  std::array<float, 8> m_;
+  float half_width_, half_height_, right_, bottom_;
+};
+
+/// To a whole number, ties to even: 1.5 * 2^23 has no room for a fraction.
+inline float rounded(float v) noexcept {
+  constexpr float large = 12582912.0f;
+  return (v + large) - large;
+}
+
+template <int Channels>
+inline void nearest_block(const picture_view& from, const warp& by, const float* xs, const float* ys,
+                          int count, std::uint8_t* out) noexcept {
+  std::int32_t columns[warp_positions::block], rows[warp_positions::block];
+  for (int i = 0; i < warp_positions::block; ++i) {
+    columns[i] = static_cast<std::int32_t>(rounded(xs[i]));
+    rows[i] = static_cast<std::int32_t>(rounded(ys[i]));
+  }
+  const auto width = static_cast<std::uint32_t>(from.width), height = static_cast<std::uint32_t>(from.height);
+  for (int i = 0; i < count; ++i, out += Channels) {
+    const auto x = static_cast<std::uint32_t>(columns[i]), y = static_cast<std::uint32_t>(rows[i]);
+    const std::uint8_t* const in =
+        x < width && y < height ? from.data + std::ptrdiff_t{rows[i]} * from.stride + columns[i] * Channels
+                                : by.fill.data();
+    for (int c = 0; c < Channels; ++c) out[c] = in[c];
+  }
+}
+
+/// Where a pixel outside has a part in it: torchvision lets the picture go down to black there, and then
+/// blends that with the fill.
+template <int Channels>
+inline void bilinear_at_edge(const picture_view& from, const warp& by, int x, int y, float wx, float wy,
+                             std::uint8_t* out) noexcept {
+  float sum[Channels] = {}, inside = 0;
+  for (int k = 0; k < 4; ++k) {
+    const int column = x + k % 2, row = y + k / 2;
+    if (column < 0 || column >= from.width || row < 0 || row >= from.height) continue;
+    const float weight = (k % 2 != 0 ? wx : 1 - wx) * (k / 2 != 0 ? wy : 1 - wy);
+    inside += weight;
+    const std::uint8_t* const in = from.data + row * from.stride + std::ptrdiff_t{column} * Channels;
+    for (int c = 0; c < Channels; ++c) sum[c] += weight * static_cast<float>(in[c]);
+  }
+  for (int c = 0; c < Channels; ++c) {
+    const float fill = by.fill[static_cast<std::size_t>(c)];
+    const float level = (sum[c] - fill) * inside + fill;
+    out[c] = static_cast<std::uint8_t>(rounded(std::clamp(level, 0.0f, 255.0f)));
+  }
+}
+
+template <int Channels>
+inline void bilinear_block(const picture_view& from, const warp& by, const float* xs, const float* ys,
+                           int count, std::uint8_t* out) noexcept {
+  constexpr int bits = 11, one = 1 << bits;
+  std::int32_t columns[warp_positions::block], rows[warp_positions::block];
+  std::int32_t wx[warp_positions::block], wy[warp_positions::block];
+  for (int i = 0; i < warp_positions::block; ++i) {
+    columns[i] = static_cast<std::int32_t>(xs[i] + 4.0f) - 4;  // down, for what is above -4
+    rows[i] = static_cast<std::int32_t>(ys[i] + 4.0f) - 4;
+    wx[i] = static_cast<std::int32_t>((xs[i] - static_cast<float>(columns[i])) * one + 0.5f);
+    wy[i] = static_cast<std::int32_t>((ys[i] - static_cast<float>(rows[i])) * one + 0.5f);
+  }
+  const auto width = static_cast<std::uint32_t>(from.width - 1),
+             height = static_cast<std::uint32_t>(from.height - 1);
+  for (int i = 0; i < count; ++i, out += Channels) {
+    const std::int32_t x = columns[i], y = rows[i];
+    if (static_cast<std::uint32_t>(x) >= width || static_cast<std::uint32_t>(y) >= height) {
+      bilinear_at_edge<Channels>(from, by, x, y, xs[i] - static_cast<float>(x), ys[i] - static_cast<float>(y),
+                                 out);
+      continue;
+    }
+    const std::uint8_t* const upper =
+        from.data + std::ptrdiff_t{y} * from.stride + std::ptrdiff_t{x} * Channels;
+    const std::uint8_t* const lower = upper + from.stride;
+    const std::int32_t right = wx[i], left = one - right, down = wy[i], up = one - down;
+    for (int c = 0; c < Channels; ++c) {
+      const std::int32_t above = upper[c] * left + upper[c + Channels] * right,
+                         below = lower[c] * left + lower[c + Channels] * right;
+      const std::int32_t sum = above * up + below * down;  // ties go to even, as Torch's
+      out[c] = static_cast<std::uint8_t>((sum + (1 << (2 * bits - 1)) - 1 + ((sum >> (2 * bits)) & 1)) >>
+                                         (2 * bits));
+    }
+  }
+}
+
+template <int Channels>
+inline void warp_rows(const picture_view& from, const warp& by, image& out) {
+  const warp_positions positions(by, from.width, from.height);
+  float xs[warp_positions::block], ys[warp_positions::block];
+  for (int y = 0; y < by.height; ++y) {
+    for (int x = 0; x < by.width; x += warp_positions::block) {
+      positions.find(x, y, xs, ys);
+      const int count = std::min(warp_positions::block, by.width - x);
+      std::uint8_t* const to = out.row(y) + std::ptrdiff_t{x} * Channels;
+      if (by.filter == interpolation::nearest) {
+        nearest_block<Channels>(from, by, xs, ys, count, to);
+      } else {
+        bilinear_block<Channels>(from, by, xs, ys, count, to);
+      }
+    }
+  }
+}
+
+image warped(const picture_view& from, const warp& by) {
+  image out(by.width, by.height, from.channels);
+  switch (from.channels) {
+    case 1:
+      warp_rows<1>(from, by, out);
+      break;
+    case 2:
+      warp_rows<2>(from, by, out);
+      break;
+    case 3:
+      warp_rows<3>(from, by, out);
+      break;
+    default:
+      warp_rows<4>(from, by, out);
+  }
+  return out;
 }
 
 }  // namespace wick::detail

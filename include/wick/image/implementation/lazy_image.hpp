@@ -104,6 +104,9 @@ void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
       return mirror_y();
     case kind::pad:
       return pad(step.around);
+    case kind::warp:
+      if (as_.wide && as_.indexes) return warp_wide(step);
+      return warp(step.pixels());
     case kind::drop_boxes:
       return;
   }
@@ -360,6 +363,25 @@ image lazy_image::render(detail::level_map* rest) const {
     }
   }
   return changed;
+}
+
+lazy_image lazy_image::copy() const {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+  lazy_image out;
+  out.decoded_ = decoded_;
+  out.wide_ = wide_;
+  out.info_ = info_;
+  out.exact_ = exact_;
+  out.as_ = as_;
+  out.channels_ = channels_;
+  out.out_channels_ = out_channels_;
+  out.plan_ = plan_;
+  out.ops_ = ops_;
+  out.op_count_ = op_count_;
+  out.pointwise_ = pointwise_;
+  out.normal_ = normal_;
+  out.erased_ = erased_;
+  return out;
 }
 
 void lazy_image::carry_out() {
