@@ -34,6 +34,7 @@
 #include <wick/image/implementation/decode.hpp>
 #include <wick/image/implementation/keypoints.hpp>
 #include <wick/image/implementation/lazy_image.hpp>
+#include <wick/image/implementation/lazy_pixels.hpp>
 #include <wick/image/implementation/mask.hpp>
 #include <wick/image/implementation/normalize.hpp>
 #include <wick/image/implementation/pad.hpp>

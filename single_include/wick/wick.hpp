@@ -26209,36 +26209,6 @@ void lazy_image::erase(const detail::erased_numbers& what) {
   erased_.push_back(what);
 }
 
-image lazy_image::pixels() const& {
-  refuse_normalized("pixels as wick::image");
-  refuse_wide("pixels as wick::image");
-  return render();
-}
-
-image lazy_image::pixels() && {
-  refuse_normalized("pixels as wick::image");
-  refuse_wide("pixels as wick::image");
-  if (untouched()) return std::move(decoded_);
-  image out = render();
-  encoded_ = {};  // not needed any more
-  return out;
-}
-
-image lazy_image::materialize() && {
-  if (as_.type != dtype::uint8) {
-    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
-                std::string(to_string(as_.type)) +
-                ": that goes with batch() alone; leave .type out, or write batch()");
-  }
-  return std::move(*this).pixels();
-}
-
-void lazy_image::replace_pixels(image pixels) {
-  const detail::pixel_numbers as = as_;
-  *this = lazy_image(std::move(pixels));
-  as_ = as;
-}
-
 void lazy_image::write_to(slot to) const {
   if (as_.wide) {
     const detail::wide_rows out = render_wide();
@@ -26419,6 +26389,45 @@ image lazy_image::render(detail::level_map* rest) const {
     }
   }
   return changed;
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/lazy_pixels.hpp
+/// \file
+/// The bodies of what image/lazy_image.hpp declares for taking a picture's pixels, copying them and putting
+/// others in their place. Included in exactly one file of a program.
+
+namespace wick {
+
+image lazy_image::pixels() const& {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  return render();
+}
+
+image lazy_image::pixels() && {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  if (untouched()) return std::move(decoded_);
+  image out = render();
+  encoded_ = {};  // not needed any more
+  return out;
+}
+
+image lazy_image::materialize() && {
+  if (as_.type != dtype::uint8) {
+    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
+                std::string(to_string(as_.type)) +
+                ": that goes with batch() alone; leave .type out, or write batch()");
+  }
+  return std::move(*this).pixels();
+}
+
+void lazy_image::replace_pixels(image pixels) {
+  const detail::pixel_numbers as = as_;
+  *this = lazy_image(std::move(pixels));
+  as_ = as;
 }
 
 lazy_image lazy_image::copy() const {
