@@ -5,21 +5,25 @@ color.py PROGRAM SCRATCH
 
 WICK_TORCHVISION_SEED is what the pictures are drawn from.
 
-PROGRAM is tests/torchvision/color.cpp, compiled. Pictures are made here: gradients, noise, shapes, flat ones, of sizes from 1 to 4,000.
+PROGRAM is tests/torchvision/color.cpp, compiled. Pictures are parts of the JPEGs below WICK_TORCHVISION_PHOTOS, or
+made here: gradients, noise, shapes, flat ones, of sizes from 1 to 4,000.
 Each must be within one level everywhere and within 0.2 on average. A line per stage, and 1 where one was not.
 """
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms import v2 as T
 from torchvision.transforms.v2 import functional as F
 
 torch.set_num_threads(1)
+PHOTOS = sorted(Path(os.environ.get("WICK_TORCHVISION_PHOTOS", "/nowhere")).rglob("*.jp*g"))
 
 
 class Wick:
@@ -41,13 +45,19 @@ class Wick:
 
 
 def photograph(rng, width, height, channels, kind):
-    """Gradients, shapes and noise, as a camera would see them; or noise alone; or next to no levels."""
+    """Part of one of WICK_TORCHVISION_PHOTOS' that is large enough, else gradients, shapes and noise; or noise alone; or next to no levels."""
     if kind == "noise":
         return rng.integers(0, 256, (height, width, channels), np.uint8)
     if kind == "flat":
         return np.full((height, width, channels), rng.integers(0, 256), np.uint8)
     if kind == "two":
         return rng.choice(rng.integers(0, 256, 2).astype(np.uint8), (height, width, channels))
+    if PHOTOS:
+        with Image.open(PHOTOS[rng.integers(len(PHOTOS))]) as picture:
+            if picture.width >= width and picture.height >= height:
+                x, y = int(rng.integers(picture.width - width + 1)), int(rng.integers(picture.height - height + 1))
+                part = np.array(picture.convert("RGB" if channels == 3 else "L").crop((x, y, x + width, y + height)))
+                return part.reshape(height, width, channels)
     y, x = np.mgrid[0:height, 0:width].astype(np.float32)
     out = np.empty((height, width, channels), np.float32)
     for c in range(channels):

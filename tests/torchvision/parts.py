@@ -3,7 +3,8 @@
 
 parts.py PROGRAM SCRATCH
 
-WICK_TORCHVISION_VENV names a Python environment with torchvision 0.23 or newer. Without it the test is skipped. Pictures are within 1
+WICK_TORCHVISION_VENV names a Python environment with torchvision 0.23 or newer. Without it the test is skipped. The pictures are parts
+of the JPEGs below WICK_TORCHVISION_PHOTOS, or drawn; WICK_TORCHVISION_CASES says how many (300), WICK_TORCHVISION_SEED which. Pictures are within 1
 level and, all of them, 0.2 on average, masks equal, boxes and points within 1e-4 (relative above 1).
 """
 
@@ -21,10 +22,19 @@ from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
 CASES = int(os.environ.get("WICK_TORCHVISION_CASES", "300"))
+SEED = int(os.environ.get("WICK_TORCHVISION_SEED", "7"))
+LARGE = max(1, CASES // 20)  # of them with sides of up to 4,000
+PHOTOS = sorted(Path(os.environ.get("WICK_TORCHVISION_PHOTOS", "/nowhere")).rglob("*.jp*g"))
 
 
 def side(rng: random.Random) -> int:
     return rng.choice([1, 2, 3, rng.randint(4, 40), rng.randint(40, 400)])
+
+
+def size(rng: random.Random, i: int) -> tuple:
+    if i >= LARGE:
+        return side(rng), side(rng)
+    return rng.choice([(4000, rng.randint(1, 3000)), (rng.randint(1, 3000), 4000), (rng.randint(400, 4000), rng.randint(400, 3000))])
 
 
 def stages_for(rng: random.Random, width: int, height: int) -> list:
@@ -143,7 +153,13 @@ def by_torchvision(kind: str, numbers: list, parts: list, chosen: list) -> list:
 
 
 def photograph(noise: np.random.Generator, width: int, height: int) -> np.ndarray:
-    """Gradients, an edge and grain."""
+    """Part of one of WICK_TORCHVISION_PHOTOS' that is large enough; else gradients, an edge and grain."""
+    if PHOTOS:
+        path = PHOTOS[noise.integers(len(PHOTOS))]
+        with Image.open(path) as picture:
+            if picture.width >= width and picture.height >= height:
+                x, y = int(noise.integers(picture.width - width + 1)), int(noise.integers(picture.height - height + 1))
+                return np.array(picture.convert("RGB").crop((x, y, x + width, y + height)))
     y, x = np.mgrid[0:height, 0:width]
     a, b, c = noise.uniform(-1, 1, (3, 3))
     levels = 128 + 60 * np.sin(a * x[..., None] / 9 + b * y[..., None] / 7 + 3 * c)
@@ -159,10 +175,10 @@ def main() -> int:
     program, scratch = sys.argv[1], Path(sys.argv[2])
     scratch.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
-    rng, cases, lines = random.Random(7), [], []
+    rng, cases, lines = random.Random(SEED), [], []
     for i in range(CASES):
-        width, height = side(rng), side(rng)
-        noise = np.random.default_rng(i)
+        width, height = size(rng, i)
+        noise = np.random.default_rng([SEED, i])
         picture = photograph(noise, width, height)
         mask = noise.integers(0, 256, (height, width), dtype=np.uint8)
         Image.fromarray(picture).save(scratch / f"{i}.png")
