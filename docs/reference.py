@@ -84,8 +84,8 @@ ROOMS = {
     ),
     "geometry": (
         "More geometry",
-        "Stages that turn, tilt and frame pictures, or crop by what is in them, or several times. Masks, boxes, keypoints and polygons follow. `affine()`, "
-        "`rotate()` and `perspective()` carry out first what comes before them; the others are planned, as crops and resizes are.",
+        "Stages that turn, tilt and frame pictures, or crop by what is in them, or several times. Masks, boxes, keypoints and polygons "
+        "follow. All but `random_iou_crop()` carry out first what comes before them.",
         ["parts", "from_python_dataloader"],
     ),
     "augment": (
