@@ -208,7 +208,7 @@ TEST_CASE("an other that goes well when it is tried again gives what it would ha
   for (const std::size_t workers : {1, 4}) {
     wick::loader l(numbers{40} | wick::shuffle() | wick::shard(0, 1) | wick::map("look", flaky()) | mixing |
                        wick::array_batch(8),
-                   {.seed = 3, .workers = workers, .on_error = on_error(wick::retry(5))});
+                   {.seed = 3, .workers = workers, .on_error = on_error(wick::retry(2))});
     CHECK(targets_of(l, 1) == expected);
     CHECK(l.ledger().total() == 0);
     int others = 0;
