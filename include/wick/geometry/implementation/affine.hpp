@@ -242,7 +242,8 @@ geometry_steps random_perspective_stage::decide(frame size, context& ctx) const 
   if (!random.bernoulli(options_.p)) return {};
   const int width = size.width, height = size.height;
   const auto reach = [&](int side) {
-    return static_cast<std::uint64_t>(static_cast<int>(distortion_ * (side / 2)) + 1);
+    const int half = side / 2;
+    return static_cast<std::uint64_t>(distortion_ * half) + 1;
   };
   const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
   const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
