@@ -15,6 +15,7 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/random.hpp>
 #include <wick/sample/stage.hpp>
 
