@@ -186,24 +186,21 @@ class mosaic_stage {
 /// have one size by then, and levels of 8 bits: they are rounded to the nearest, so write to_float() and
 /// normalize() behind it. The random numbers of the other are its own: it is cropped and flipped as it falls.
 /// \throws wick::error for less than 1 class, alpha not above 0, p not in [0, 1]
-inline auto mixup(std::size_t num_classes, const detail::mixup_options& options = {}) {
-  return with_others(1, {options.p}) | detail::mixed_pair_stage(false, num_classes, options);
-}
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
+    std::size_t num_classes, const detail::mixup_options& options = {});
 /// Puts a rectangle of another picture of the epoch over each, in its place; its area is drawn by Beta(alpha,
 /// alpha), and labels count what is seen of each. Yun et al.: "CutMix: Regularization Strategy to Train
 /// Strong Classifiers with Localizable Features", 2019. torchvision.transforms.v2.CutMix, but for what
 /// mixup() says. \throws wick::error as mixup()
-inline auto cutmix(std::size_t num_classes, const detail::mixup_options& options = {}) {
-  return with_others(1, {options.p}) | detail::mixed_pair_stage(true, num_classes, options);
-}
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
+    std::size_t num_classes, const detail::mixup_options& options = {});
 /// Puts each picture and three others of the epoch around a random point of a square of 2 · size, with their
 /// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
 /// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
 /// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
 /// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
 /// level
-inline auto mosaic(int size, const detail::mosaic_options& options = {}) {
-  return with_others(3, {options.p}) | detail::mosaic_stage(size, options);
-}
+detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
+    int size, const detail::mosaic_options& options = {});
 
 }  // namespace wick
