@@ -12139,6 +12139,7 @@ class with_others_stage {
 
   /// For its type: the loader gathers in its place. Without one there is nobody else.
   template <class Item>
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
   task<company<Item>> operator()(Item& item, context&) const {
     company<Item> alone{std::move(item), {}};
     co_return std::move(alone);
@@ -17514,6 +17515,7 @@ task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...>
   if constexpr (sizeof...(T) == 0) {
     co_return std::tuple<>();
   } else {
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
     auto split = [](T&... each) { return std::tuple<T&...>(each...); };
     auto refs = std::apply(split, parts);
     auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);
@@ -35532,6 +35534,7 @@ at::Tensor tensor_output::make(slab memory, const column_description& about) {
 /// \file
 /// The body of what torch/nested.hpp declares. Included in exactly one file of a program.
 
+#include <ATen/core/ivalue.h>  // List.h wants it, and does not include it
 #include <ATen/ops/_nested_tensor_from_tensor_list.h>
 
 namespace wick {

@@ -49,6 +49,7 @@ class with_others_stage {
 
   /// For its type: the loader gathers in its place. Without one there is nobody else.
   template <class Item>
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
   task<company<Item>> operator()(Item& item, context&) const {
     company<Item> alone{std::move(item), {}};
     co_return std::move(alone);
