@@ -21,6 +21,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/wickConfigVersion.cmake"
 install(FILES
   "${PROJECT_BINARY_DIR}/wickConfig.cmake"
   "${PROJECT_BINARY_DIR}/wickConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibTorch.cmake"
   DESTINATION "${_package}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/wick")

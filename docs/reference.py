@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 160
+MOST_NAMES = 184
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -76,6 +76,24 @@ ROOMS = {
         "whether and how much.",
         ["from_python_dataloader"],
     ),
+    "mixing": (
+        "Mixing samples",
+        "Pictures made of several samples of one epoch, and their labels. They stand on [with_others()](pipeline.md#with_others) and "
+        "[join()](pipeline.md#join), which make one sample of several of any kind.",
+        ["mixing"],
+    ),
+    "geometry": (
+        "More geometry",
+        "Stages that turn, tilt and frame pictures, or crop by what is in them, or several times. Masks, boxes, keypoints and polygons "
+        "follow. All but `random_iou_crop()` carry out first what comes before them.",
+        ["parts", "from_python_dataloader"],
+    ),
+    "augment": (
+        "Augmentation by lists",
+        "Stages that draw operations on color and geometry, with the lists, strengths and defaults of torchvision. What comes before an "
+        "operation on geometry is carried out first. Masks, boxes, keypoints and polygons follow.",
+        ["from_python_dataloader"],
+    ),
     "pixels": (
         "Pixels",
         "A picture in memory, and how its pixels are resampled.",
@@ -104,7 +122,7 @@ ROOMS = {
         "The loader",
         "What a training program holds: it runs a pipeline on threads of its own or on an [executor](run.md#executor) that is shared, "
         "and gives batches in order, epoch after epoch.",
-        ["two_loaders", "checkpoint", "bad_samples", "changing_data"],
+        ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture"],
     ),
     "failure": (
         "Bad samples",
@@ -146,6 +164,7 @@ MACROS = {
     "WICK_IMPLEMENTATION": "define it in one file before it includes `<wick/wick.hpp>`, in a program that is built without wick's CMake: "
     "what is no template is compiled there, with the decoders",
     "WICK_JPEG_STB": "define it beside `WICK_IMPLEMENTATION` to do without libjpeg-turbo where it is installed",
+    "WICK_PNG_LIBDEFLATE": "define it beside `WICK_IMPLEMENTATION` to inflate PNGs by libdeflate, and link `-ldeflate`",
 }
 
 

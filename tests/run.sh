@@ -19,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 
 presets=(default)
-needs=(build tests jpeg torch data)
+needs=(build tests jpeg png torch data)
 style=(structure format spelling tidy)
 quick=()
 skipped=()

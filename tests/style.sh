@@ -78,7 +78,7 @@ check_tidy() {
     # Its counts of what it left out go to stderr with the errors: shown where there is one.
     local log=$wick_logs/tidy.log
     if ! clang-tidy-16 "${options[@]}" "${checks[@]}" "$source" -- -std=c++20 -Iinclude -isystem /usr/include/stb \
-      -DWICK_HAS_LIBJPEG_TURBO >"$log" 2>&1; then
+      -DWICK_HAS_LIBJPEG_TURBO -DWICK_HAS_LIBDEFLATE >"$log" 2>&1; then
       grep -v -E '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -' "$log" >&2
       status=1
     fi

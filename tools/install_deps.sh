@@ -168,6 +168,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         command -v valgrind >/dev/null 2>&1 || echo valgrind
         ;;
       jpeg) wick_has_libjpeg_turbo || echo libjpeg-dev ;;
+      png) wick_has_header libdeflate.h || echo libdeflate-dev ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       pillow) wick_has_pillow || echo python3-pil ;;
@@ -179,7 +180,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       tidy)
         command -v clang-tidy-16 >/dev/null 2>&1 || echo clang-tidy-16
         wick_has_libjpeg_turbo || echo libjpeg-dev
-        wick_missing build
+        wick_missing build png
         ;;
       spelling) command -v codespell >/dev/null 2>&1 || echo codespell ;;
       arm64)

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "images/bare_jpeg.hpp"
-#include "images/python_peer.hpp"
 #include "images/torch_data.hpp"
 #include "images/workloads.hpp"
 #include "support/bare_decode.hpp"
 #include "support/epochs.hpp"
 #include "support/options.hpp"
+#include "support/python_peer.hpp"
 #include "support/timing.hpp"
 #include <wick/core.hpp>
 #include <wick/jpeg/detail/libjpeg_turbo.hpp>
@@ -128,7 +128,7 @@ void write_pixels(const workload& w, const pictures& from, const fs::path& to) {
 
 struct peer {
   std::string name;
-  std::unique_ptr<images::python_peer> process;
+  std::unique_ptr<wick_bench::python_peer> process;
 };
 
 /// Starts what bench/images/peers/*.py can run in the virtual environment; says what it can't.
@@ -145,7 +145,7 @@ std::vector<peer> start_peers(const std::string& venv, const fs::path& scripts, 
   for (const fs::path& file : files) {
     const std::string name = file.stem();
     if (!name.starts_with(only)) continue;
-    auto process = std::make_unique<images::python_peer>(
+    auto process = std::make_unique<wick_bench::python_peer>(
         venv + "/bin/python", file.string(),
         std::vector<std::string>{w.name, w.set.folder.string(), std::to_string(o.workers)});
     if (process->ready()) {

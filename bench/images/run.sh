@@ -36,37 +36,8 @@ while (($#)); do
 done
 
 wick_require build torch jpeg pillow >&2
-python=python3
-python3 -c 'import PIL' 2>/dev/null || python=/usr/bin/python3
-
-work=$root/build/images
-set=$work/set${photos:+-$(printf %s "$photos" | cksum | cut -d ' ' -f 1)}
-if [[ ! -e $set/complete ]]; then
-  mkdir -p "$work"
-  rm -rf "$set"
-  if [[ -n $photos ]]; then
-    wick_say "making the pictures from $photos, in $set" >&2
-    "$python" "$here/make_set.py" "$set" --from "$photos" >&2
-  else
-    packages=(mate-backgrounds plasma-workspace-wallpapers)  # gnome's, ukui's and lomiri's are drawn
-    debian=$work/debian
-    if [[ ! -e $debian/complete ]]; then
-      wick_say "fetching ${packages[*]} (140 MB) into $work, without installing them" >&2
-      (
-        cd "$work"
-        apt-get -q download "${packages[@]}" >"$work/apt.log" 2>&1 ||
-          { wick_update_apt && apt-get -q download "${packages[@]}" >"$work/apt.log" 2>&1; } ||
-          wick_die "apt-get download failed, see $work/apt.log; or name a folder of your own with --photos DIR"
-        for package in *.deb; do dpkg-deb -x "$package" "$debian"; done
-        rm -f ./*.deb
-        touch "$debian/complete"
-      )
-    fi
-    wick_say "making the pictures, in $set" >&2
-    "$python" "$here/make_set.py" "$set" --debian "$debian" >&2
-  fi
-  touch "$set/complete"
-fi
+source "$root/bench/support/photographs.sh"
+wick_photographs "$photos"
 
 peers=()
 if [[ -n ${WICK_PEERS:-} ]]; then
@@ -77,16 +48,16 @@ else
 fi
 
 export WICK_BENCH_CMAKE="-DWICK_JPEG=turbo"
-results=$work/results.txt
-bash "$root/bench/run.sh" images --folder "$set" "${peers[@]}" "${arguments[@]}" | tee "$results"
+results=$wick_work/results.txt
+bash "$root/bench/run.sh" images --folder "$wick_set" "${peers[@]}" "${arguments[@]}" | tee "$results"
 # A profile or a part of it has no pixels to compare.
 if [[ $pixels == yes && " ${arguments[*]} " != *" --only "* && " ${arguments[*]} " != *" --help "* ]]; then
   dump=$(mktemp -d "${TMPDIR:-/tmp}/wick-images-XXXXXX")
   trap 'rm -rf "$dump"' EXIT
-  bash "$root/bench/run.sh" images --folder "$set" "${peers[@]}" "${arguments[@]}" --pixels "$dump" >/dev/null 2>&1
-  "$python" "$here/pillow.py" "$dump" | tee -a "$results"
+  bash "$root/bench/run.sh" images --folder "$wick_set" "${peers[@]}" "${arguments[@]}" --pixels "$dump" >/dev/null 2>&1
+  "$wick_pillow" "$here/pillow.py" "$dump" | tee -a "$results"
 fi
 if [[ -n $svg ]]; then
-  "$python" "$here/chart.py" "$results" >"$svg"
+  "$wick_pillow" "$here/chart.py" "$results" >"$svg"
   wick_say "wrote $svg" >&2
 fi

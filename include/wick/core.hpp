@@ -8,14 +8,17 @@
 #include <wick/order/order.hpp>
 // clang-format on
 
+#include <wick/augment/augment.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
 #include <wick/batch/with_index.hpp>
 #include <wick/color/transforms.hpp>
+#include <wick/geometry/transforms.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/measure_lengths.hpp>
+#include <wick/mixing/mixing.hpp>
 #include <wick/order/block_shuffle.hpp>
 #include <wick/order/bucket.hpp>
 #include <wick/order/concat.hpp>
@@ -26,6 +29,7 @@
 #include <wick/order/zip.hpp>
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
+#include <wick/pipeline/with_others.hpp>
 #include <wick/read/decode_raw.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>

@@ -4,6 +4,7 @@
 /// beside it.
 #pragma once
 
+#include <wick/augment/implementation/augment.hpp>
 #include <wick/batch/implementation/slab.hpp>
 #include <wick/codec/implementation/builtin_codecs.hpp>
 #include <wick/codec/implementation/codec.hpp>
@@ -18,23 +19,31 @@
 #include <wick/color/implementation/levels.hpp>
 #include <wick/failure/implementation/drop_book.hpp>
 #include <wick/failure/implementation/error_account.hpp>
+#include <wick/failure/implementation/failed_sample.hpp>
 #include <wick/failure/implementation/ledger.hpp>
 #include <wick/failure/implementation/ledger_file.hpp>
 #include <wick/failure/implementation/on_error.hpp>
 #include <wick/failure/implementation/quarantine.hpp>
+#include <wick/geometry/implementation/affine.hpp>
+#include <wick/geometry/implementation/letterbox.hpp>
+#include <wick/geometry/implementation/multi_crop.hpp>
+#include <wick/geometry/implementation/random_iou_crop.hpp>
 #include <wick/image/implementation/arguments.hpp>
 #include <wick/image/implementation/boxes.hpp>
 #include <wick/image/implementation/crop.hpp>
 #include <wick/image/implementation/decode.hpp>
 #include <wick/image/implementation/keypoints.hpp>
 #include <wick/image/implementation/lazy_image.hpp>
+#include <wick/image/implementation/lazy_pixels.hpp>
 #include <wick/image/implementation/mask.hpp>
 #include <wick/image/implementation/normalize.hpp>
 #include <wick/image/implementation/pad.hpp>
 #include <wick/image/implementation/parts.hpp>
 #include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
+#include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
+#include <wick/mixing/implementation/mixing.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
@@ -47,6 +56,7 @@
 #include <wick/order/implementation/weighted.hpp>
 #include <wick/order/implementation/weights.hpp>
 #include <wick/order/implementation/zip.hpp>
+#include <wick/pipeline/implementation/with_others.hpp>
 #include <wick/pixels/implementation/block_cache.hpp>
 #include <wick/pixels/implementation/geometry.hpp>
 #include <wick/pixels/implementation/image.hpp>
@@ -67,7 +77,9 @@
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
+#include <wick/resample/implementation/warp.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
+#include <wick/resume/implementation/mixture.hpp>
 #include <wick/resume/implementation/replace_file.hpp>
 #include <wick/resume/implementation/state.hpp>
 #include <wick/resume/implementation/state_file.hpp>

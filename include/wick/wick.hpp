@@ -5,6 +5,7 @@
 #include <wick/core.hpp>
 #include <wick/torch/archive.hpp>
 #include <wick/torch/batch.hpp>
+#include <wick/torch/nested.hpp>
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>
 #include <wick/torch/tensor.hpp>
@@ -20,6 +21,9 @@
 #ifdef LIBJPEG_TURBO_VERSION
 #define WICK_HAS_LIBJPEG_TURBO
 #endif
+#endif
+#ifdef WICK_PNG_LIBDEFLATE
+#define WICK_HAS_LIBDEFLATE
 #endif
 #include <wick/codec/implementation/stb_image.hpp>
 #include <wick/implementation.hpp>

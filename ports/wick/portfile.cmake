@@ -11,6 +11,11 @@ if("libjpeg-turbo" IN_LIST FEATURES)
 else()
   list(APPEND options -DWICK_JPEG=stb)
 endif()
+if("libdeflate" IN_LIST FEATURES)
+  list(APPEND options -DWICK_PNG=libdeflate)
+else()
+  list(APPEND options -DWICK_PNG=zlib)
+endif()
 
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"

@@ -2493,6 +2493,7 @@ struct place {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
   std::uint64_t index = 0;     ///< in the source
+  std::uint64_t drawn = 0;     ///< not 0: it goes into another sample; tells apart those that do
 };
 
 /// What the loader's source calls its samples.
@@ -2514,6 +2515,16 @@ class context {
                    stop_token stop = {}, std::uint64_t pass = 0,
                    const detail::sample_names* names = nullptr) noexcept
       : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
+  /// For the loader: of another sample, which goes into this one. What it reserves is this one's, which lives
+  /// longer.
+  context(context& into, detail::place where) noexcept
+      : where_(where),
+        pass_(into.pass_),
+        executor_(into.executor_),
+        memory_(into.memory_),
+        names_(into.names_),
+        account_(into.account_),
+        stop_(into.stop_) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -2532,7 +2543,7 @@ class context {
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed, where_.epoch, where_.position, stage_);
+      random_ = random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
       random_stage_ = stage_;
     }
     return random_;
@@ -2562,7 +2573,7 @@ class context {
     friend class context;
     explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
       if (of.memory_ != nullptr)
-        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
+        room_.emplace(of.memory_->acquire(*of.account_, *of.executor_, bytes, {of.pass_, of.position()}));
     }
     std::optional<detail::byte_budget::account_awaiter> room_;
   };
@@ -2573,7 +2584,7 @@ class context {
   reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
+    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
   }
   /// The bound, in bytes; none in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
@@ -2587,6 +2598,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: where it stands.
+  const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
   void move_to(detail::place where) noexcept {
     reserved_.give_back();
@@ -2616,6 +2629,7 @@ class context {
   detail::byte_budget* memory_;
   const detail::sample_names* names_;
   detail::byte_account reserved_;
+  detail::byte_account* account_ = &reserved_;
   stop_token stop_;
 };
 
@@ -4314,320 +4328,15 @@ inline detail::repeat_stage repeat() noexcept { return {0}; }
 
 // clang-format on
 
-// ==== wick/batch/batch.hpp
+// ==== wick/augment/augment.hpp
 /// \file
-/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+/// Stages that draw their operations from a list, color and geometry alike: rand_augment,
+/// trivial_augment_wide, auto_augment. What belongs to the picture follows its geometry.
 
-// ==== wick/batch/collate.hpp
+// ==== wick/image/detail/parts.hpp
 /// \file
-/// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
-
-// ==== wick/batch/detail/slab.hpp
-/// \file
-/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
-/// user drops the batch.
-
-// ==== wick/system/detail/brief_lock.hpp
-/// \file
-/// Taking a mutex that is never held for long.
-
-namespace wick::detail {
-
-/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
-/// times as long as the few instructions that the other holds it for: two threads that both take one for each
-/// small batch then spend their time waking one another, and go on doing so.
-template <class Mutex>
-[[nodiscard]] std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
-  constexpr int tries = 100;
-  for (int i = 0; i < tries; ++i) {
-    if (mutex.try_lock()) return std::unique_lock<Mutex>(mutex, std::adopt_lock);
-    spin_pause();
-  }
-  return std::unique_lock<Mutex>(mutex);
-}
-
-}  // namespace wick::detail
-
-#ifdef __linux__
-#include <sched.h>
-#endif
-
-namespace wick::detail {
-
-/// A block of memory, and what frees it: `free(context)`, once, on any thread.
-struct memory_block {
-  std::byte* data = nullptr;
-  void* context = nullptr;
-  void (*free)(void* context) = nullptr;
-};
-
-/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
-class slab_memory {
- public:
-  virtual ~slab_memory() = default;
-  /// \throws std::bad_alloc
-  virtual memory_block allocate(std::size_t bytes) = 0;
-  /// True for memory that itself keeps what is freed, since it alone knows when a block may be written again:
-  /// a device may still be reading it. A pool then keeps no block, and a block may be freed when this object
-  /// is gone.
-  virtual bool recycles() const noexcept { return false; }
-};
-
-class host_slab_memory final : public slab_memory {
- public:
-  static constexpr std::size_t alignment = 64;
-  memory_block allocate(std::size_t bytes) override {
-    void* const data = ::operator new(bytes, std::align_val_t{alignment});
-    return {static_cast<std::byte*>(data), data,
-            [](void* context) { ::operator delete(context, std::align_val_t{alignment}); }};
-  }
-};
-
-class slab_pool;
-
-/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
-/// loader.
-class slab {
- public:
-  slab() noexcept = default;
-  slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-  slab& operator=(slab&& other) noexcept {
-    slab taken(std::move(other));  // what this held goes back here, not with `other`
-    std::swap(block_, taken.block_);
-    return *this;
-  }
-  ~slab() { reset(); }
-  inline std::byte* data() const noexcept;
-  inline std::size_t capacity() const noexcept;
-  explicit operator bool() const noexcept { return block_ != nullptr; }
-  inline void reset() noexcept;
-  /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
-  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
-  /// block.
-  inline memory_block detach() noexcept;
-
- private:
-  friend class slab_pool;
-  struct block;
-  explicit slab(block* b) noexcept : block_(b) {}
-  block* block_ = nullptr;
-};
-
-/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
-/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
-/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
-/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
-/// with as many blocks as are out at a time. Any thread.
-class slab_pool : public std::enable_shared_from_this<slab_pool> {
- public:
-  /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
-  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
-  /// out at a
-  ///   time, so that nothing is allocated later
-  /// \param most so many at most where they are small: see cheap_blocks()
-  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
-                     std::size_t most = 1);
-  slab_pool(const slab_pool&) = delete;
-  slab_pool& operator=(const slab_pool&) = delete;
-  ~slab_pool();
-
-  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
-  static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
-    return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
-  }
-
-  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
-  /// blocks out. \throws std::bad_alloc
-  inline slab acquire(std::size_t bytes, std::size_t user = 0);
-  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
-  /// itself.
-  std::uint64_t allocations() const noexcept;
-  /// Bytes of the largest block that each user has asked for, together.
-  std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
-  /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
-  /// recycles them.
-  std::size_t bytes() const noexcept;
-  /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
-  /// they asked for lately, and 16 MiB.
-  std::size_t kept_at_most() const noexcept;
-
- private:
-  friend class slab;
-  static constexpr std::size_t cheap = std::size_t{16} << 20;
-  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
-  static constexpr std::uint64_t period = 256;
-
-  struct range {
-    std::size_t smallest = ~std::size_t{0}, largest = 0;
-    bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
-    /// Whether a block of this size may be given to somebody who asks for a size in the range.
-    bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
-  };
-  struct demand {
-    range now, before;  // in this period and in the one before
-    std::size_t largest_ever = 0;
-  };
-
-  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
-  static int this_processor() noexcept {
-#ifdef __linux__
-    return ::sched_getcpu();
-#else
-    return -1;
-#endif
-  }
-  bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
-  inline void next_period(slab::block*& gone) noexcept;
-  inline void measure_window() noexcept;
-  inline slab::block* find(std::size_t bytes) noexcept;
-  inline slab::block* make(std::size_t bytes);
-  void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
-  inline void goes_out();
-  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
-  inline void put(slab::block* b) noexcept;
-  inline void hand_over(const slab::block* b) noexcept;
-  void remove(std::size_t i, slab::block*& gone) noexcept;
-  static void free_all(slab::block* gone) noexcept;
-
-  const std::shared_ptr<slab_memory> memory_;
-  const bool recycles_;
-  const std::size_t keep_, ahead_, most_;
-  mutable std::mutex mutex_;
-  std::vector<slab::block*> free_;  // the oldest first
-  std::vector<demand> users_;
-  std::uint64_t asked_ = 0;  // how often, in this period
-  std::atomic<std::size_t> bytes_asked_{0};
-  std::uint64_t allocations_ = 0;
-  std::size_t bytes_ = 0, free_bytes_ = 0;
-  std::size_t window_bytes_ = 0;
-  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
-  std::size_t out_ = 0;
-  std::shared_ptr<slab_pool> self_;  // while any is out
-};
-
-struct slab::block {
-  memory_block memory;
-  std::size_t capacity;
-  slab_pool* pool;        // which stays while the block is out
-  int processor = -1;     // where it was asked for last
-  block* next = nullptr;  // of those that are to be freed
-};
-
-inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
-inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
-inline void slab::reset() noexcept {
-  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
-}
-inline memory_block slab::detach() noexcept {
-  block* const b = std::exchange(block_, nullptr);
-  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
-  if (!b->pool->recycles_) {
-    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
-  }
-  const owned<block> mine(b);
-  mine->pool->hand_over(b);
-  return mine->memory;
-}
-
-inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
-  const int here = this_processor();
-  std::size_t best = free_.size();
-  bool fits = false;
-  for (std::size_t i = free_.size(); i-- > 0;) {
-    const std::size_t capacity = free_[i]->capacity;
-    if (capacity == bytes) {
-      if (!fits) best = i;
-      fits = true;
-      if (free_[i]->processor != here) continue;
-      best = i;
-      break;
-    }
-    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
-        (best == free_.size() || capacity < free_[best]->capacity)) {
-      best = i;
-    }
-  }
-  if (best == free_.size()) return nullptr;
-  slab::block* const b = free_[best];
-  b->processor = here;
-  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
-  free_bytes_ -= b->capacity;
-  return b;
-}
-
-/// Under the mutex, for a block that the pool gives away.
-inline void slab_pool::goes_out() {
-  if (out_ == 0) self_ = shared_from_this();
-  ++out_;
-}
-/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
-/// last of all: the pool may go with it.
-inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
-  return --out_ == 0 ? std::move(self_) : nullptr;
-}
-
-inline slab::block* slab_pool::make(std::size_t bytes) {
-  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
-  made->memory = memory_->allocate(bytes);
-  const auto lock = detail::lock_briefly(mutex_);
-  goes_out();
-  ++allocations_;
-  bytes_ += bytes;
-  return made.release();
-}
-
-inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
-  if (bytes == 0) bytes = 1;
-  std::size_t wanted = 1;
-  slab::block* found = nullptr;
-  slab::block* gone = nullptr;
-  {
-    const auto lock = detail::lock_briefly(mutex_);
-    const bool first = note(bytes, user, gone);
-    if (!recycles_) {
-      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
-      if (wanted == 1) found = find(bytes);
-      if (found != nullptr)
-        goes_out();
-      else
-        give_up_smaller(bytes, gone);
-    }
-  }
-  free_all(gone);
-  if (found != nullptr) return slab(found);
-  found = make(bytes);
-  found->processor = this_processor();
-  slab result(found);
-  try {
-    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
-  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
-  }
-  return result;
-}
-
-inline void slab_pool::put(slab::block* b) noexcept {
-  std::shared_ptr<slab_pool> last;
-  slab::block* gone = nullptr;
-  {
-    const auto lock = detail::lock_briefly(mutex_);
-    last = came_back();
-    free_.push_back(b);  // there is room for one more than are kept
-    free_bytes_ += b->capacity;
-    if (recycles_) remove(free_.size() - 1, gone);
-    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
-  }
-  free_all(gone);
-}
-
-/// Where the memory recycles: it is the memory's alone again.
-inline void slab_pool::hand_over(const slab::block* b) noexcept {
-  std::shared_ptr<slab_pool> last;
-  const auto lock = detail::lock_briefly(mutex_);
-  last = came_back();
-  bytes_ -= b->capacity;
-}
-
-}  // namespace wick::detail
+/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
+/// decides once, and each part that it concerns follows.
 
 // ==== wick/batch/fields.hpp
 /// \file
@@ -4982,6 +4691,1506 @@ template <class D, class T>
 struct has_unread<sample<D, T>> : std::disjunction<has_unread<D>, has_unread<T>> {};
 template <class D, class T>
 struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {};
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/steps.hpp
+/// \file
+/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
+/// border, a turn.
+
+// ==== wick/pixels/geometry.hpp
+/// \file
+/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
+
+namespace wick {
+
+namespace detail {
+
+/// A rectangle of pixels; x to the right, y down.
+struct rect {
+  int x = 0, y = 0, width = 0, height = 0;
+  friend bool operator==(const rect&, const rect&) = default;
+};
+
+}  // namespace detail
+
+/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
+/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
+enum class interpolation : std::uint8_t {
+  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
+  bilinear,        ///< triangle
+  bicubic,         ///< Keys' cubic with a = -0.5
+  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
+};
+
+namespace detail {
+
+/// Each pixel comes out as one that goes in.
+constexpr bool is_nearest(interpolation filter) noexcept {
+  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
+}
+
+/// "500 x 375", as messages name a size: width first.
+std::string size_text(std::int64_t width, std::int64_t height);
+
+/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
+/// result, mirror it. The filter never looks past `source`.
+struct plan {
+  rect source;
+  int width = 0, height = 0;
+  rect window;
+  bool mirror_x = false;  ///< left and right change places
+  bool mirror_y = false;  ///< top and bottom change places
+  interpolation filter = interpolation::bilinear;
+
+  /// The picture as it is.
+  static plan whole(int width, int height) noexcept;
+  bool resizes() const noexcept { return width != source.width || height != source.height; }
+  /// The result is `source` as it is.
+  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
+  int output_width() const noexcept { return window.width; }
+  int output_height() const noexcept { return window.height; }
+  friend bool operator==(const plan&, const plan&) = default;
+};
+
+/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
+/// one the window. \throws wick::error when `part` is empty or not inside the picture.
+void compose_crop(plan& p, rect part);
+
+/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
+/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
+/// first then. \throws wick::error when a side is less than 1
+bool compose_resize(plan& p, int width, int height, interpolation filter);
+
+/// Mirrors what the plan gives so far; always exact.
+inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
+inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/resample/warp.hpp
+/// \file
+/// Geometry that is no rectangle: rotations, shears, perspectives. One pass over the result, each pixel taken
+/// from where it comes from.
+
+// ==== wick/pixels/image.hpp
+/// \file
+/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
+/// pixels.
+
+// ==== wick/pixels/detail/block_cache.hpp
+/// \file
+/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
+/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+
+namespace wick::detail {
+
+struct block_header {
+  std::size_t capacity;  // bytes behind the header
+};
+
+inline constexpr std::size_t block_header_bytes = 64;
+inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
+inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
+
+/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
+constexpr std::size_t block_size(std::size_t bytes) noexcept {
+  if (bytes < smallest_kept_block) return bytes;
+  std::size_t step = smallest_kept_block / 8;
+  while (step * 16 < bytes) step *= 2;
+  return (bytes + step - 1) / step * step;
+}
+
+inline thread_local bool block_cache_gone =
+    false;  // trivially destructible: may be read after the cache went
+
+/// Dropped blocks of one thread, oldest first.
+struct block_cache {
+  std::array<block_header*, 12> blocks{};
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+
+  block_cache() = default;
+  block_cache(const block_cache&) = delete;
+  block_cache& operator=(const block_cache&) = delete;
+  ~block_cache();
+  block_header* remove(std::size_t i) noexcept;
+  /// The smallest block that holds `size` and wastes at most three quarters of itself.
+  block_header* take(std::size_t size) noexcept;
+  void give(block_header* block) noexcept;
+};
+
+/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
+/// free.
+[[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
+
+/// As malloc; aligned to 16 bytes. Null when there is no memory.
+void* allocate_block(std::size_t bytes) noexcept;
+
+/// As free, on any thread.
+void release_block(void* data) noexcept;
+
+/// As realloc.
+void* resize_block(void* data, std::size_t bytes) noexcept;
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
+struct picture_view {
+  const std::uint8_t* data = nullptr;
+  int width = 0, height = 0, channels = 0;
+  std::ptrdiff_t stride = 0;
+
+  /// A rectangle of it, which must be inside.
+  picture_view part(int x, int y, int part_width, int part_height) const noexcept;
+};
+
+/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
+/// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
+struct picture_target {
+  std::uint8_t* data = nullptr;
+  int width = 0, height = 0, channels = 0;
+  std::ptrdiff_t step = 0, row = 0, plane = 0;
+
+  static picture_target interleaved(void* data, int width, int height, int channels) noexcept;
+  static picture_target planar(void* data, int width, int height, int channels) noexcept;
+};
+
+/// Writes the pixels into `to`, which has their size and channels.
+void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
+
+}  // namespace detail
+
+/// A decoded picture, H W C, one byte a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
+/// C] or, in a planar slot, [C, H, W].
+class image {
+ public:
+  static constexpr bool is_picture = true;
+
+  image() noexcept = default;
+  /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
+  /// \throws std::bad_alloc
+  image(int width, int height, int channels);
+  image(const image& other);
+  image(image&& other) noexcept : image() { swap(other); }
+  image& operator=(image other) noexcept;
+  ~image() { detail::release_block(data_); }
+
+  /// Takes over pixels from detail::allocate_block: for codecs whose library allocates.
+  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept;
+
+  int width() const noexcept { return width_; }
+  int height() const noexcept { return height_; }
+  int channels() const noexcept { return channels_; }
+  bool empty() const noexcept { return size() == 0; }
+
+  std::uint8_t* data() noexcept { return data_; }
+  const std::uint8_t* data() const noexcept { return data_; }
+  std::uint8_t* row(int y) noexcept { return data_ + y * stride(); }
+  const std::uint8_t* row(int y) const noexcept { return data_ + y * stride(); }
+  std::span<std::uint8_t> pixels() noexcept { return {data_, size()}; }
+  std::span<const std::uint8_t> pixels() const noexcept { return {data_, size()}; }
+  detail::picture_view view() const noexcept { return {data_, width_, height_, channels_, stride()}; }
+
+  /// [H, W, C].
+  wick::shape extents() const { return {height_, width_, channels_}; }
+  dtype type() const noexcept { return dtype::uint8; }
+  void write_to(slot to) const noexcept;
+
+  friend bool operator==(const image& a, const image& b) noexcept {
+    return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&
+           (a.size() == 0 || std::memcmp(a.data_, b.data_, a.size()) == 0);
+  }
+
+ private:
+  image(std::uint8_t* data, int width, int height, int channels) noexcept
+      : data_(data), width_(width), height_(height), channels_(channels) {}
+  std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
+  std::size_t size() const noexcept;
+  void swap(image& other) noexcept;
+
+  std::uint8_t* data_ = nullptr;
+  int width_ = 0, height_ = 0, channels_ = 0;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+struct point {
+  double x = 0, y = 0;
+};
+
+/// A 3 x 3 matrix, row by row, on points (x, y, 1): a pixel's middle is at (x + 0.5, y + 0.5).
+struct projection {
+  std::array<double, 9> m{1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+  point operator()(const point& p) const noexcept;
+  /// First `after`, then this one.
+  projection operator*(const projection& after) const noexcept;
+  projection inverse() const noexcept;
+};
+
+/// Where each pixel of the result comes from: (a x + b y + c, d x + e y + f) / (g x + h y + 1).
+struct warp {
+  std::array<double, 8> to_source{1, 0, 0, 0, 1, 0, 0, 0};  ///< a to h
+  bool centered =
+      true;  ///< points are counted from the middle of either picture, not from the upper left corner
+  interpolation filter = interpolation::nearest;  ///< nearest or bilinear
+  std::array<std::uint8_t, 4> fill{};             ///< where nothing comes from the picture
+  int width = 0, height = 0;                      ///< of the result
+
+  /// Source points of the result's, from the upper left corners, in a picture of this size.
+  projection to_source_of(int source_width, int source_height) const noexcept;
+};
+
+/// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
+std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
+                                     const point& shear) noexcept;
+/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
+                         std::array<double, 8>& to_source) noexcept;
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+void expand(warp& by, int width, int height) noexcept;
+
+/// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
+/// comes from. Alpha is moved as the colors are.
+image warped(const picture_view& from, const warp& by);
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+namespace detail {
+
+/// The size of all parts of a sample that have pixels.
+struct frame {
+  int width = 0, height = 0;
+  friend bool operator==(const frame&, const frame&) = default;
+};
+
+/// A border, and what stands in it.
+struct border {
+  edges by;
+  fill_color fill;
+  padding_mode mode = padding_mode::constant;
+  int mask_fill = 0;
+};
+
+/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
+struct geometry_step {
+  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
+
+  kind what = kind::crop;
+  rect part;                                       ///< crop: what is kept
+  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
+  frame size;                                      ///< resize, warp: to what
+  interpolation filter = interpolation::bilinear;  ///< resize, warp
+  border around;                                   ///< pad; the fills of warp
+  std::array<double, 8> to_source{};               ///< warp: as in detail::warp
+  bool centered = true;                            ///< warp: as there
+  bool expanded = false;                ///< warp: the least x and y of the picture's corners come to lie at 0
+  float min_size = 0, min_visible = 0;  ///< drop_boxes
+
+  static geometry_step crop(const rect& part) noexcept;
+  static geometry_step resize(int width, int height, interpolation filter) noexcept;
+  static geometry_step mirror_x() noexcept;
+  static geometry_step mirror_y() noexcept;
+  static geometry_step pad(const border& around) noexcept;
+  static geometry_step warp(const detail::warp& by, int mask_fill, bool expanded = false) noexcept;
+
+  /// What warp does to the pixels.
+  detail::warp pixels() const noexcept;
+  /// What warp does to places in what has the size `before`.
+  projection places(frame before) const noexcept;
+  /// The size of what had `before`.
+  frame after(frame before) const noexcept;
+};
+
+/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
+void require_plain_border(padding_mode mode, const char* what);
+
+/// Up to two steps, one after the other.
+class geometry_steps {
+ public:
+  geometry_steps() noexcept = default;
+  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
+  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
+  const geometry_step* begin() const noexcept { return each_.data(); }
+  const geometry_step* end() const noexcept { return each_.data() + count_; }
+
+ private:
+  std::array<geometry_step, 2> each_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/image/lazy_image.hpp
+/// \file
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
+
+// ==== wick/codec/codec.hpp
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
+
+// ==== wick/pixels/row_sink.hpp
+/// \file
+/// Where a decoder puts rows as they are finished, so that a picture that is only passed through is never
+/// whole in memory: the seam between a codec and the resize.
+
+namespace wick {
+
+namespace detail {
+
+/// What rows are going to come: a part of the picture, at full size or scaled.
+struct decoded_rows {
+  int width = 0, height = 0, channels = 0;
+  int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number
+  double scale = 1;       ///< delivered pixels a source pixel
+};
+
+}  // namespace detail
+
+/// Takes rows from top to bottom. One thread, from begin() to the last written(); it lives no longer than the
+/// call that it was given to.
+class row_sink {
+ public:
+  row_sink(const row_sink&) = delete;
+  row_sink& operator=(const row_sink&) = delete;
+
+  /// Once, before the first row. \throws wick::error when that part is not what was asked for
+  virtual void begin(const detail::decoded_rows& what) = 0;
+  /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
+  /// It stays good until written() says how many were filled.
+  virtual std::span<std::uint8_t* const> room() = 0;
+  /// The first `count` rows of room() are there.
+  virtual void written(int count) = 0;
+
+ protected:
+  row_sink() = default;
+  ~row_sink() = default;
+};
+
+}  // namespace wick
+
+// ==== wick/pixels/wide_rows.hpp
+/// \file
+/// Rows of a picture with 16 bits a channel.
+
+namespace wick::detail {
+
+/// Rows of a picture at 16 bits a channel, in its full width.
+struct wide_rows {
+  int width = 0, height = 0, channels = 0;
+  int top = 0;  ///< source row of the first
+  std::vector<std::uint16_t> levels{};
+
+  wide_rows() noexcept = default;
+  wide_rows(int w, int h, int c, int first)
+      : width(w),
+        height(h),
+        channels(c),
+        top(first),
+        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
+  const std::uint16_t* row(int y) const noexcept {
+    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
+  }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+struct codec;
+
+/// What the header of an encoded picture says; no pixel has been decoded for it.
+struct picture_info {
+  std::string_view format;             ///< "JPEG", "PNG", …
+  std::int64_t width = 0, height = 0;  ///< in pixels, as stored
+  int channels = 3;                    ///< as stored: 1 gray, 2 gray and alpha, 3 RGB (a palette too), 4 RGBA
+  int bits = 8;                        ///< a channel, as stored
+  const codec* decoder = nullptr;      ///< the one that knew the format
+  bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
+};
+
+/// What a decoder is asked for.
+struct decode_request {
+  detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
+  double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
+  int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
+  bool indexes =
+      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
+};
+
+/// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
+struct decoded_picture {
+  image pixels;           ///< what was decoded
+  int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
+  double scale = 1;       ///< delivered pixels a source pixel
+};
+
+/// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
+struct codec {
+  std::string_view name;  ///< for messages and the report
+  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
+  /// the header is broken
+  bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
+  /// A walk over markers or chunks, without decoding; may be null. \throws wick::error when the file breaks
+  /// off
+  void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
+  /// Decodes what is asked for, or more. \throws wick::error when the data is damaged
+  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
+                            const decode_request& request);
+  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of
+  /// it is there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
+  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info,
+                      const decode_request& request, row_sink& sink) = nullptr;
+  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
+  /// has none. \throws wick::error when the data is damaged
+  detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
+                                   const decode_request& request) = nullptr;
+  /// What the report should say about this decoder, empty when there is nothing; may be null.
+  std::string (*note)() = nullptr;
+};
+
+namespace detail {
+
+/// The decoders of this program, the last added asked first. Reading takes no lock.
+class codec_list {
+ public:
+  static constexpr std::size_t capacity = 16;
+
+  /// The first is asked last. At most sixteen.
+  explicit codec_list(std::span<const codec* const> known) noexcept;
+  codec_list(const codec_list&) = delete;
+  codec_list& operator=(const codec_list&) = delete;
+
+  /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
+  void add(const codec& c);
+
+  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
+  /// knows them, or when the header says there are no pixels
+  picture_info probe(std::span<const std::byte> encoded) const;
+
+  /// What the decoders have to say for the report.
+  std::string note() const;
+
+ private:
+  std::array<const codec*, capacity> codecs_{};
+  std::atomic<std::size_t> count_;
+  std::mutex adding_;
+};
+
+/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
+/// codec/implementation/builtin_codecs.hpp.
+std::span<const codec* const> builtin_codecs() noexcept;
+}  // namespace detail
+
+/// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
+/// adds with `wick::codecs().add(...)` before its first loader starts.
+detail::codec_list& codecs() noexcept;
+
+namespace detail {
+
+/// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
+/// `max_pixels`
+void check_size(const picture_info& info, std::int64_t max_pixels);
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/observe/phases.hpp
+/// \file
+/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
+/// own clock.
+
+// ==== wick/observe/clock.hpp
+/// \file
+/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+
+namespace wick::detail {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
+/// between two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
+/// it.
+class tick_scale {
+ public:
+  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
+  /// Seconds since this was made.
+  double elapsed() const noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
+  }
+  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  double seconds_per_tick() const noexcept {
+    const std::uint64_t ticks = now_ticks() - ticks_;
+    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+  }
+
+ private:
+  std::uint64_t ticks_;
+  std::chrono::steady_clock::time_point time_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+enum class phase : std::uint8_t { decode, resize, color };
+inline constexpr std::size_t phase_count = 3;
+inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
+
+/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
+class phase_ticks {
+ public:
+  using values = std::array<std::uint64_t, phase_count>;
+  static void add(phase p, std::uint64_t ticks) noexcept {
+    of_this_thread()[static_cast<std::size_t>(p)] += ticks;
+  }
+  /// Reads and clears.
+  static values take() noexcept {
+    values& mine = of_this_thread();
+    const values out = mine;
+    mine = {};
+    return out;
+  }
+
+ private:
+  [[gnu::noinline]] static values& of_this_thread() noexcept {
+    thread_local values ticks{};
+    return ticks;
+  }
+};
+
+/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …;
+/// t.next(phase::resize);`.
+class phase_timer {
+ public:
+  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
+  phase_timer(const phase_timer&) = delete;
+  phase_timer& operator=(const phase_timer&) = delete;
+  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
+  void next(phase p) noexcept {
+    const std::uint64_t now = now_ticks();
+    phase_ticks::add(phase_, now - begun_);
+    phase_ = p;
+    begun_ = now;
+  }
+
+ private:
+  phase phase_;
+  std::uint64_t begun_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/pixels/pixel_ops.hpp
+/// \file
+/// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
+/// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
+
+namespace wick::detail {
+
+/// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
+/// unless it says otherwise.
+struct pixel_op {
+  enum class kind : std::uint8_t {
+    brightness,    ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,      ///< blend with the mean of the gray picture; value ≥ 0
+    saturation,    ///< blend with the gray picture; value ≥ 0
+    hue,           ///< turn the color circle; value in [-0.5, 0.5] of a turn
+    gray,          ///< all three colors become the gray picture
+    invert,        ///< 255 - level
+    posterize,     ///< keeps the upper bits; value is how many, 0 to 8
+    solarize,      ///< inverts levels from value on
+    autocontrast,  ///< stretches each channel so that it reaches from 0 to 255
+    equalize,      ///< spreads each channel's levels so that all are about as frequent
+    sharpness,     ///< blend with the picture smoothed by 3 x 3; value ≥ 0, 1 changes nothing
+    blur,          ///< Gaussian of deviation value over box.width x box.height px, both odd; alpha, too
+    permute,       ///< color c becomes what color levels[c] was
+    erase,         ///< `box` gets `levels`; alpha, too
+  };
+  kind what = kind::brightness;
+  double value = 1;
+  std::array<std::uint8_t, 4> levels{};
+  rect box{};
+
+  /// Whether a pixel's result depends on that pixel, and on where it is, alone.
+  bool pointwise() const noexcept;
+  /// Follows the picture that is cut or mirrored behind the operation.
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept { box.x = width - box.x - box.width; }
+  void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
+};
+
+/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
+std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
+
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
+
+template <class F>
+inline void for_each_pixel(const picture_target& p, F f) {
+  for (int y = 0; y < p.height; ++y) {
+    std::uint8_t* pixel = p.data + y * p.row;
+    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
+  }
+}
+
+/// What colors' levels become: operations on each level alone, gathered until pixels are needed.
+struct level_map {
+  std::array<std::uint8_t, 256> to{};
+  bool changes = false;
+
+  level_map() noexcept {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::uint8_t>(i);
+  }
+};
+
+void map_levels(const picture_target& p, const level_map& by);
+
+/// Of the picture whose levels were changed as `first` says.
+float mean_luma(const picture_target& p, const level_map& first = {});
+
+/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
+/// that one division a pixel is left.
+std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept;
+
+/// Carries out one operation on the pixels at `p`.
+void apply(const pixel_op& op, const picture_target& p);
+
+/// Carries out one after the other. With `rest`, what the last of them do to each level alone is left to the
+/// caller, who reads all levels anyway.
+void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest = nullptr);
+
+/// What `part` and `other` share, seen from part's corner; empty where that is nothing.
+rect shared_part(const rect& part, const rect& other) noexcept;
+
+/// A box of float32 numbers that are overwritten when all else is done. It may reach past the picture.
+struct erased_numbers {
+  rect box;
+  std::array<float, 4> values{};  ///< for each channel
+  bool noise = false;             ///< normal numbers instead, made of `key`
+  std::uint64_t key = 0;
+  bool mirrored_x = false, mirrored_y = false;  ///< since the box was chosen: the noise, too
+
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept {
+    box.x = width - box.x - box.width;
+    mirrored_x = !mirrored_x;
+  }
+  void mirror_y(int height) noexcept {
+    box.y = height - box.y - box.height;
+    mirrored_y = !mirrored_y;
+  }
+};
+
+/// In a picture `of` [H, W, C] that `to` holds.
+void erase(const erased_numbers& what, const shape& of, const slot& to);
+
+/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
+/// normalization.
+struct normalization {
+  std::array<float, 4> mean{}, deviation{};
+  int count = 0;
+};
+
+/// \throws wick::error unless there is one mean, or one for each channel
+void require_channels(const normalization& by, int channels);
+
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`, where x is what `first`
+/// makes of a level. \throws wick::error when the number of channels is another one
+void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
+                      bool planar);
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct resample_scratch;
+
+/// In what numbers a picture comes out.
+struct pixel_numbers {
+  dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
+  bool wide = false;          ///< levels of 16 bits, which the decoder must have
+  bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
+};
+
+}  // namespace detail
+
+/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
+/// called in, the pixels are those of doing each at once: what does not commute is carried out first.
+class lazy_image {
+ public:
+  static constexpr bool is_picture = true;
+
+  lazy_image() noexcept = default;
+  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
+  /// is `exact`, the decoder may not deliver it smaller than it is.
+  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
+             const detail::pixel_numbers& as = {}) noexcept;
+  /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
+  lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
+  /// The same in other numbers.
+  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
+
+  /// As it will come out.
+  int width() const noexcept { return plan_.output_width(); }
+  int height() const noexcept { return plan_.output_height(); }
+  int channels() const noexcept { return out_channels_; }
+  bool empty() const noexcept { return width() == 0; }
+  const detail::plan& geometry() const noexcept { return plan_; }
+  bool normalized() const noexcept { return normal_.count != 0; }
+
+  /// Cuts `part` out. \throws wick::error when it is not inside the picture
+  void crop(const detail::rect& part);
+  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
+  void resize(int width, int height, interpolation filter = interpolation::bilinear);
+  void mirror_x() noexcept;
+  void mirror_y() noexcept;
+
+  /// Turns, shears or tilts the picture. What came before is carried out first. \throws wick::error after
+  /// normalize, or when numbers of classes would be blended
+  void warp(const detail::warp& by);
+  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// more than the picture has
+  void pad(const detail::border& around);
+  /// One of these.
+  void follow(const detail::geometry_step& step, detail::frame = {});
+
+  /// Adds a color operation. \throws wick::error after normalize
+  void apply(const detail::pixel_op& op);
+  /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
+  void make_gray(int channels);
+  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
+  /// \throws wick::error when that was said already
+  void normalize(const detail::normalization& by);
+
+  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
+  void as_float();
+  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
+  void erase(const detail::erased_numbers& what);
+
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
+  /// 16 bits: neither has a place in an image
+  image pixels() const&;
+  image pixels() &&;
+  /// What this stands for: a pipeline that ends without batch(), and group(), give that.
+  using materialized_type = image;
+  image materialize() &&;
+  /// So that a user's stage may simply take a wick::image.
+  operator image() && { return std::move(*this).materialize(); }
+  /// Does now what was asked for. \throws wick::error for damaged data
+  void carry_out();
+  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
+  lazy_image copy() const;
+  /// Other pixels in place of these, which come out in the same numbers.
+  void replace_pixels(image pixels);
+
+  /// [H, W, C].
+  wick::shape extents() const { return {height(), width(), channels()}; }
+  dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
+  /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
+  /// damaged data
+  void write_to(slot to) const;
+
+ private:
+  bool untouched() const noexcept;
+  void warp_wide(const detail::geometry_step& step);
+  void refuse_wide(const char* what) const;
+  void refuse_numbers(const char* what) const;
+  void refuse_normalized(const char* what) const;
+
+  /// What is needed of the encoded picture, by the tables of the full size.
+  decode_request request(const detail::resample_scratch& scratch) const noexcept;
+  /// Geometry and color, in the channels the decoder gives; `rest` as in detail::apply().
+  void render_to(const detail::picture_target& to, detail::level_map* rest = nullptr) const;
+  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
+  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
+                   const detail::picture_target& to, detail::phase_timer& timer) const;
+  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
+                    const detail::picture_target& to, detail::phase_timer& timer) const;
+  decoded_picture decode(const detail::rect& part, double scale) const;
+  /// The geometry of a picture of 16 bits.
+  detail::wide_rows render_wide() const;
+  /// All of it but the normalization.
+  image render(detail::level_map* rest = nullptr) const;
+
+  bytes encoded_;  // empty when the pixels exist:
+  image decoded_;
+  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
+  picture_info info_;
+  bool exact_ = false;
+  detail::pixel_numbers as_;
+  int channels_ = 0;      // while geometry and color are worked on
+  int out_channels_ = 0;  // when all is done
+  detail::plan plan_;
+  std::array<detail::pixel_op, 6> ops_{};
+  std::size_t op_count_ = 0;
+  bool pointwise_ =
+      true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
+  detail::normalization normal_;
+  std::vector<detail::erased_numbers> erased_;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+// ---- what has a place ----
+
+/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
+template <class T>
+concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
+/// It has pixels, whose size is the sample's.
+template <class T>
+concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
+                        part.width();
+                        part.height();
+                      });
+template <class T>
+concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
+
+struct any_placed {
+  template <class T>
+  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
+};
+struct any_with_pixels {
+  template <class T>
+  static constexpr bool is = with_pixels<T>;
+};
+struct any_colored {
+  template <class T>
+  static constexpr bool is = colored<T>;
+};
+
+/// Whether T, or a field of it at any depth, is what Kind says.
+template <class Kind, class T>
+consteval bool holds() {
+  if constexpr (Kind::template is<T>)
+    return true;
+  else if constexpr (!any_placed::is<T> && composite<T>)
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (holds<Kind, F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  else
+    return false;
+}
+
+/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
+template <class Kind, class T, class F>
+void for_each_part(T& item, F& f) {
+  if constexpr (std::is_same_v<T, image>) {
+    if constexpr (Kind::template is<T>) {
+      lazy_image picture(std::move(item));
+      f(picture);
+      item = std::move(picture).pixels();
+    }
+  } else if constexpr (Kind::template is<T>) {
+    f(item);
+  } else if constexpr (holds<Kind, T>()) {
+    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
+  }
+}
+
+/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
+/// sample<> whose target has none is taken by its data.
+template <class Kind, class T>
+inline constexpr bool is_of_parts =
+    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
+template <class Kind, class D, class T>
+inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
+
+// ---- geometry ----
+
+/// \throws wick::error when parts with pixels have two sizes
+void require_one_size(frame first, frame other);
+
+template <class Item>
+frame frame_of(Item& item) {
+  frame size;
+  bool any = false;
+  const auto look = [&](const auto& part) {
+    const frame here{part.width(), part.height()};
+    if (any) require_one_size(size, here);
+    size = here;
+    any = true;
+  };
+  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
+    if constexpr (with_pixels<T>)
+      look(part);
+    else if constexpr (holds<any_with_pixels, T>())
+      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
+  };
+  visit(visit, item);
+  return size;
+}
+
+/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
+/// random once a sample.
+template <class Stage>
+class geometry_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
+      picture.follow(step);
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
+  Item operator()(Item item, context& c) const {
+    frame size = frame_of(item);
+    for (const geometry_step& step : self().decide(size, c)) {
+      const auto follow = [&](auto& part) { part.follow(step, size); };
+      for_each_part<any_placed>(item, follow);
+      size = step.after(size);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+// ---- color ----
+
+/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
+/// const`.
+template <class Stage>
+class color_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    self().apply(picture, self().draw(c));
+    return picture;
+  }
+  template <class Item>
+    requires is_of_parts<any_colored, Item>
+  Item operator()(Item item, context& c) const {
+    const auto drawn = self().draw(c);
+    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
+    for_each_part<any_colored>(item, apply);
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// For which data auto_augment's list of operations was searched.
+enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };
+
+namespace detail {
+
+/// One operation: on the colors of pictures, or else on what has a place.
+struct augment_op {
+  std::optional<pixel_op> color{};
+  geometry_step move{};
+};
+
+/// `Stage` has `std::vector<augment_op> draw(frame, context&) const`; none of these changes the size.
+template <class Stage>
+class augment_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {
+      if (op.color)
+        picture.apply(*op.color);
+      else
+        picture.follow(op.move);
+    }
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_colored, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    for (const augment_op& op : self().draw(size, c)) {
+      const auto color = [&](lazy_image& picture) { picture.apply(*op.color); };
+      const auto move = [&](auto& part) { part.follow(op.move, size); };
+      if (op.color)
+        for_each_part<any_colored>(item, color);
+      else
+        for_each_part<any_placed>(item, move);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+struct rand_augment_options {
+  int num_ops = 2;              ///< operations a picture, one after the other
+  int magnitude = 9;            ///< strength, 0 to num_magnitude_bins - 1
+  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class rand_augment_stage : public augment_stage<rand_augment_stage> {
+ public:
+  static constexpr std::string_view name = "rand_augment";
+
+  explicit rand_augment_stage(const rand_augment_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  rand_augment_options options_;
+};
+
+struct trivial_augment_wide_options {
+  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest; at least 2
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_stage> {
+ public:
+  static constexpr std::string_view name = "trivial_augment_wide";
+
+  explicit trivial_augment_wide_stage(const trivial_augment_wide_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  trivial_augment_wide_options options_;
+};
+
+struct auto_augment_options {
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class auto_augment_stage : public augment_stage<auto_augment_stage> {
+ public:
+  static constexpr std::string_view name = "auto_augment";
+
+  auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  auto_augment_policy policy_;
+  auto_augment_options options_;
+};
+
+}  // namespace detail
+
+/// Some operations of 14, each equally likely and of one strength: `rand_augment({.num_ops = 2, .magnitude =
+/// 9})`. Masks, boxes, keypoints and polygons follow those on geometry, as they do for all three of these
+/// stages; torchvision's refuse them. Cubuk et al., "RandAugment", 2019;
+/// torchvision.transforms.v2.RandAugment.
+detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options = {});
+/// One operation of 14, of any strength. Müller and Hutter, "TrivialAugment", 2021;
+/// torchvision.transforms.v2.TrivialAugmentWide.
+detail::trivial_augment_wide_stage trivial_augment_wide(
+    const detail::trivial_augment_wide_options& options = {});
+/// One of 25 pairs of operations that were found to serve such data. Cubuk et al., "AutoAugment", 2018;
+/// torchvision.transforms.v2.AutoAugment.
+detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augment_policy::imagenet,
+                                        const detail::auto_augment_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/batch/batch.hpp
+/// \file
+/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+
+// ==== wick/batch/collate.hpp
+/// \file
+/// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
+
+// ==== wick/batch/detail/slab.hpp
+/// \file
+/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
+/// user drops the batch.
+
+// ==== wick/system/detail/brief_lock.hpp
+/// \file
+/// Taking a mutex that is never held for long.
+
+namespace wick::detail {
+
+/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
+/// times as long as the few instructions that the other holds it for: two threads that both take one for each
+/// small batch then spend their time waking one another, and go on doing so.
+template <class Mutex>
+[[nodiscard]] std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    if (mutex.try_lock()) return std::unique_lock<Mutex>(mutex, std::adopt_lock);
+    spin_pause();
+  }
+  return std::unique_lock<Mutex>(mutex);
+}
+
+}  // namespace wick::detail
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace wick::detail {
+
+/// A block of memory, and what frees it: `free(context)`, once, on any thread.
+struct memory_block {
+  std::byte* data = nullptr;
+  void* context = nullptr;
+  void (*free)(void* context) = nullptr;
+};
+
+/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
+class slab_memory {
+ public:
+  virtual ~slab_memory() = default;
+  /// \throws std::bad_alloc
+  virtual memory_block allocate(std::size_t bytes) = 0;
+  /// True for memory that itself keeps what is freed, since it alone knows when a block may be written again:
+  /// a device may still be reading it. A pool then keeps no block, and a block may be freed when this object
+  /// is gone.
+  virtual bool recycles() const noexcept { return false; }
+};
+
+class host_slab_memory final : public slab_memory {
+ public:
+  static constexpr std::size_t alignment = 64;
+  memory_block allocate(std::size_t bytes) override {
+    void* const data = ::operator new(bytes, std::align_val_t{alignment});
+    return {static_cast<std::byte*>(data), data,
+            [](void* context) { ::operator delete(context, std::align_val_t{alignment}); }};
+  }
+};
+
+class slab_pool;
+
+/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
+/// loader.
+class slab {
+ public:
+  slab() noexcept = default;
+  slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  slab& operator=(slab&& other) noexcept {
+    slab taken(std::move(other));  // what this held goes back here, not with `other`
+    std::swap(block_, taken.block_);
+    return *this;
+  }
+  ~slab() { reset(); }
+  inline std::byte* data() const noexcept;
+  inline std::size_t capacity() const noexcept;
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+  inline void reset() noexcept;
+  /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
+  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
+  /// block.
+  inline memory_block detach() noexcept;
+
+ private:
+  friend class slab_pool;
+  struct block;
+  explicit slab(block* b) noexcept : block_(b) {}
+  block* block_ = nullptr;
+};
+
+/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
+/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
+/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
+/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
+/// with as many blocks as are out at a time. Any thread.
+class slab_pool : public std::enable_shared_from_this<slab_pool> {
+ public:
+  /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
+  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
+  /// out at a
+  ///   time, so that nothing is allocated later
+  /// \param most so many at most where they are small: see cheap_blocks()
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
+                     std::size_t most = 1);
+  slab_pool(const slab_pool&) = delete;
+  slab_pool& operator=(const slab_pool&) = delete;
+  ~slab_pool();
+
+  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
+  static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
+    return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
+  }
+
+  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
+  /// blocks out. \throws std::bad_alloc
+  inline slab acquire(std::size_t bytes, std::size_t user = 0);
+  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
+  /// itself.
+  std::uint64_t allocations() const noexcept;
+  /// Bytes of the largest block that each user has asked for, together.
+  std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
+  /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
+  /// recycles them.
+  std::size_t bytes() const noexcept;
+  /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
+  /// they asked for lately, and 16 MiB.
+  std::size_t kept_at_most() const noexcept;
+
+ private:
+  friend class slab;
+  static constexpr std::size_t cheap = std::size_t{16} << 20;
+  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
+  static constexpr std::uint64_t period = 256;
+
+  struct range {
+    std::size_t smallest = ~std::size_t{0}, largest = 0;
+    bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
+    /// Whether a block of this size may be given to somebody who asks for a size in the range.
+    bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
+  };
+  struct demand {
+    range now, before;  // in this period and in the one before
+    std::size_t largest_ever = 0;
+  };
+
+  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
+  static int this_processor() noexcept {
+#ifdef __linux__
+    return ::sched_getcpu();
+#else
+    return -1;
+#endif
+  }
+  bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
+  inline void next_period(slab::block*& gone) noexcept;
+  inline void measure_window() noexcept;
+  inline slab::block* find(std::size_t bytes) noexcept;
+  inline slab::block* make(std::size_t bytes);
+  void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  inline void goes_out();
+  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
+  inline void put(slab::block* b) noexcept;
+  inline void hand_over(const slab::block* b) noexcept;
+  void remove(std::size_t i, slab::block*& gone) noexcept;
+  static void free_all(slab::block* gone) noexcept;
+
+  const std::shared_ptr<slab_memory> memory_;
+  const bool recycles_;
+  const std::size_t keep_, ahead_, most_;
+  mutable std::mutex mutex_;
+  std::vector<slab::block*> free_;  // the oldest first
+  std::vector<demand> users_;
+  std::uint64_t asked_ = 0;  // how often, in this period
+  std::atomic<std::size_t> bytes_asked_{0};
+  std::uint64_t allocations_ = 0;
+  std::size_t bytes_ = 0, free_bytes_ = 0;
+  std::size_t window_bytes_ = 0;
+  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
+  std::size_t out_ = 0;
+  std::shared_ptr<slab_pool> self_;  // while any is out
+};
+
+struct slab::block {
+  memory_block memory;
+  std::size_t capacity;
+  slab_pool* pool;        // which stays while the block is out
+  int processor = -1;     // where it was asked for last
+  block* next = nullptr;  // of those that are to be freed
+};
+
+inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
+inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
+inline void slab::reset() noexcept {
+  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
+}
+inline memory_block slab::detach() noexcept {
+  block* const b = std::exchange(block_, nullptr);
+  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
+  if (!b->pool->recycles_) {
+    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
+  }
+  const owned<block> mine(b);
+  mine->pool->hand_over(b);
+  return mine->memory;
+}
+
+inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  const int here = this_processor();
+  std::size_t best = free_.size();
+  bool fits = false;
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity == bytes) {
+      if (!fits) best = i;
+      fits = true;
+      if (free_[i]->processor != here) continue;
+      best = i;
+      break;
+    }
+    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
+        (best == free_.size() || capacity < free_[best]->capacity)) {
+      best = i;
+    }
+  }
+  if (best == free_.size()) return nullptr;
+  slab::block* const b = free_[best];
+  b->processor = here;
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
+  free_bytes_ -= b->capacity;
+  return b;
+}
+
+/// Under the mutex, for a block that the pool gives away.
+inline void slab_pool::goes_out() {
+  if (out_ == 0) self_ = shared_from_this();
+  ++out_;
+}
+/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
+/// last of all: the pool may go with it.
+inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
+  return --out_ == 0 ? std::move(self_) : nullptr;
+}
+
+inline slab::block* slab_pool::make(std::size_t bytes) {
+  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
+  made->memory = memory_->allocate(bytes);
+  const auto lock = detail::lock_briefly(mutex_);
+  goes_out();
+  ++allocations_;
+  bytes_ += bytes;
+  return made.release();
+}
+
+inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
+  if (bytes == 0) bytes = 1;
+  std::size_t wanted = 1;
+  slab::block* found = nullptr;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    const bool first = note(bytes, user, gone);
+    if (!recycles_) {
+      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
+      if (wanted == 1) found = find(bytes);
+      if (found != nullptr)
+        goes_out();
+      else
+        give_up_smaller(bytes, gone);
+    }
+  }
+  free_all(gone);
+  if (found != nullptr) return slab(found);
+  found = make(bytes);
+  found->processor = this_processor();
+  slab result(found);
+  try {
+    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
+  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
+  }
+  return result;
+}
+
+inline void slab_pool::put(slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    last = came_back();
+    free_.push_back(b);  // there is room for one more than are kept
+    free_bytes_ += b->capacity;
+    if (recycles_) remove(free_.size() - 1, gone);
+    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
+  }
+  free_all(gone);
+}
+
+/// Where the memory recycles: it is the memory's alone again.
+inline void slab_pool::hand_over(const slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  const auto lock = detail::lock_briefly(mutex_);
+  last = came_back();
+  bytes_ -= b->capacity;
+}
 
 }  // namespace wick::detail
 
@@ -6463,991 +7672,6 @@ void require_probability(std::string_view stage, double p);
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/parts.hpp
-/// \file
-/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
-/// decides once, and each part that it concerns follows.
-
-// ==== wick/image/detail/steps.hpp
-/// \file
-/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
-/// border.
-
-// ==== wick/pixels/geometry.hpp
-/// \file
-/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
-
-namespace wick {
-
-namespace detail {
-
-/// A rectangle of pixels; x to the right, y down.
-struct rect {
-  int x = 0, y = 0, width = 0, height = 0;
-  friend bool operator==(const rect&, const rect&) = default;
-};
-
-}  // namespace detail
-
-/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
-/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
-enum class interpolation : std::uint8_t {
-  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
-  bilinear,        ///< triangle
-  bicubic,         ///< Keys' cubic with a = -0.5
-  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
-};
-
-namespace detail {
-
-/// Each pixel comes out as one that goes in.
-constexpr bool is_nearest(interpolation filter) noexcept {
-  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
-}
-
-/// "500 x 375", as messages name a size: width first.
-std::string size_text(std::int64_t width, std::int64_t height);
-
-/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
-/// result, mirror it. The filter never looks past `source`.
-struct plan {
-  rect source;
-  int width = 0, height = 0;
-  rect window;
-  bool mirror_x = false;  ///< left and right change places
-  bool mirror_y = false;  ///< top and bottom change places
-  interpolation filter = interpolation::bilinear;
-
-  /// The picture as it is.
-  static plan whole(int width, int height) noexcept;
-  bool resizes() const noexcept { return width != source.width || height != source.height; }
-  /// The result is `source` as it is.
-  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
-  int output_width() const noexcept { return window.width; }
-  int output_height() const noexcept { return window.height; }
-  friend bool operator==(const plan&, const plan&) = default;
-};
-
-/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
-/// one the window. \throws wick::error when `part` is empty or not inside the picture.
-void compose_crop(plan& p, rect part);
-
-/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
-/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
-/// first then. \throws wick::error when a side is less than 1
-bool compose_resize(plan& p, int width, int height, interpolation filter);
-
-/// Mirrors what the plan gives so far; always exact.
-inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
-inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
-
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
-  }
-};
-
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
-};
-
-namespace detail {
-
-/// The size of all parts of a sample that have pixels.
-struct frame {
-  int width = 0, height = 0;
-  friend bool operator==(const frame&, const frame&) = default;
-};
-
-/// A border, and what stands in it.
-struct border {
-  edges by;
-  fill_color fill;
-  padding_mode mode = padding_mode::constant;
-  int mask_fill = 0;
-};
-
-/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
-struct geometry_step {
-  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, drop_boxes };
-
-  kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  frame size;                                      ///< resize: to what
-  interpolation filter = interpolation::bilinear;  ///< resize
-  border around;                                   ///< pad
-  float min_size = 0, min_visible = 0;             ///< drop_boxes
-
-  static geometry_step crop(const rect& part) noexcept;
-  static geometry_step resize(int width, int height, interpolation filter) noexcept;
-  static geometry_step mirror_x() noexcept;
-  static geometry_step mirror_y() noexcept;
-  static geometry_step pad(const border& around) noexcept;
-
-  /// The size of what had `before`.
-  frame after(frame before) const noexcept;
-};
-
-/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
-void require_plain_border(padding_mode mode, const char* what);
-
-/// Up to two steps, one after the other.
-class geometry_steps {
- public:
-  geometry_steps() noexcept = default;
-  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
-  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
-  const geometry_step* begin() const noexcept { return each_.data(); }
-  const geometry_step* end() const noexcept { return each_.data() + count_; }
-
- private:
-  std::array<geometry_step, 2> each_{};
-  std::size_t count_ = 0;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-// ==== wick/image/lazy_image.hpp
-/// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
-/// slot in the batch is known. What decode() makes and the picture stages pass on.
-
-// ==== wick/codec/codec.hpp
-/// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
-/// bytes.
-
-// ==== wick/pixels/image.hpp
-/// \file
-/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
-/// pixels.
-
-// ==== wick/pixels/detail/block_cache.hpp
-/// \file
-/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
-/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
-
-namespace wick::detail {
-
-struct block_header {
-  std::size_t capacity;  // bytes behind the header
-};
-
-inline constexpr std::size_t block_header_bytes = 64;
-inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
-inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
-
-/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
-constexpr std::size_t block_size(std::size_t bytes) noexcept {
-  if (bytes < smallest_kept_block) return bytes;
-  std::size_t step = smallest_kept_block / 8;
-  while (step * 16 < bytes) step *= 2;
-  return (bytes + step - 1) / step * step;
-}
-
-inline thread_local bool block_cache_gone =
-    false;  // trivially destructible: may be read after the cache went
-
-/// Dropped blocks of one thread, oldest first.
-struct block_cache {
-  std::array<block_header*, 12> blocks{};
-  std::size_t count = 0;
-  std::size_t bytes = 0;
-
-  block_cache() = default;
-  block_cache(const block_cache&) = delete;
-  block_cache& operator=(const block_cache&) = delete;
-  ~block_cache();
-  block_header* remove(std::size_t i) noexcept;
-  /// The smallest block that holds `size` and wastes at most three quarters of itself.
-  block_header* take(std::size_t size) noexcept;
-  void give(block_header* block) noexcept;
-};
-
-/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
-/// free.
-[[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
-
-/// As malloc; aligned to 16 bytes. Null when there is no memory.
-void* allocate_block(std::size_t bytes) noexcept;
-
-/// As free, on any thread.
-void release_block(void* data) noexcept;
-
-/// As realloc.
-void* resize_block(void* data, std::size_t bytes) noexcept;
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-
-/// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
-struct picture_view {
-  const std::uint8_t* data = nullptr;
-  int width = 0, height = 0, channels = 0;
-  std::ptrdiff_t stride = 0;
-
-  /// A rectangle of it, which must be inside.
-  picture_view part(int x, int y, int part_width, int part_height) const noexcept;
-};
-
-/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
-/// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
-struct picture_target {
-  std::uint8_t* data = nullptr;
-  int width = 0, height = 0, channels = 0;
-  std::ptrdiff_t step = 0, row = 0, plane = 0;
-
-  static picture_target interleaved(void* data, int width, int height, int channels) noexcept;
-  static picture_target planar(void* data, int width, int height, int channels) noexcept;
-};
-
-/// Writes the pixels into `to`, which has their size and channels.
-void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
-
-}  // namespace detail
-
-/// A decoded picture, H W C, one byte a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
-/// C] or, in a planar slot, [C, H, W].
-class image {
- public:
-  static constexpr bool is_picture = true;
-
-  image() noexcept = default;
-  /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
-  /// \throws std::bad_alloc
-  image(int width, int height, int channels);
-  image(const image& other);
-  image(image&& other) noexcept : image() { swap(other); }
-  image& operator=(image other) noexcept;
-  ~image() { detail::release_block(data_); }
-
-  /// Takes over pixels from detail::allocate_block: for codecs whose library allocates.
-  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept;
-
-  int width() const noexcept { return width_; }
-  int height() const noexcept { return height_; }
-  int channels() const noexcept { return channels_; }
-  bool empty() const noexcept { return size() == 0; }
-
-  std::uint8_t* data() noexcept { return data_; }
-  const std::uint8_t* data() const noexcept { return data_; }
-  std::uint8_t* row(int y) noexcept { return data_ + y * stride(); }
-  const std::uint8_t* row(int y) const noexcept { return data_ + y * stride(); }
-  std::span<std::uint8_t> pixels() noexcept { return {data_, size()}; }
-  std::span<const std::uint8_t> pixels() const noexcept { return {data_, size()}; }
-  detail::picture_view view() const noexcept { return {data_, width_, height_, channels_, stride()}; }
-
-  /// [H, W, C].
-  wick::shape extents() const { return {height_, width_, channels_}; }
-  dtype type() const noexcept { return dtype::uint8; }
-  void write_to(slot to) const noexcept;
-
-  friend bool operator==(const image& a, const image& b) noexcept {
-    return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&
-           (a.size() == 0 || std::memcmp(a.data_, b.data_, a.size()) == 0);
-  }
-
- private:
-  image(std::uint8_t* data, int width, int height, int channels) noexcept
-      : data_(data), width_(width), height_(height), channels_(channels) {}
-  std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
-  std::size_t size() const noexcept;
-  void swap(image& other) noexcept;
-
-  std::uint8_t* data_ = nullptr;
-  int width_ = 0, height_ = 0, channels_ = 0;
-};
-
-}  // namespace wick
-
-// ==== wick/pixels/row_sink.hpp
-/// \file
-/// Where a decoder puts rows as they are finished, so that a picture that is only passed through is never
-/// whole in memory: the seam between a codec and the resize.
-
-namespace wick {
-
-namespace detail {
-
-/// What rows are going to come: a part of the picture, at full size or scaled.
-struct decoded_rows {
-  int width = 0, height = 0, channels = 0;
-  int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number
-  double scale = 1;       ///< delivered pixels a source pixel
-};
-
-}  // namespace detail
-
-/// Takes rows from top to bottom. One thread, from begin() to the last written(); it lives no longer than the
-/// call that it was given to.
-class row_sink {
- public:
-  row_sink(const row_sink&) = delete;
-  row_sink& operator=(const row_sink&) = delete;
-
-  /// Once, before the first row. \throws wick::error when that part is not what was asked for
-  virtual void begin(const detail::decoded_rows& what) = 0;
-  /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
-  /// It stays good until written() says how many were filled.
-  virtual std::span<std::uint8_t* const> room() = 0;
-  /// The first `count` rows of room() are there.
-  virtual void written(int count) = 0;
-
- protected:
-  row_sink() = default;
-  ~row_sink() = default;
-};
-
-}  // namespace wick
-
-// ==== wick/pixels/wide_rows.hpp
-/// \file
-/// Rows of a picture with 16 bits a channel.
-
-namespace wick::detail {
-
-/// Rows of a picture at 16 bits a channel, in its full width.
-struct wide_rows {
-  int width = 0, height = 0, channels = 0;
-  int top = 0;  ///< source row of the first
-  std::vector<std::uint16_t> levels{};
-
-  wide_rows() noexcept = default;
-  wide_rows(int w, int h, int c, int first)
-      : width(w),
-        height(h),
-        channels(c),
-        top(first),
-        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
-  const std::uint16_t* row(int y) const noexcept {
-    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
-  }
-};
-
-}  // namespace wick::detail
-
-namespace wick {
-
-struct codec;
-
-/// What the header of an encoded picture says; no pixel has been decoded for it.
-struct picture_info {
-  std::string_view format;             ///< "JPEG", "PNG", …
-  std::int64_t width = 0, height = 0;  ///< in pixels, as stored
-  int channels = 3;                    ///< as stored: 1 gray, 2 gray and alpha, 3 RGB (a palette too), 4 RGBA
-  int bits = 8;                        ///< a channel, as stored
-  const codec* decoder = nullptr;      ///< the one that knew the format
-  bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
-};
-
-/// What a decoder is asked for.
-struct decode_request {
-  detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
-  double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
-  int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
-  bool indexes =
-      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
-};
-
-/// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
-struct decoded_picture {
-  image pixels;           ///< what was decoded
-  int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
-  double scale = 1;       ///< delivered pixels a source pixel
-};
-
-/// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
-struct codec {
-  std::string_view name;  ///< for messages and the report
-  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
-  /// the header is broken
-  bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
-  /// A walk over markers or chunks, without decoding; may be null. \throws wick::error when the file breaks
-  /// off
-  void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
-  /// Decodes what is asked for, or more. \throws wick::error when the data is damaged
-  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
-                            const decode_request& request);
-  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of
-  /// it is there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
-  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info,
-                      const decode_request& request, row_sink& sink) = nullptr;
-  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
-  /// has none. \throws wick::error when the data is damaged
-  detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
-                                   const decode_request& request) = nullptr;
-  /// What the report should say about this decoder, empty when there is nothing; may be null.
-  std::string (*note)() = nullptr;
-};
-
-namespace detail {
-
-/// The decoders of this program, the last added asked first. Reading takes no lock.
-class codec_list {
- public:
-  static constexpr std::size_t capacity = 16;
-
-  /// The first is asked last. At most sixteen.
-  explicit codec_list(std::span<const codec* const> known) noexcept;
-  codec_list(const codec_list&) = delete;
-  codec_list& operator=(const codec_list&) = delete;
-
-  /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
-  void add(const codec& c);
-
-  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
-  /// knows them, or when the header says there are no pixels
-  picture_info probe(std::span<const std::byte> encoded) const;
-
-  /// What the decoders have to say for the report.
-  std::string note() const;
-
- private:
-  std::array<const codec*, capacity> codecs_{};
-  std::atomic<std::size_t> count_;
-  std::mutex adding_;
-};
-
-/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/implementation/builtin_codecs.hpp.
-std::span<const codec* const> builtin_codecs() noexcept;
-}  // namespace detail
-
-/// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
-/// adds with `wick::codecs().add(...)` before its first loader starts.
-detail::codec_list& codecs() noexcept;
-
-namespace detail {
-
-/// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
-/// `max_pixels`
-void check_size(const picture_info& info, std::int64_t max_pixels);
-
-}  // namespace detail
-
-}  // namespace wick
-
-// ==== wick/observe/phases.hpp
-/// \file
-/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
-/// own clock.
-
-// ==== wick/observe/clock.hpp
-/// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
-
-namespace wick::detail {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
-/// between two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
-
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
-/// it.
-class tick_scale {
- public:
-  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
-  /// Seconds since this was made.
-  double elapsed() const noexcept {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
-  }
-  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
-  double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
-  }
-
- private:
-  std::uint64_t ticks_;
-  std::chrono::steady_clock::time_point time_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-enum class phase : std::uint8_t { decode, resize, color };
-inline constexpr std::size_t phase_count = 3;
-inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
-
-/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
-class phase_ticks {
- public:
-  using values = std::array<std::uint64_t, phase_count>;
-  static void add(phase p, std::uint64_t ticks) noexcept {
-    of_this_thread()[static_cast<std::size_t>(p)] += ticks;
-  }
-  /// Reads and clears.
-  static values take() noexcept {
-    values& mine = of_this_thread();
-    const values out = mine;
-    mine = {};
-    return out;
-  }
-
- private:
-  [[gnu::noinline]] static values& of_this_thread() noexcept {
-    thread_local values ticks{};
-    return ticks;
-  }
-};
-
-/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …;
-/// t.next(phase::resize);`.
-class phase_timer {
- public:
-  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
-  phase_timer(const phase_timer&) = delete;
-  phase_timer& operator=(const phase_timer&) = delete;
-  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
-  void next(phase p) noexcept {
-    const std::uint64_t now = now_ticks();
-    phase_ticks::add(phase_, now - begun_);
-    phase_ = p;
-    begun_ = now;
-  }
-
- private:
-  phase phase_;
-  std::uint64_t begun_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/pixels/pixel_ops.hpp
-/// \file
-/// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
-/// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
-
-namespace wick::detail {
-
-/// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
-/// unless it says otherwise.
-struct pixel_op {
-  enum class kind : std::uint8_t {
-    brightness,    ///< blend with black; value ≥ 0, 1 changes nothing
-    contrast,      ///< blend with the mean of the gray picture; value ≥ 0
-    saturation,    ///< blend with the gray picture; value ≥ 0
-    hue,           ///< turn the color circle; value in [-0.5, 0.5] of a turn
-    gray,          ///< all three colors become the gray picture
-    invert,        ///< 255 - level
-    posterize,     ///< keeps the upper bits; value is how many, 0 to 8
-    solarize,      ///< inverts levels from value on
-    autocontrast,  ///< stretches each channel so that it reaches from 0 to 255
-    equalize,      ///< spreads each channel's levels so that all are about as frequent
-    sharpness,     ///< blend with the picture smoothed by 3 x 3; value ≥ 0, 1 changes nothing
-    blur,          ///< Gaussian of deviation value over box.width x box.height px, both odd; alpha, too
-    permute,       ///< color c becomes what color levels[c] was
-    erase,         ///< `box` gets `levels`; alpha, too
-  };
-  kind what = kind::brightness;
-  double value = 1;
-  std::array<std::uint8_t, 4> levels{};
-  rect box{};
-
-  /// Whether a pixel's result depends on that pixel, and on where it is, alone.
-  bool pointwise() const noexcept;
-  /// Follows the picture that is cut or mirrored behind the operation.
-  void crop(const rect& part) noexcept {
-    box.x -= part.x;
-    box.y -= part.y;
-  }
-  void mirror_x(int width) noexcept { box.x = width - box.x - box.width; }
-  void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
-};
-
-/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
-
-/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
-std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
-
-template <class F>
-inline void for_each_pixel(const picture_target& p, F f) {
-  for (int y = 0; y < p.height; ++y) {
-    std::uint8_t* pixel = p.data + y * p.row;
-    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
-  }
-}
-
-void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level);
-
-float mean_luma(const picture_target& p);
-
-/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
-/// that one division a pixel is left.
-std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept;
-
-/// Carries out one operation on the pixels at `p`.
-void apply(const pixel_op& op, const picture_target& p);
-
-/// What `part` and `other` share, seen from part's corner; empty where that is nothing.
-rect shared_part(const rect& part, const rect& other) noexcept;
-
-/// A box of float32 numbers that are overwritten when all else is done. It may reach past the picture.
-struct erased_numbers {
-  rect box;
-  std::array<float, 4> values{};  ///< for each channel
-  bool noise = false;             ///< normal numbers instead, made of `key`
-  std::uint64_t key = 0;
-  bool mirrored_x = false, mirrored_y = false;  ///< since the box was chosen: the noise, too
-
-  void crop(const rect& part) noexcept {
-    box.x -= part.x;
-    box.y -= part.y;
-  }
-  void mirror_x(int width) noexcept {
-    box.x = width - box.x - box.width;
-    mirrored_x = !mirrored_x;
-  }
-  void mirror_y(int height) noexcept {
-    box.y = height - box.y - box.height;
-    mirrored_y = !mirrored_y;
-  }
-};
-
-/// In a picture `of` [H, W, C] that `to` holds.
-void erase(const erased_numbers& what, const shape& of, const slot& to);
-
-/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
-/// normalization.
-struct normalization {
-  std::array<float, 4> mean{}, deviation{};
-  int count = 0;
-};
-
-/// \throws wick::error unless there is one mean, or one for each channel
-void require_channels(const normalization& by, int channels);
-
-/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
-/// the number of channels is another one
-void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar);
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-
-struct resample_scratch;
-
-/// In what numbers a picture comes out.
-struct pixel_numbers {
-  dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
-  bool wide = false;          ///< levels of 16 bits, which the decoder must have
-  bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
-};
-
-}  // namespace detail
-
-/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
-/// called in, the pixels are those of doing each at once: what does not commute is carried out first.
-class lazy_image {
- public:
-  static constexpr bool is_picture = true;
-
-  lazy_image() noexcept = default;
-  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
-  /// is `exact`, the decoder may not deliver it smaller than it is.
-  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
-             const detail::pixel_numbers& as = {}) noexcept;
-  /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
-  lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
-  /// The same in other numbers.
-  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
-
-  /// As it will come out.
-  int width() const noexcept { return plan_.output_width(); }
-  int height() const noexcept { return plan_.output_height(); }
-  int channels() const noexcept { return out_channels_; }
-  bool empty() const noexcept { return width() == 0; }
-  const detail::plan& geometry() const noexcept { return plan_; }
-  bool normalized() const noexcept { return normal_.count != 0; }
-
-  /// Cuts `part` out. \throws wick::error when it is not inside the picture
-  void crop(const detail::rect& part);
-  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
-  void resize(int width, int height, interpolation filter = interpolation::bilinear);
-  void mirror_x() noexcept;
-  void mirror_y() noexcept;
-
-  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
-  /// more than the picture has
-  void pad(const detail::border& around);
-  /// One of these.
-  void follow(const detail::geometry_step& step, detail::frame = {});
-
-  /// Adds a color operation. \throws wick::error after normalize
-  void apply(const detail::pixel_op& op);
-  /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
-  void make_gray(int channels);
-  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
-  /// \throws wick::error when that was said already
-  void normalize(const detail::normalization& by);
-
-  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
-  void as_float();
-  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
-  void erase(const detail::erased_numbers& what);
-
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
-  /// 16 bits: neither has a place in an image
-  image pixels() const&;
-  image pixels() &&;
-  /// What this stands for: a pipeline that ends without batch(), and group(), give that.
-  using materialized_type = image;
-  image materialize() &&;
-  /// So that a user's stage may simply take a wick::image.
-  operator image() && { return std::move(*this).materialize(); }
-  /// Does now what was asked for. \throws wick::error for damaged data
-  void carry_out();
-  /// Other pixels in place of these, which come out in the same numbers.
-  void replace_pixels(image pixels);
-
-  /// [H, W, C].
-  wick::shape extents() const { return {height(), width(), channels()}; }
-  dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
-  /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
-  /// damaged data
-  void write_to(slot to) const;
-
- private:
-  bool untouched() const noexcept;
-  void refuse_wide(const char* what) const;
-  void refuse_numbers(const char* what) const;
-  void refuse_normalized(const char* what) const;
-
-  /// What is needed of the encoded picture, by the tables of the full size.
-  decode_request request(const detail::resample_scratch& scratch) const noexcept;
-  /// Geometry and color, in the channels the decoder gives.
-  void render_to(const detail::picture_target& to) const;
-  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
-  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
-                   const detail::picture_target& to, detail::phase_timer& timer) const;
-  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
-                    const detail::picture_target& to, detail::phase_timer& timer) const;
-  decoded_picture decode(const detail::rect& part, double scale) const;
-  /// The geometry of a picture of 16 bits.
-  detail::wide_rows render_wide() const;
-  /// All of it but the normalization.
-  image render() const;
-
-  bytes encoded_;  // empty when the pixels exist:
-  image decoded_;
-  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
-  picture_info info_;
-  bool exact_ = false;
-  detail::pixel_numbers as_;
-  int channels_ = 0;      // while geometry and color are worked on
-  int out_channels_ = 0;  // when all is done
-  detail::plan plan_;
-  std::array<detail::pixel_op, 6> ops_{};
-  std::size_t op_count_ = 0;
-  bool pointwise_ =
-      true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
-  detail::normalization normal_;
-  std::vector<detail::erased_numbers> erased_;
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-// ---- what has a place ----
-
-/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
-template <class T>
-concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
-/// It has pixels, whose size is the sample's.
-template <class T>
-concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
-                        part.width();
-                        part.height();
-                      });
-template <class T>
-concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
-
-struct any_placed {
-  template <class T>
-  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
-};
-struct any_with_pixels {
-  template <class T>
-  static constexpr bool is = with_pixels<T>;
-};
-struct any_colored {
-  template <class T>
-  static constexpr bool is = colored<T>;
-};
-
-/// Whether T, or a field of it at any depth, is what Kind says.
-template <class Kind, class T>
-consteval bool holds() {
-  if constexpr (Kind::template is<T>)
-    return true;
-  else if constexpr (!any_placed::is<T> && composite<T>)
-    return []<class... F>(std::type_identity<std::tuple<F...>>) {
-      return (holds<Kind, F>() || ...);
-    }(std::type_identity<typename field_types<T>::type>{});
-  else
-    return false;
-}
-
-/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
-template <class Kind, class T, class F>
-void for_each_part(T& item, F& f) {
-  if constexpr (std::is_same_v<T, image>) {
-    if constexpr (Kind::template is<T>) {
-      lazy_image picture(std::move(item));
-      f(picture);
-      item = std::move(picture).pixels();
-    }
-  } else if constexpr (Kind::template is<T>) {
-    f(item);
-  } else if constexpr (holds<Kind, T>()) {
-    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
-  }
-}
-
-/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
-/// sample<> whose target has none is taken by its data.
-template <class Kind, class T>
-inline constexpr bool is_of_parts =
-    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
-template <class Kind, class D, class T>
-inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
-
-// ---- geometry ----
-
-/// \throws wick::error when parts with pixels have two sizes
-void require_one_size(frame first, frame other);
-
-template <class Item>
-frame frame_of(Item& item) {
-  frame size;
-  bool any = false;
-  const auto look = [&](const auto& part) {
-    const frame here{part.width(), part.height()};
-    if (any) require_one_size(size, here);
-    size = here;
-    any = true;
-  };
-  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
-    if constexpr (with_pixels<T>)
-      look(part);
-    else if constexpr (holds<any_with_pixels, T>())
-      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
-  };
-  visit(visit, item);
-  return size;
-}
-
-/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
-/// random once a sample.
-template <class Stage>
-class geometry_stage {
- public:
-  using stage_kind = on_sample_or_data;
-
-  lazy_image operator()(lazy_image picture, context& c) const {
-    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
-      picture.follow(step);
-    return picture;
-  }
-  template <class Item>
-    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
-  Item operator()(Item item, context& c) const {
-    frame size = frame_of(item);
-    for (const geometry_step& step : self().decide(size, c)) {
-      const auto follow = [&](auto& part) { part.follow(step, size); };
-      for_each_part<any_placed>(item, follow);
-      size = step.after(size);
-    }
-    return item;
-  }
-
- private:
-  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
-};
-
-// ---- color ----
-
-/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
-/// const`.
-template <class Stage>
-class color_stage {
- public:
-  using stage_kind = on_sample_or_data;
-
-  lazy_image operator()(lazy_image picture, context& c) const {
-    self().apply(picture, self().draw(c));
-    return picture;
-  }
-  template <class Item>
-    requires is_of_parts<any_colored, Item>
-  Item operator()(Item item, context& c) const {
-    const auto drawn = self().draw(c);
-    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
-    for_each_part<any_colored>(item, apply);
-    return item;
-  }
-
- private:
-  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
-};
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// `Named` has the stage's name.
@@ -7938,9 +8162,358 @@ inline detail::to_float_stage to_float() noexcept { return {}; }
 
 }  // namespace wick
 
-// ==== wick/image/transforms.hpp
+// ==== wick/geometry/transforms.hpp
 /// \file
-/// All stages that work on pictures.
+/// All stages of this room.
+
+// ==== wick/geometry/affine.hpp
+/// \file
+/// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
+/// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
+
+namespace wick {
+
+namespace detail {
+
+/// A range of degrees: one number for -it to it, or both ends.
+struct degree_range {
+  double least = 0, most = 0;
+
+  constexpr degree_range(double both) noexcept : degree_range(-both, both) {}  // NOLINT: implicit on purpose
+  constexpr degree_range(double from, double to) noexcept : least(from), most(to) {}
+};
+
+struct affine_options {
+  double angle = 0;                                                  ///< degrees, clockwise
+  std::array<double, 2> translate{};                                 ///< pixels to the right and down
+  double scale = 1;                                                  ///< above 0
+  std::array<double, 2> shear{};                                     ///< degrees along x and along y
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+class affine_stage : public geometry_stage<affine_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "affine";
+
+  explicit affine_stage(const affine_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  affine_options options_;
+};
+
+struct rotate_options {
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  bool expand = false;                            ///< make the result large enough for all of it
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+/// torchvision's rotate: degrees, counterclockwise.
+geometry_steps turn(frame size, double angle, const rotate_options& options) noexcept;
+
+class rotate_stage : public geometry_stage<rotate_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "rotate";
+
+  rotate_stage(double angle, const rotate_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  double angle_;
+  rotate_options options_;
+};
+
+class random_rotation_stage : public geometry_stage<random_rotation_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_rotation";
+
+  random_rotation_stage(const degree_range& degrees, const rotate_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  degree_range degrees_;
+  rotate_options options_;
+};
+
+struct random_affine_options {
+  std::array<double, 2> translate{};  ///< greatest shift, as shares of the width and the height, 0 to 1
+  std::array<double, 2> scale{1, 1};  ///< least and greatest factor
+  degree_range shear_x = 0;           ///< degrees along x
+  degree_range shear_y = 0;           ///< degrees along y
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+class random_affine_stage : public geometry_stage<random_affine_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_affine";
+
+  random_affine_stage(const degree_range& degrees, const random_affine_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  degree_range degrees_;
+  random_affine_options options_;
+};
+
+/// x and y of four corners, in any order that is the same for both lists.
+using corners = std::array<std::array<double, 2>, 4>;
+
+struct perspective_options {
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class perspective_stage : public geometry_stage<perspective_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "perspective";
+
+  perspective_stage(const corners& from, const corners& to, const perspective_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::array<double, 8> to_source_{};
+  perspective_options options_;
+};
+
+struct random_perspective_options {
+  double p = 0.5;                                                     ///< how likely a picture is tilted
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class random_perspective_stage : public geometry_stage<random_perspective_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_perspective";
+
+  random_perspective_stage(double distortion_scale, const random_perspective_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  double distortion_;
+  random_perspective_options options_;
+};
+
+}  // namespace detail
+
+/// Turns, moves, scales and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size stays.
+/// torchvision.transforms.v2.functional.affine.
+detail::affine_stage affine(const detail::affine_options& options);
+/// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
+detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
+/// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of them are on a line
+detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+                                      const detail::perspective_options& options = {});
+/// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
+/// torchvision.transforms.v2.RandomRotation.
+detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
+                                              const detail::rotate_options& options = {});
+/// Turns, moves, scales and shears the picture, all uniform in their ranges.
+/// torchvision.transforms.v2.RandomAffine.
+detail::random_affine_stage random_affine(const detail::degree_range& degrees,
+                                          const detail::random_affine_options& options = {});
+/// Moves each corner inwards by up to half of `distortion_scale`, with probability p; its size stays.
+/// torchvision.transforms.v2.RandomPerspective.
+detail::random_perspective_stage random_perspective(double distortion_scale = 0.5,
+                                                    const detail::random_perspective_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/geometry/letterbox.hpp
+/// \file
+/// The letterbox stage: a picture of any shape in a rectangle of one size, in its proportions, with a border
+/// where it leaves room.
+
+namespace wick {
+
+namespace detail {
+
+struct letterbox_options {
+  fill_color fill{};    ///< the border's color
+  int mask_fill = 0;    ///< what stands in a mask's border
+  bool enlarge = true;  ///< whether a picture that is smaller grows; where not, its border does
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
+};
+
+class letterbox_stage : public geometry_stage<letterbox_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "letterbox";
+
+  letterbox_stage(int height, int width, const letterbox_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+
+  /// Where in the result a picture of this size comes to lie.
+  rect place_for(int width, int height) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int height_, width_;
+  letterbox_options options_;
+};
+
+}  // namespace detail
+
+/// The whole picture in its proportions, as large as fits into height x width px, in the middle of that. What
+/// is left is a border, as detectors such as YOLO take it; an odd pixel goes to the right and below.
+detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options = {});
+detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/geometry/multi_crop.hpp
+/// \file
+/// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training by
+/// views.
+
+namespace wick {
+
+namespace detail {
+
+/// What takes a picture alone, and says so where it meets one with parts.
+struct only_pictures {
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+
+  template <class Item>
+    requires is_of_parts<any_placed, Item>
+  Item operator()(Item item, context&) const {
+    static_assert(
+        !is_of_parts<any_placed, Item>,
+        "wick: five_crop and multi_crop take a picture alone, and what came has a mask, boxes or other "
+        "pictures, too; crop these by center_crop or random_crop, or leave them out before");
+    return item;
+  }
+};
+
+class five_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "five_crop";
+
+  five_crop_stage(int height, int width);
+  using only_pictures::operator();
+  std::array<lazy_image, 5> operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int height_, width_;
+};
+
+/// Count times what the stages make of a picture, in arrays.
+template <std::size_t Count, class... Stages>
+class views {
+ public:
+  explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
+  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+    return each(picture, c, std::make_index_sequence<Count>{});
+  }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash all;
+    all.add(std::uint64_t{Count});
+    const auto add = [&all]<class S>(const S& stage) {
+      all.add(stage_name(stage));
+      if constexpr (has_hook<S, hook::fingerprint>) all.add(std::uint64_t{stage.fingerprint()});
+    };
+    std::apply([&add](const Stages&... stage) { (add(stage), ...); }, stages_);
+    return all.value();
+  }
+
+ private:
+  template <std::size_t... I>
+  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  }
+  template <std::size_t I, class Item>
+  lazy_image pass(Item item, context& c) {
+    if constexpr (I == sizeof...(Stages)) {
+      static_assert(std::is_constructible_v<lazy_image, Item>,
+                    "wick: the stages given to multi_crop must give a picture back");
+      return lazy_image(std::move(item));
+    } else {
+      using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
+      static_assert(way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>,
+                    "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
+      static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
+      return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+    }
+  }
+
+  std::tuple<Stages...> stages_;
+};
+template <std::size_t Count, class... Stages>
+views<Count, Stages...> views_by(std::tuple<Stages...> stages) {
+  return views<Count, Stages...>(std::move(stages));
+}
+
+template <class... Views>
+class multi_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "multi_crop";
+
+  explicit multi_crop_stage(Views... each) : each_(std::move(each)...) {}
+  using only_pictures::operator();
+  auto operator()(lazy_image picture, context& c) {
+    picture.carry_out();
+    if constexpr (sizeof...(Views) == 1)
+      return std::get<0>(each_).of(picture, c);
+    else
+      return std::apply([&](Views&... each) { return std::tuple{each.of(picture, c)...}; }, each_);
+  }
+  std::uint64_t fingerprint() const {
+    return std::apply([](const Views&... each) { return fingerprint_hash::of(each.fingerprint()...); },
+                      each_);
+  }
+
+ private:
+  std::tuple<Views...> each_;
+};
+
+}  // namespace detail
+
+/// The four corners (upper left, upper right, lower left, lower right) and the middle, each height x width
+/// px, as a std::array of 5 pictures: batch() makes 5 tensors of them. torchvision.transforms.v2.FiveCrop. A
+/// picture smaller than that is an error of the sample.
+detail::five_crop_stage five_crop(int height, int width);
+detail::five_crop_stage five_crop(int size);
+
+/// So many views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
+/// color_jitter(0.4))` gives a std::array of 2 pictures, `multi_crop<2, 6>(large, small)` a std::tuple of two
+/// arrays. Each view draws anew. Caron et al., "Unsupervised Learning of Visual Features by Contrasting
+/// Cluster Assignments", 2020.
+template <std::size_t... Count, class... Stages>
+  requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
+auto multi_crop(Stages&&... stages) {
+  return detail::multi_crop_stage(
+      detail::views_by<Count>(detail::as_stages(std::forward<Stages>(stages)))...);
+}
+
+}  // namespace wick
+
+// ==== wick/geometry/random_iou_crop.hpp
+/// \file
+/// The random_iou_crop stage: a crop around some of a sample's boxes, for the training of detectors.
 
 // ==== wick/image/boxes.hpp
 /// \file
@@ -7999,6 +8572,71 @@ class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
 detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
 
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+struct random_iou_crop_options {
+  std::array<double, 2> scale{0.3, 1};  ///< least and greatest share of the width, and of the height
+  std::array<double, 2> ratio{0.5, 2};  ///< least and greatest width / height of the crop
+  /// Of these one is drawn: the crop has at least that intersection over union with one of the boxes whose
+  /// middle is in it. 1 stands for all of the picture.
+  std::vector<double> min_iou{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
+  int trials = 40;  ///< crops that are tried before another of min_iou is drawn
+};
+
+struct any_boxes {
+  template <class T>
+  static constexpr bool is = std::is_same_v<T, boxes>;
+};
+
+class random_iou_crop_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_iou_crop";
+
+  explicit random_iou_crop_stage(const random_iou_crop_options& options);
+
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>() && holds<any_boxes, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    const boxes* of = nullptr;
+    const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
+    for_each_part<any_boxes>(item, look);
+    const std::optional<rect> part = choose(size, *of, c.random());
+    if (!part) return item;
+    geometry_step step = geometry_step::crop(*part);
+    step.by_middle = true;
+    const auto follow = [&](auto& each) { each.follow(step, size); };
+    for_each_part<any_placed>(item, follow);
+    return item;
+  }
+
+  /// The rectangle for such a picture, or none for all of it: torchvision's RandomIoUCrop.make_params.
+  std::optional<rect> choose(frame size, const boxes& of, random_stream& random) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::optional<rect> try_one(frame size, const boxes& of, double min_iou, random_stream& random) const;
+  random_iou_crop_options options_;
+};
+
+}  // namespace detail
+
+/// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
+/// others are cut. A picture without boxes stays whole, and so does one in which no crop was found in 100
+/// draws of `min_iou`. Liu et al., "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with
+/// SanitizeBoundingBoxes.
+detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/image/transforms.hpp
+/// \file
+/// All stages that work on pictures.
 
 // ==== wick/image/crop.hpp
 /// \file
@@ -8553,15 +9191,15 @@ struct polygons {
 
 // ==== wick/image/resize.hpp
 /// \file
-/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the
-/// batch's slot.
+/// The resize stage: to a size, or by the shorter or longer edge. It notes the size; the filtering happens in
+/// the batch's slot.
 
 namespace wick {
 
 namespace detail {
 
 struct resize_options {
-  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
+  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one, 0: none; or its size
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
@@ -8572,15 +9210,16 @@ class resize_stage : public geometry_stage<resize_stage> {
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);
+  explicit resize_stage(const resize_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
 
-  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
-  /// number, as torchvision's int() does.
+  /// Width and height for a picture of this size. By one edge the other one is cut off to a whole number, as
+  /// torchvision's int() does.
   std::pair<int, int> size_for(int width, int height) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
-  int shorter_ = 0, height_ = 0, width_ = 0;
+  int shorter_ = 0, height_ = 0, width_ = 0;  // all 0: by the longer edge
   resize_options options_;
 };
 
@@ -8590,6 +9229,9 @@ class resize_stage : public geometry_stage<resize_stage> {
 detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
 detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
+/// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
+/// torchvision.transforms.v2.Resize(None, max_size=640).
+detail::resize_stage resize(const detail::resize_options& options);
 
 }  // namespace wick
 
@@ -8685,7 +9327,8 @@ struct error_options {
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
-  /// replace: so many are drawn for one place; when all fail, the batch fails.
+  /// replace: so many are drawn for one place; when all fail, the batch fails. So many others, too, are drawn
+  /// anew for one sample of with_others() when they fail, with replace and with skip.
   unsigned substitutes = 16;
   /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
   /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
@@ -8771,6 +9414,16 @@ struct failure {
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
   bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
+  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
+  std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
+
+  bool of_other() const noexcept { return other != nobody; }
+  /// The index of the sample that is bad.
+  std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
+  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
+  bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
+  /// What was thrown, in which stage; sets `dropped` and `other`, too.
+  void take_cause(std::exception_ptr what, std::uint32_t in_stage);
 };
 
 }  // namespace wick::detail
@@ -8817,6 +9470,9 @@ struct ledger_entry {
   error_action action = error_action::fail;  ///< what was done about it
   unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
   std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
+  /// Of with_others(): the key of the sample that this one was drawn to go into. Replaced means that another
+  /// was drawn to go into that; substitute is empty.
+  std::string into = {};
 };
 
 namespace detail {
@@ -8939,6 +9595,8 @@ class line_file {
   /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
   /// begins anew. \throws std::bad_alloc
   int add(std::string_view line);
+  /// Brings what was written to the disk. 0, or errno.
+  int sync() noexcept;
 
  private:
   class lock {
@@ -9199,7 +9857,7 @@ struct pipeline_identity {
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
   static constexpr std::uint32_t version =
-      4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter
+      5;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter; 4: no edits
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -9212,6 +9870,8 @@ struct loader_state {
   std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
+  std::uint64_t edits = 0;     ///< of the mixture, by loader.edit()
+  std::uint64_t journal = 0;   ///< a hash of these
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -9271,7 +9931,7 @@ std::string hex(std::uint64_t n);
 std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 15 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 17 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail
 
@@ -9307,12 +9967,12 @@ template <class Job, class Source>
 told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names,
                   const Source& source, const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
-  told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
+  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.to_blame());
   e.stage = f.stage < names.size() ? names[f.stage] : "loader";
   if (out.known) {
-    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
+    if (std::string known = bad.stage_of(f.to_blame()); !known.empty()) e.stage = std::move(known);
   }
   e.epoch = job.epoch;
   e.position = f.position;
@@ -9321,6 +9981,10 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
   if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
+  if (f.of_other()) {
+    e.into = printable_key(source, f.index);
+    e.text += "; it was drawn to go into " + e.into;
+  }
   if (f.action == error_action::fail && f.drawn != 0) {
     e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
   }
@@ -9770,54 +10434,6 @@ class batch_delivery {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/epoch_range.hpp
-/// \file
-/// What epoch() gives: a range for one pass over an epoch.
-
-namespace wick::detail {
-
-/// Its iterators take batches as they advance.
-template <class Loader>
-class epoch_range {
- public:
-  class iterator {
-   public:
-    using value_type = typename Loader::value_type;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
-    iterator() = default;
-    value_type& operator*() const noexcept { return *of_->current_; }
-    value_type* operator->() const noexcept { return &*of_->current_; }
-    iterator& operator++() {
-      of_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-   private:
-    friend class epoch_range;
-    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-    explicit iterator(Loader* of) : of_(of) {}
-    Loader* of_ = nullptr;
-  };
-
-  iterator begin() {
-    of_->advance();
-    return iterator(of_);
-  }
-  std::default_sentinel_t end() const noexcept { return {}; }
-  /// The same without iterators.
-  std::optional<typename Loader::value_type> next() { return of_->next(); }
-
- private:
-  friend Loader;
-  explicit epoch_range(Loader& of) : of_(&of) {}
-  Loader* of_;
-};
-
-}  // namespace wick::detail
-
 // ==== wick/loader/detail/feed.hpp
 /// \file
 /// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
@@ -9864,7 +10480,8 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
-  std::vector<std::size_t> gaps;  // slots without a sample
+  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
+  std::vector<std::size_t> gaps;           // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
@@ -9914,6 +10531,7 @@ struct alignas(64) batch_job {
       return;
     }
     if (f.action == error_action::fail) state = batch_state::lost;
+    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
     failures.push_back(std::move(f));
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
@@ -9936,6 +10554,15 @@ struct alignas(64) batch_job {
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
   }
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// drawn there again. For who makes that one.
+  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
+    if (!others_failed.load(std::memory_order_relaxed)) return false;
+    std::lock_guard lock(mutex);
+    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
+      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
+    });
+  }
   /// What nobody is going to take.
   void drop() noexcept {
     value.reset();
@@ -9947,6 +10574,7 @@ struct alignas(64) batch_job {
     gaps.clear();
     fills.clear();
     unlisted.reset();
+    others_failed.store(false, std::memory_order_relaxed);
     state = batch_state::making;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
@@ -9965,140 +10593,7 @@ struct alignas(64) batch_job {
 /// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
 
-// ==== wick/loader/detail/pace.hpp
-/// \file
-/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
-/// may help.
-
-namespace wick::detail {
-
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class pace {
- public:
-  static constexpr std::uint64_t max_run = 4096;
-  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
-
-  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
-    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
-    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
-    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
-    const std::uint64_t next = ticks > long_ticks + 16 * before
-                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
-                                   : long_ones - std::min(long_ones, count);
-    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
-  }
-
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
-  /// waits long for the last of a batch.
-  std::uint64_t run_length() const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
-  }
-  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
-  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
-  /// its lines go from core to core, now and each time its memory is used again.
-  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
-    const std::uint64_t n = run_length();
-    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
-  }
-  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
-  /// woken for each batch would cost something, and none much longer than the others: it must not be late
-  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
-  bool short_samples() const noexcept {
-    return each_.load(std::memory_order_relaxed) < 25'000 &&
-           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
-  }
-  /// So few that waking somebody takes longer than running them.
-  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each != 0 && samples < 30'000 / each;
-  }
-  /// Reading clocks between the stages costs nothing next to the sample itself.
-  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
-
- private:
-  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
-  // without a processor.
-  static constexpr std::uint64_t long_ticks = 200'000;
-  // A second one counts when it comes within so many samples; after four, it takes three times as many
-  // without any.
-  static constexpr std::uint64_t a_long_one = 400;
-
-  std::atomic<std::uint64_t> each_{0};       // ticks a sample
-  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/prefetch_choice.hpp
-/// \file
-/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
-/// since processors differ by a factor of two in what is best.
-
-namespace wick::detail {
-
-/// So many samples ahead, so many bytes of each.
-struct prefetch_depth {
-  std::uint32_t samples = 0, bytes = 0;
-};
-
-/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
-/// first; then the fastest is used, and now and then another is tried again, since data, machine and
-/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
-///
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class prefetch_choice {
- public:
-  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
-  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
-  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
-  static constexpr std::size_t most_samples = 12;
-  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
-  static constexpr std::uint64_t first_runs = 16, try_every = 64;
-
-  /// The depth for the next run, by its number in `all`.
-  std::size_t next() noexcept {
-    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
-    turn_.store(t + 1, std::memory_order_relaxed);
-    if (t < first_runs * all.size()) return t % all.size();
-    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
-  }
-  /// What a run of `count` samples took.
-  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
-    if (count < least_count) return;
-    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
-    std::uint64_t now = ticks * parts / count + 1;
-    if (before != 0) {
-      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
-      // to all of them.
-      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
-    }
-    each_[which].store(now, std::memory_order_relaxed);
-    const std::size_t best = best_.load(std::memory_order_relaxed);
-    for (std::size_t other = 0; other < all.size(); ++other) {
-      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
-      // A little better is none: the numbers scatter.
-      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
-        best_.store(other, std::memory_order_relaxed);
-    }
-  }
-  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint64_t parts = 64;        // of a tick
-  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
-
-  std::atomic<std::uint64_t> turn_{0};
-  std::atomic<std::size_t> best_{0};
-  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/settling.hpp
+// ==== wick/failure/detail/settling.hpp
 /// \file
 /// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
 /// or its batch fails.
@@ -10247,7 +10742,8 @@ namespace wick::detail {
 
 /// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
 /// and a sample on the quarantine list counts as one that was tried and has failed: a run with the list gives
-/// the same batches as the one that made it.
+/// the same batches as the one that made it. Where another sample that was to go into this one has failed,
+/// that one is left out or replaced: this one is made again and draws another.
 template <class Runs>
 class settling {
   using types = typename Runs::types;
@@ -10268,6 +10764,7 @@ class settling {
       co_return false;
     }
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
+    const std::uint64_t planned = f.index;
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
       if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
@@ -10276,23 +10773,29 @@ class settling {
         if (good)
           f.action = error_action::retry;
         else if (f.dropped)  // a substitute that is left out is no good: another one
-          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
+          f.action = f.index != planned ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
-      tried.push_back(f.index);
-      if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = f.dropped ? error_action::skip : error_action::fail;
+      const bool stays = f.of_other();
+      if (stays) {
+        draw_without(*self, f);
+      } else {
+        tried.push_back(f.index);
+        if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
+          f.action = f.dropped ? error_action::skip : error_action::fail;
+      }
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
       const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
-      if (good && f.index != tried.front()) count_substitute(*j, f.position, f.index, counted);
+      if (good && f.index != planned) count_substitute(*j, f.position, f.index, counted);
       failure next;
       next.slot = f.slot;
       next.position = f.position;
       next.number = f.number + 1;
-      next.index = f.substitute;
+      next.others = f.others + (stays ? 1 : 0);
+      next.index = stays ? f.index : f.substitute;
       next.tries = 0;
       next.drawn = f.drawn;
       j->note(std::move(f));
@@ -10326,6 +10829,7 @@ class settling {
 
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+  static constexpr std::uint32_t most_in_turn = 100;  // that fail, go well and fail again without an end
 
   /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
   struct on_the_clocks {
@@ -10350,7 +10854,6 @@ class settling {
     c->move_to({self->seed, c->epoch(), f->position, f->index});
     c->enter(static_cast<std::uint32_t>(types::order_end));
     std::exception_ptr cause;
-    bool quarantined = false;
     try {
       j->columns.forget(static_cast<std::size_t>(f->slot));
       if constexpr (types::samples_suspend) {
@@ -10363,18 +10866,13 @@ class settling {
         on_the_clocks clocks(self->path);
         self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
-    } catch (const quarantined_sample&) {
-      cause = std::current_exception();
-      quarantined = true;
     } catch (...) {
       cause = std::current_exception();
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
-    f->dropped = cause == dropped();
-    f->cause = std::move(cause);
-    f->stage = c->stage();
-    if (!quarantined) ++f->tries;
+    f->take_cause(std::move(cause), c->stage());
+    if (!self->is_bad(f->to_blame())) ++f->tries;
     co_return false;
   }
 
@@ -10395,15 +10893,36 @@ class settling {
         stopped = true;
       }
       if (stopped) co_return false;
+      failure before = *f;
       task<bool> trying = attempt(self, j, c, f);
       const bool good = co_await trying;
       if (good) {
         ++f->tries;
         co_return true;
       }
+      if (f->to_blame() == before.to_blame()) continue;
+      // That one went well; now it is another that has failed, and has tries of its own.
+      f->tries = self->is_bad(f->to_blame()) ? 0 : 1;
+      f->number = before.number + 1;
+      f->others = before.others + (before.of_other() ? 1 : 0);
+      ++before.tries;
+      before.action = error_action::retry;
+      j->note(std::move(before));
+      if (f->tries == 0 || f->number > most_in_turn) co_return false;
     }
   }
 
+  /// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
+  /// often as a substitute would be.
+  static void draw_without(const Runs& runs, failure& f) {
+    if (f.action != error_action::skip && f.action != error_action::replace) return;
+    if (f.drawn < runs.policy.options().substitutes) {
+      ++f.drawn;
+      f.action = error_action::replace;
+    } else if (f.action == error_action::replace) {
+      f.action = error_action::fail;
+    }
+  }
   /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
   static bool draw(const Runs& runs, const job_type& j, random_stream& from,
                    std::vector<std::uint64_t>& tried, failure& f) {
@@ -10420,6 +10939,139 @@ class settling {
                                std::uint64_t counted) noexcept {
     j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
   }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/pace.hpp
+/// \file
+/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
+/// may help.
+
+namespace wick::detail {
+
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class pace {
+ public:
+  static constexpr std::uint64_t max_run = 4096;
+  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
+
+  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
+    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
+    const std::uint64_t next = ticks > long_ticks + 16 * before
+                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
+                                   : long_ones - std::min(long_ones, count);
+    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
+  }
+
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
+  /// waits long for the last of a batch.
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
+  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
+  /// its lines go from core to core, now and each time its memory is used again.
+  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
+    const std::uint64_t n = run_length();
+    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
+  }
+  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
+  /// woken for each batch would cost something, and none much longer than the others: it must not be late
+  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
+  bool short_samples() const noexcept {
+    return each_.load(std::memory_order_relaxed) < 25'000 &&
+           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
+  }
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
+  /// Reading clocks between the stages costs nothing next to the sample itself.
+  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+
+ private:
+  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
+  // without a processor.
+  static constexpr std::uint64_t long_ticks = 200'000;
+  // A second one counts when it comes within so many samples; after four, it takes three times as many
+  // without any.
+  static constexpr std::uint64_t a_long_one = 400;
+
+  std::atomic<std::uint64_t> each_{0};       // ticks a sample
+  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/prefetch_choice.hpp
+/// \file
+/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
+/// since processors differ by a factor of two in what is best.
+
+namespace wick::detail {
+
+/// So many samples ahead, so many bytes of each.
+struct prefetch_depth {
+  std::uint32_t samples = 0, bytes = 0;
+};
+
+/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
+/// first; then the fastest is used, and now and then another is tried again, since data, machine and
+/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
+///
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class prefetch_choice {
+ public:
+  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
+  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
+  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
+  static constexpr std::size_t most_samples = 12;
+  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
+  static constexpr std::uint64_t first_runs = 16, try_every = 64;
+
+  /// The depth for the next run, by its number in `all`.
+  std::size_t next() noexcept {
+    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
+    turn_.store(t + 1, std::memory_order_relaxed);
+    if (t < first_runs * all.size()) return t % all.size();
+    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
+  }
+  /// What a run of `count` samples took.
+  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
+    if (count < least_count) return;
+    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
+    std::uint64_t now = ticks * parts / count + 1;
+    if (before != 0) {
+      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
+      // to all of them.
+      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
+    }
+    each_[which].store(now, std::memory_order_relaxed);
+    const std::size_t best = best_.load(std::memory_order_relaxed);
+    for (std::size_t other = 0; other < all.size(); ++other) {
+      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
+      // A little better is none: the numbers scatter.
+      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
+        best_.store(other, std::memory_order_relaxed);
+    }
+  }
+  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t parts = 64;        // of a tick
+  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
+
+  std::atomic<std::uint64_t> turn_{0};
+  std::atomic<std::size_t> best_{0};
+  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
 };
 
 }  // namespace wick::detail
@@ -10790,429 +11442,6 @@ struct pipeline_types {
 };
 
 }  // namespace wick::detail
-
-// ==== wick/pipeline/detail/timed_await.hpp
-/// \file
-/// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
-
-namespace wick::detail {
-
-template <class A>
-decltype(auto) awaiter_in(A& a) {
-  if constexpr (awaiter<A>)
-    return (a);
-  else
-    return awaiter_of(std::move(a));
-}
-
-/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
-/// coroutine.
-template <class Inner, class Clocks>
-class timed_await {
- public:
-  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
-      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
-
-  bool await_ready() { return inner_.await_ready(); }
-
-  template <class Promise>
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
-    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
-    // used then.
-    Clocks* const clocks = clocks_;
-    const std::uint32_t stage = stage_;
-    const std::uint64_t begun = begun_;
-    suspended_ = true;
-    bool suspends = true;
-    if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
-      inner_.await_suspend(handle);
-    } else if constexpr (std::is_same_v<decltype(inner_.await_suspend(handle)), bool>) {
-      suspends = inner_.await_suspend(handle);
-    } else {
-      inner_.await_suspend(handle).resume();
-    }
-    if (suspends) {
-      const std::uint64_t worked = now_ticks() - begun;
-      clocks->worked_before_suspending(stage, worked);
-    } else {
-      suspended_ = false;
-    }
-    return suspends;
-  }
-
-  decltype(auto) await_resume() {
-    ended_ = now_ticks();
-    return inner_.await_resume();
-  }
-
-  /// Writes down what the await took. On a worker, after the await.
-  void settle() noexcept {
-    if (suspended_)
-      clocks_->waited(stage_, ended_ - begun_);
-    else
-      clocks_->worked(stage_, ended_ - begun_);
-  }
-
- private:
-  Inner inner_;
-  Clocks* clocks_;
-  std::uint32_t stage_;
-  std::uint64_t begun_, ended_ = 0;
-  bool suspended_ = false;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Pipeline>
-class stage_path;
-
-/// Owns the source and the stages. All workers call it at once.
-template <class Source, class... S>
-class stage_path<pipeline<Source, S...>> {
- public:
-  using types = pipeline_types<Source, S...>;
-  using value = typename types::value;
-  static constexpr std::size_t stages = sizeof...(S);
-  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
-  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
-
-  stage_path(pipeline<Source, S...> what, executor& on)
-      : source_(std::move(what.origin)),
-        stages_(std::move(what.stages)),
-        on_(on),
-        clocks_(on, rows, types::batching, stages, types::samples_suspend) {
-    static_assert(types::batching >= types::order_end);
-    const auto attach = [&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
-    };
-    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
-    refresh();
-  }
-
-  /// The source, then the order stages take anew what changes. No worker is here.
-  void refresh() {
-    const auto rest = [&] {
-      const auto ask = [&](auto& s) {
-        if constexpr (requires { s.refresh(std::as_const(source_)); })
-          s.refresh(std::as_const(source_));
-        else if constexpr (has_hook<decltype(s), hook::refresh>)
-          s.refresh();
-      };
-      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
-    };
-    if constexpr (!refreshed_source<Source>) {
-      rest();
-    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
-      source_.refresh();
-      rest();
-    } else {
-      [[maybe_unused]] const auto hold = source_.refresh();
-      rest();
-    }
-  }
-
-  const Source& source() const noexcept { return source_; }
-  template <std::size_t I>
-  const auto& stage() const noexcept {
-    return std::get<I>(stages_);
-  }
-  stage_clocks& clocks() noexcept { return clocks_; }
-  const stage_clocks& clocks() const noexcept { return clocks_; }
-
-  std::vector<std::string> stage_names() const {
-    std::vector<std::string> out;
-    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
-    return out;
-  }
-  /// The loader's own name where there is no stage of that number.
-  std::string stage_name_at(std::size_t i) const {
-    std::vector<std::string> names = stage_names();
-    return i < names.size() ? std::move(names[i]) : "loader";
-  }
-  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
-  /// go by a stage's number, so each counts; of shard() only that it is there.
-  std::vector<stage_identity> identity() const {
-    std::vector<stage_identity> out;
-    const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
-      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
-      out.push_back(std::move(one));
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
-  /// What stages have to say for the report.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> out;
-    const auto ask = [&](const auto& s) {
-      if constexpr (has_hook<decltype(s), hook::note>) {
-        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
-      }
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
-  shard_stage shard() const {
-    shard_stage found;
-    const auto look = [&](const auto& s) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
-    };
-    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
-    return found;
-  }
-  template <class F>
-  void for_each_batch_stage(F&& f) {
-    if constexpr (types::batched) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(std::get<types::batching + 1 + I>(stages_)), ...);
-      }(std::make_index_sequence<stages - types::batching - 1>{});
-    }
-  }
-  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
-  std::shared_ptr<slab_memory> batch_memory() {
-    std::shared_ptr<slab_memory> wanted;
-    for_each_batch_stage([&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
-        if (wanted == nullptr) wanted = s.slab_memory();
-      }
-    });
-    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
-  }
-
-  // ---- samples ----
-
-  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
-  /// as many samples.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
-                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
-      clocks[s].worked(weight * count, weight * ticks[s]);
-    }
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
-  }
-
-  /// Samples that went through them, well or not.
-  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
-  }
-
-  /// Through the stages from I on, which don't suspend, into the slot.
-  template <std::size_t I, bool Timed, class Item, class Job>
-  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
-    c.enter(static_cast<std::uint32_t>(I));
-    if constexpr (I == types::batching) {
-      if constexpr (Timed) phase_ticks::take();
-      if constexpr (types::materialize_last) {
-        j.columns.put(slot,
-                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
-      } else {
-        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
-      }
-      if constexpr (Timed && I < stages) {
-        mark(ticks[I], last);
-        const phase_ticks::values inside = phase_ticks::take();
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          ticks[phase_row + p] += inside[p];
-          ticks[I] -= std::min(inside[p], ticks[I]);
-        }
-      }
-    } else {
-      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
-    }
-  }
-  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
-  template <class Item>
-  static decltype(auto) to_rvalue(Item&& item) {
-    if constexpr (std::is_lvalue_reference_v<Item&&>)
-      return std::remove_cvref_t<Item>(item);
-    else
-      return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
-  }
-
-  /// The same through stages that suspend: from one to the next, as a coroutine.
-  template <std::size_t I, class Item, class Job>
-  static task<void> pass_async(stage_path* self, Item item, context* c, Job* j, std::uint64_t slot) {
-    constexpr std::size_t stage = types::template next_async<I, types::batching>();
-    using stage_type = typename types::template stage_at<stage>;
-    using given = typename types::template item<stage>;
-    using next_type = typename types::template item<stage + 1>;
-    using how = application<stage_type, given>;
-
-    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
-    c->enter(static_cast<std::uint32_t>(stage));
-    const std::uint64_t begun = now_ticks();
-    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
-    decltype(auto) inner = awaiter_in(operation);
-    using inner_type = decltype(inner);
-    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
-                                                static_cast<std::uint32_t>(stage), begun);
-    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
-      co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next(std::move(prepared));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
-      }
-    } else {
-      auto result = co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
-      }
-    }
-  }
-
-  template <std::size_t I, std::size_t End, class Item>
-  auto pass_until(Item&& item, context& c) {
-    if constexpr (I == End) {
-      return std::remove_cvref_t<Item>(std::move(item));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto next = apply(std::get<I>(stages_), std::move(item), c);
-      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
-      return pass_until<I + 1, End>(std::move(next), c);
-    }
-  }
-  template <std::size_t I, class Item, class Job>
-  void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
-    std::uint64_t ticks[rows] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = clocks_.mine();
-    write_down(clocks, I, 1, ticks);
-    count(clocks, I, 1);
-  }
-
-  // ---- batches ----
-
-  /// Through the batch stages from I on, which don't suspend.
-  template <std::size_t I, class Batch>
-  auto pass_batch(Batch&& batch, context& c) {
-    if constexpr (I == stages) {
-      return std::remove_cvref_t<Batch>(std::move(batch));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto rest = [&](auto next) {
-        count_batch(I, begun);
-        return pass_batch<I + 1>(std::move(next), c);
-      };
-      auto& stage = std::get<I>(stages_);
-      // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (has_hook<decltype(stage), hook::around>)
-        return stage.around(std::move(batch), rest);
-      else
-        return rest(apply(stage, std::move(batch), c));
-    }
-  }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
-    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
-  }
-
-  /// The same through stages that suspend.
-  template <std::size_t I, class Batch>
-  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c) {
-    if constexpr (I == stages) {
-      co_return std::move(batch);
-    } else {
-      c->enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      using stage_type = typename types::template stage_at<I>;
-      if constexpr (is_async<stage_type, Batch>) {
-        task<next_item<stage_type, Batch>> one =
-            apply_async(&std::get<I>(self->stages_), std::move(batch), c);
-        auto next = co_await one;
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      } else {
-        static_assert(
-            !has_hook<stage_type, hook::around>,
-            "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
-            "of samples, or as a plain callable");
-        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      }
-    }
-  }
-
- private:
-  Source source_;
-  std::tuple<S...> stages_;
-  executor& on_;
-  stage_clocks clocks_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/loader_options.hpp
-/// \file
-/// What a loader may be told.
-
-namespace wick {
-
-class executor;
-
-/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
-struct loader_options {
-  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
-  std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
-  std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
-  /// 8 while these and the loop's fit into 16 MiB.
-  std::size_t prefetch = 0;
-  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
-  /// and what stages ask for with context::reserve().
-  std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
-  /// it, so that the data may change between epochs (see the concept source).
-  bool prefetch_next_epoch = true;
-  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  wick::executor* executor = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  detail::error_policy on_error = {};
-  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::string ledger_file = {};
-  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
-  /// ranks the same.
-  std::vector<std::string> quarantine = {};
-  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
-  bool content_fingerprint = false;
-};
-
-}  // namespace wick
 
 // ==== wick/order/detail/epoch_plan.hpp
 /// \file
@@ -11676,6 +11905,19 @@ class group_plan {
 
 namespace wick::detail {
 
+/// Whether loader.edit() can change the order: a mix, and nothing behind it that orders anew.
+template <class Types>
+consteval bool has_editable_mix() {
+  if constexpr (Types::order_end == 0) {
+    return false;
+  } else {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (requires { Types::template stage_at<0>::takes_edits; }) &&
+             (std::is_same_v<typename Types::template stage_at<I + 1>, shard_stage> && ...);
+    }(std::make_index_sequence<Types::order_end - 1>{});
+  }
+}
+
 /// All by computation: from the size of the source, the order stages, the global batch and this rank's share
 /// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
 template <class Path>
@@ -11688,6 +11930,7 @@ class epoch_plan {
   /// Whether batches are of groups: of samples of like length, or of rows.
   static constexpr bool grouped = has_groups<types>;
   static constexpr bool packs = finds_pack<types>();
+  static constexpr bool editable = types::batched && !grouped && has_editable_mix<types>();
   /// What a batch has to know of its epoch.
   using order_type = typename groups_type::order_type;
   using range = position_range;
@@ -11789,6 +12032,8 @@ class epoch_plan {
   std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
     if constexpr (grouped)
       return order->alike(position, stream.below(order->alike(position)));
+    else if constexpr (editable)
+      return std::get<0>(order).substitute(position, stream);
     else
       return index(order, stream.below(ordered_));
   }
@@ -11854,6 +12099,682 @@ class epoch_plan {
 
 }  // namespace wick::detail
 
+// ==== wick/pipeline/detail/gathering.hpp
+/// \file
+/// How the others of a sample are made: drawn from the epoch, and sent one after the other through the stages
+/// before the one that asks for them.
+
+// ==== wick/pipeline/with_others.hpp
+/// \file
+/// with_others(n) and join(f): one sample of several of the same epoch. What mixup(), cutmix() and mosaic()
+/// are built on.
+
+namespace wick {
+
+/// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
+template <class Item>
+struct company {
+  Item own;  ///< the sample that stands here
+  /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
+  std::vector<detail::materialized_t<Item>> others;
+};
+
+namespace detail {
+
+struct with_others_options {
+  double p = 1;  ///< probability that a sample gets others, 0 … 1
+};
+
+class with_others_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "with_others";
+  static constexpr bool gathers = true;
+
+  with_others_stage(std::size_t count, const with_others_options& options);
+  std::size_t count() const noexcept { return count_; }
+  double probability() const noexcept { return options_.p; }
+  std::uint64_t fingerprint() const noexcept;
+
+  /// For its type: the loader gathers in its place. Without one there is nobody else.
+  template <class Item>
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
+  task<company<Item>> operator()(Item& item, context&) const {
+    company<Item> alone{std::move(item), {}};
+    co_return std::move(alone);
+  }
+
+ private:
+  std::size_t count_;
+  with_others_options options_;
+};
+template <class S>
+inline constexpr bool gathers_others = requires { S::gathers; };
+
+/// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
+/// failed sample has others of its own, and a retry has the same.
+struct other_draws {
+  static constexpr std::uint32_t most_left_out = 64;
+
+  other_draws(const place& into, std::uint32_t stage) noexcept;
+  /// Where the other stands, with random streams of its own.
+  place next(std::uint64_t index) noexcept;
+  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// \throws wick::error when those are too many
+  void leave_out();
+  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
+  /// stopping
+  void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
+
+  place base;
+  random_stream stream;
+  std::uint64_t salt;
+  std::uint64_t number = 0;
+  std::uint32_t left_out = 0;
+};
+
+/// A user's callable that makes one item of several.
+template <class F>
+class join_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "join";
+  join_stage(std::string label, F f) : label_(std::move(label)), f_(std::move(f)) {}
+  std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const {
+    if constexpr (has_parameters<F>)
+      return f_.fingerprint();
+    else
+      return 0;
+  }
+  template <class Item>
+  auto operator()(company<Item>& all, context& c) {
+    constexpr bool with_context = std::is_invocable_v<F&, Item, decltype(all.others)&, context&>;
+    constexpr bool without = std::is_invocable_v<F&, Item, decltype(all.others)&>;
+    static_assert(with_context || without,
+                  "wick: join() takes a callable of the item and the others: "
+                  "[](Item own, std::vector<Item>& others) { return …; }, with a context& if it wants; "
+                  "pictures among the others are decoded: wick::image");
+    if constexpr (with_context)
+      return f_(std::move(all.own), all.others, c);
+    else
+      return f_(std::move(all.own), all.others);
+  }
+
+ private:
+  std::string label_;
+  F f_;
+};
+
+}  // namespace detail
+
+/// Gives each sample n others of the same epoch, drawn with replacement from what the order stages leave of
+/// the source (subset and weights hold for them), each through all stages before this one with random numbers
+/// of its own. Seed, epoch, position and index decide which they are, so batches are the same with any number
+/// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
+/// join(f) behind it.
+///
+/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
+/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
+/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
+/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
+/// than 64, or p is not in [0, 1]
+detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
+
+/// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
+/// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
+/// where the sample has no others.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(F&& f) {
+  return {"join", std::forward<F>(f)};
+}
+/// The same with a name for errors and the report.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
+  return {std::move(name), std::forward<F>(f)};
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// `Path` has the source, the stages and the plan of the epoch.
+template <class Path>
+struct gathering {
+  using types = typename Path::types;
+
+  /// The sample and the others that stage I draws for it.
+  template <std::size_t I, class Item, class Job>
+  static task<company<Item>> gather(Path* self, Item* own, context* c, Job* j) {
+    const auto& stage = std::get<I>(self->stages_);
+    other_draws draws(c->where(), static_cast<std::uint32_t>(I));
+    company<Item> out{std::move(*own), {}};
+    const std::size_t wanted = draws.stream.bernoulli(stage.probability()) ? stage.count() : 0;
+    out.others.reserve(wanted);
+    while (out.others.size() < wanted) {
+      const std::uint64_t index = self->plan_->substitute(j->order, c->position(), draws.stream);
+      if (j->is_no_other(c->position(), index)) {
+        draws.leave_out();
+        continue;
+      }
+      context other(*c, draws.next(index));
+      other.enter(static_cast<std::uint32_t>(types::order_end));
+      std::exception_ptr cause;
+      try {
+        self->refuse_bad(index);
+        auto item = Path::to_rvalue(self->source_.at(index));
+        task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
+        Item came = co_await coming;
+        out.others.push_back(materialized<Item>::make(std::move(came)));
+      } catch (...) {
+        cause = std::current_exception();
+      }
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      if (cause != nullptr) draws.failed(cause, index, other.stage());
+    }
+    co_return std::move(out);
+  }
+
+  /// An item before stage I through the stages up to End, one after the other.
+  template <std::size_t I, std::size_t End, class Item, class Job>
+  static task<typename types::template item<End>> come_to(Path* self, Item item, context* c, Job* j) {
+    if constexpr (I == End) {
+      co_return std::move(item);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      using stage_type = typename types::template stage_at<I>;
+      using next_type = typename types::template item<I + 1>;
+      using how = application<stage_type, Item>;
+      if constexpr (!how::async) {
+        task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
+            self, apply(std::get<I>(self->stages_), std::move(item), *c), c, j);
+        auto out = co_await rest;
+        co_return std::move(out);
+      } else {
+        auto prepared = how::prepare(std::move(item));
+        auto operation = self->template start<I>(how::argument(prepared), *c, *j);
+        if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+          co_await std::move(operation);
+          if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          task<typename types::template item<End>> rest =
+              come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
+          auto out = co_await rest;
+          co_return std::move(out);
+        } else {
+          auto result = co_await std::move(operation);
+          if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
+              self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
+          auto out = co_await rest;
+          co_return std::move(out);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/pipeline/detail/timed_await.hpp
+/// \file
+/// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
+
+namespace wick::detail {
+
+template <class A>
+decltype(auto) awaiter_in(A& a) {
+  if constexpr (awaiter<A>)
+    return (a);
+  else
+    return awaiter_of(std::move(a));
+}
+
+/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
+/// coroutine.
+template <class Inner, class Clocks>
+class timed_await {
+ public:
+  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
+      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
+
+  bool await_ready() { return inner_.await_ready(); }
+
+  template <class Promise>
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
+    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
+    // used then.
+    Clocks* const clocks = clocks_;
+    const std::uint32_t stage = stage_;
+    const std::uint64_t begun = begun_;
+    suspended_ = true;
+    bool suspends = true;
+    if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
+      inner_.await_suspend(handle);
+    } else if constexpr (std::is_same_v<decltype(inner_.await_suspend(handle)), bool>) {
+      suspends = inner_.await_suspend(handle);
+    } else {
+      inner_.await_suspend(handle).resume();
+    }
+    if (suspends) {
+      const std::uint64_t worked = now_ticks() - begun;
+      clocks->worked_before_suspending(stage, worked);
+    } else {
+      suspended_ = false;
+    }
+    return suspends;
+  }
+
+  decltype(auto) await_resume() {
+    ended_ = now_ticks();
+    return inner_.await_resume();
+  }
+
+  /// Writes down what the await took. On a worker, after the await.
+  void settle() noexcept {
+    if (suspended_)
+      clocks_->waited(stage_, ended_ - begun_);
+    else
+      clocks_->worked(stage_, ended_ - begun_);
+  }
+
+ private:
+  Inner inner_;
+  Clocks* clocks_;
+  std::uint32_t stage_;
+  std::uint64_t begun_, ended_ = 0;
+  bool suspended_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Pipeline>
+class stage_path;
+
+/// Owns the source and the stages. All workers call it at once.
+template <class Source, class... S>
+class stage_path<pipeline<Source, S...>> {
+ public:
+  using types = pipeline_types<Source, S...>;
+  using value = typename types::value;
+  static constexpr std::size_t stages = sizeof...(S);
+  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+
+  stage_path(pipeline<Source, S...> what, executor& on)
+      : source_(std::move(what.origin)),
+        stages_(std::move(what.stages)),
+        on_(on),
+        clocks_(on, rows, types::batching, stages, types::samples_suspend) {
+    static_assert(types::batching >= types::order_end);
+    const auto attach = [&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
+    };
+    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+    refresh();
+  }
+
+  /// The source, then the order stages take anew what changes. No worker is here.
+  void refresh() {
+    const auto rest = [&] {
+      const auto ask = [&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
+      };
+      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
+  }
+
+  const Source& source() const noexcept { return source_; }
+  template <std::size_t I>
+  auto& stage() noexcept {
+    return std::get<I>(stages_);
+  }
+  template <std::size_t I>
+  const auto& stage() const noexcept {
+    return std::get<I>(stages_);
+  }
+  stage_clocks& clocks() noexcept { return clocks_; }
+  const stage_clocks& clocks() const noexcept { return clocks_; }
+
+  std::vector<std::string> stage_names() const {
+    std::vector<std::string> out;
+    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
+    return out;
+  }
+  /// The loader's own name where there is no stage of that number.
+  std::string stage_name_at(std::size_t i) const {
+    std::vector<std::string> names = stage_names();
+    return i < names.size() ? std::move(names[i]) : "loader";
+  }
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
+  /// go by a stage's number, so each counts; of shard() only that it is there.
+  std::vector<stage_identity> identity() const {
+    std::vector<stage_identity> out;
+    const auto ask = [&](const auto& s) {
+      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
+      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
+      out.push_back(std::move(one));
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+  /// What stages have to say for the report.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    const auto ask = [&](const auto& s) {
+      if constexpr (has_hook<decltype(s), hook::note>) {
+        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
+      }
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+  shard_stage shard() const {
+    shard_stage found;
+    const auto look = [&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
+    };
+    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
+    return found;
+  }
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (types::batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<types::batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - types::batching - 1>{});
+    }
+  }
+  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
+  std::shared_ptr<slab_memory> batch_memory() {
+    std::shared_ptr<slab_memory> wanted;
+    for_each_batch_stage([&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
+        if (wanted == nullptr) wanted = s.slab_memory();
+      }
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
+  }
+
+  /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
+  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+    plan_ = &plan;
+    bad_ = &bad;
+  }
+
+  // ---- samples ----
+
+  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
+  /// as many samples.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
+                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
+      clocks[s].worked(weight * count, weight * ticks[s]);
+    }
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
+  }
+
+  /// Samples that went through them, well or not.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  }
+
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item, class Job>
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == types::batching) {
+      if constexpr (Timed) phase_ticks::take();
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot,
+                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed && I < stages) {
+        mark(ticks[I], last);
+        const phase_ticks::values inside = phase_ticks::take();
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          ticks[phase_row + p] += inside[p];
+          ticks[I] -= std::min(inside[p], ticks[I]);
+        }
+      }
+    } else {
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) mark(ticks[I], last);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>)
+      return std::remove_cvref_t<Item>(item);
+    else
+      return std::move(item);
+  }
+  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
+    const std::uint64_t now = now_ticks();
+    to += now - last;
+    last = now;
+  }
+
+  /// The same through stages that suspend: from one to the next, as a coroutine.
+  template <std::size_t I, class Item, class Job>
+  static task<void> pass_async(stage_path* self, Item item, context* c, Job* j, std::uint64_t slot) {
+    constexpr std::size_t stage = types::template next_async<I, types::batching>();
+    using stage_type = typename types::template stage_at<stage>;
+    using given = typename types::template item<stage>;
+    using next_type = typename types::template item<stage + 1>;
+    using how = application<stage_type, given>;
+
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
+    c->enter(static_cast<std::uint32_t>(stage));
+    const std::uint64_t begun = now_ticks();
+    auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
+    decltype(auto) inner = awaiter_in(operation);
+    using inner_type = decltype(inner);
+    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
+                                                static_cast<std::uint32_t>(stage), begun);
+    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+      co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next(std::move(prepared));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    } else {
+      auto result = co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    }
+  }
+
+  /// Begins a stage that suspends.
+  template <std::size_t I, class X, class Job>
+  auto start(X& item, context& c, Job& j) {
+    if constexpr (gathers_others<typename types::template stage_at<I>>) {
+      static_assert(!epoch_plan<stage_path>::grouped,
+                    "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
+                    "which plan by the lengths of single samples; leave one of the two out");
+      return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
+    } else {
+      return call(std::get<I>(stages_), item, c);
+    }
+  }
+
+  template <std::size_t I, std::size_t End, class Item>
+  auto pass_until(Item&& item, context& c) {
+    if constexpr (I == End) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto next = apply(std::get<I>(stages_), std::move(item), c);
+      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      return pass_until<I + 1, End>(std::move(next), c);
+    }
+  }
+  template <std::size_t I, class Item, class Job>
+  void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
+    std::uint64_t ticks[rows] = {};
+    std::uint64_t last = now_ticks();
+    pass<I, true>(std::move(item), c, j, slot, ticks, last);
+    stage_clock* const clocks = clocks_.mine();
+    write_down(clocks, I, 1, ticks);
+    count(clocks, I, 1);
+  }
+
+  // ---- batches ----
+
+  /// Through the batch stages from I on, which don't suspend.
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto rest = [&](auto next) {
+        count_batch(I, begun);
+        return pass_batch<I + 1>(std::move(next), c);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+  }
+
+  /// The same through stages that suspend.
+  template <std::size_t I, class Batch>
+  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c) {
+    if constexpr (I == stages) {
+      co_return std::move(batch);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      using stage_type = typename types::template stage_at<I>;
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one =
+            apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        auto next = co_await one;
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      } else {
+        static_assert(
+            !has_hook<stage_type, hook::around>,
+            "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+            "of samples, or as a plain callable");
+        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      }
+    }
+  }
+
+ private:
+  friend struct gathering<stage_path>;
+  /// \throws quarantined_sample
+  void refuse_bad(std::uint64_t index) const {
+    if (bad_->has(index)) throw quarantined_sample();
+  }
+
+  Source source_;
+  std::tuple<S...> stages_;
+  executor& on_;
+  stage_clocks clocks_;
+  const epoch_plan<stage_path>* plan_ = nullptr;
+  const quarantine* bad_ = nullptr;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
+  std::size_t prefetch = 0;
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it, so that the data may change between epochs (see the concept source).
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  wick::executor* executor = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  detail::error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::string ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::string> quarantine = {};
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
+  /// Empty: none. Ranks of one machine may have the same file.
+  std::string journal_file = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick
+
 namespace wick::detail {
 
 template <class Pipeline>
@@ -11884,6 +12805,7 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan, bad);
   }
 
   sample_runs(const sample_runs&) = delete;
@@ -11897,10 +12819,10 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
-  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
-  /// does
-  void refresh() {
-    path.refresh();
+  /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
+  /// is here. \throws wick::error as the constructor does
+  void refresh(bool source_too) {
+    if (source_too) path.refresh();
     epoch_plan<path_type> anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));
@@ -11952,12 +12874,10 @@ class sample_runs<pipeline<Source, S...>> {
   failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
     failure f;
     f.slot = slot;
-    f.stage = c.stage();
-    f.dropped = cause == dropped();
-    f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
-    if (is_bad(f.index)) f.tries = 0;
+    f.take_cause(std::move(cause), c.stage());
+    if (is_bad(f.to_blame())) f.tries = 0;
     return f;
   }
 
@@ -11971,8 +12891,8 @@ class sample_runs<pipeline<Source, S...>> {
     }
     const failure* last = nullptr;
     for (const failure& f : j.failures) {
-      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
-        last = &f;
+      if (f.slot != slot || f.position != out.position || f.of_other()) continue;
+      if (last == nullptr || f.number > last->number) last = &f;
     }
     if (last == nullptr)
       out.index = plan.index(j.order, out.position);
@@ -11994,7 +12914,7 @@ class sample_runs<pipeline<Source, S...>> {
     } catch (const late_error& e) {
       return e.stage();
     } catch (const quarantined_sample&) {
-      return bad.stage_of(f.index);
+      return bad.stage_of(f.to_blame());
     } catch (...) {
       return path.stage_name_at(f.stage);
     }
@@ -12545,78 +13465,6 @@ class finishing {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/open_batches.hpp
-/// \file
-/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
-
-namespace wick::detail {
-
-/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
-template <class Job>
-class open_batches {
- public:
-  /// What was claimed; `job` is null when nothing was left.
-  struct run {
-    Job* job = nullptr;
-    std::uint64_t from = 0, count = 0;
-  };
-
-  explicit open_batches(std::size_t most)
-      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
-
-  /// The place of the batch with this sequence number.
-  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
-
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
-
-  /// Any thread. Samples that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept {
-    std::uint64_t samples = 0;
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
-    }
-    return samples;
-  }
-  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
-  bool has_more_than(std::uint64_t length) const noexcept {
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
-  }
-
-  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
-  /// `at_end(another batch follows)`.
-  template <class AtEnd>
-  run claim(std::uint64_t most, AtEnd at_end) noexcept {
-    for (;;) {
-      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-      if (s >= opened) return {};
-      Job& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
-      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
-      std::uint64_t expected = s;
-      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
-    }
-  }
-
- private:
-  std::unique_ptr<Job[]> ring_;
-  const std::uint64_t mask_;
-  alignas(64) std::atomic<std::uint64_t> opened_{0};
-  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-};
-
-}  // namespace wick::detail
-
 // ==== wick/loader/detail/pump_crew.hpp
 /// \file
 /// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
@@ -12732,6 +13580,78 @@ class pump_crew {
   condition all_away_;
   alignas(64) std::atomic<std::size_t> idle_{0};
   alignas(64) std::atomic<std::uint64_t> helped_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/open_batches.hpp
+/// \file
+/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
+
+namespace wick::detail {
+
+/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
+/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
+/// batch is free.
+template <class Job>
+class open_batches {
+ public:
+  /// What was claimed; `job` is null when nothing was left.
+  struct run {
+    Job* job = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  explicit open_batches(std::size_t most)
+      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
+
+  /// The place of the batch with this sequence number.
+  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
+  /// No batch before this one was in its place.
+  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
+
+  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number count() is ready to be claimed from.
+  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+
+  /// Any thread. Samples that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept {
+    std::uint64_t samples = 0;
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      samples += ring_[s & mask_].unclaimed();
+    }
+    return samples;
+  }
+  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
+  bool has_more_than(std::uint64_t length) const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
+  }
+
+  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
+  /// `at_end(another batch follows)`.
+  template <class AtEnd>
+  run claim(std::uint64_t most, AtEnd at_end) noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) return {};
+      Job& j = ring_[s & mask_];
+      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
+      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  std::unique_ptr<Job[]> ring_;
+  const std::uint64_t mask_;
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
 };
 
 }  // namespace wick::detail
@@ -12924,12 +13844,12 @@ class feed<pipeline<Source, S...>> {
   bool idle() const noexcept { return done_.taken() == ahead_.count(); }
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
-  void refresh() {
+  void refresh(bool source_too = true) {
     if (started_) drain(make_owned<stop_source>());
     started_ = left_ = run_ahead_ = false;
     planned_at_ = ahead_.count();
-    runs_.refresh();
-    size_.take_anew();
+    runs_.refresh(source_too);
+    if (source_too) size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -13185,6 +14105,293 @@ class feed<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
+// ==== wick/loader/detail/loader_place.hpp
+/// \file
+/// Where a loader stands: how its state is written and gone on from.
+
+// ==== wick/resume/mixture.hpp
+/// \file
+/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
+
+namespace wick {
+
+/// A source of a mix() and its share of the turns.
+struct source_weight {
+  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
+  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
+  friend bool operator==(const source_weight&, const source_weight&) = default;
+};
+
+/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
+/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
+/// next batch on, which several ranks must be told.
+struct edit_options {
+  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
+  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
+};
+
+namespace detail {
+
+/// All weights from a batch on.
+struct mixture_edit {
+  std::uint64_t epoch = 0, batch = 0;
+  std::vector<double> weights;
+};
+
+/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
+/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
+/// file: of several lines with one number the first holds, and who wrote another one is told so.
+class mixture_journal {
+ public:
+  struct place {
+    std::uint64_t epoch = 0, batch = 0;
+    friend auto operator<=>(const place&, const place&) = default;
+  };
+
+  /// `pipeline` tells the data set, the stages and the global batch.
+  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
+                  std::uint64_t seed);
+
+  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
+  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
+  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
+                                      bool alone) const;
+  /// \throws wick::error when it can't be written, or another process has written another one in its place;
+  /// it is not added then
+  void add(mixture_edit e);
+  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
+  /// another pipeline, or is damaged
+  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
+  /// From now on all are written there, behind the edits that it has. \throws wick::error
+  std::vector<mixture_edit> open(const std::string& path);
+
+  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
+  std::vector<source_weight> weights_of(const mixture_edit& e) const;
+  /// What holds at a batch.
+  std::vector<source_weight> at(place where) const;
+
+  void write(loader_state& to) const noexcept;
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const;
+
+ private:
+  struct contents {
+    std::vector<mixture_edit> edits;
+    std::vector<std::uint64_t> hashes;  // behind each
+    bool begun = false;                 // has its first line
+  };
+  contents read(const std::string& path, bool of_this_run) const;
+  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
+  bool has_next(std::uint64_t hash) const;
+  std::size_t number_of(const std::string& name) const;
+  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                      std::uint64_t& after) const;
+  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
+
+  std::vector<std::string> names_;
+  std::vector<double> first_;
+  std::uint64_t pipeline_, seed_;
+  std::vector<mixture_edit> edits_;
+  std::vector<std::uint64_t> hashes_;  // behind each
+  std::size_t from_file_ = 0;          // of them were there when the file was opened
+  std::string path_;
+  owned<line_file> file_;
+};
+
+[[noreturn]] void refuse_when_compact();
+[[noreturn]] void refuse_journal_file();
+template <bool Editable>
+consteval void require_editable_mix() {
+  static_assert(Editable,
+                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
+                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
+/// \throws wick::error when the state has edits, and this loader has none
+void require_no_edits(const loader_state& s);
+
+/// A loader's edits: keeps the feed's plan that of the epoch under way.
+template <class Feed>
+class mixture_edits {
+ public:
+  using place = mixture_journal::place;
+
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const {
+    journal_ ? journal_->require_same(s) : require_no_edits(s);
+  }
+  std::vector<source_weight> at(const Feed& feed, place where) const {
+    if (journal_) return journal_->at(where);
+    const auto& mix = feed.path().template stage<0>();
+    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
+  }
+  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
+  const mixture_journal* journal() const noexcept { return journal_.get(); }
+
+  /// \param identity of the pipeline; asked for once
+  template <class F>
+  mixture_journal& open(Feed& feed, F&& identity) {
+    if (!journal_) {
+      const pipeline_identity of = identity();
+      fingerprint_hash h;
+      h.add(of.data).add(of.samples).add(of.batch);
+      for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
+      const auto& mix = feed.path().template stage<0>();
+      for (const std::string& name : mix.names()) h.add(name);
+      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
+    }
+    return *journal_;
+  }
+  /// True when the feed is planned anew, and what was prefetched is gone.
+  bool plan_for(Feed& feed, std::uint64_t epoch) {
+    if (!any() || planned_ == epoch) return false;
+    plan(feed, epoch);
+    return true;
+  }
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
+  /// left.
+  struct stand {
+    place next;
+    std::uint64_t epoch;
+    std::uint64_t& left;
+    bool& sought;
+  };
+  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
+  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
+    auto& mix = feed.path().template stage<0>();
+    require_reached(mix, e, feed.plan().batch_size());
+    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
+      refuse_when_compact();
+    const bool ended = at.left == 0;
+    const std::uint64_t taken = feed.plan().batches() - at.left;
+    at.sought = ended;
+    mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
+    planned_.reset();
+    try {
+      plan(feed, at.epoch);
+      if (to_journal) journal_->add(std::move(e));
+    } catch (...) {
+      mix.take_back_edit();
+      plan(feed, at.epoch);
+      throw;
+    }
+    if (!ended) at.left = feed.plan().batches() - taken;
+  }
+
+ private:
+  void plan(Feed& feed, std::uint64_t epoch) {
+    if (!feed.idle())
+      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
+    feed.path().template stage<0>().plan_for(epoch);
+    feed.refresh(false);
+    planned_ = epoch;
+  }
+  template <class Mix>
+  static void require_reached(const Mix& mix, const mixture_edit& e, std::uint64_t batch_size) {
+    const std::uint64_t size = mix.size_in(e.epoch), batches = (size + batch_size - 1) / batch_size;
+    if (e.batch == 0 || e.batch < batches) return;
+    throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+                " batches, and the edit is for batch " + std::to_string(e.batch) +
+                " (from 0); edit the beginning of the next epoch");
+  }
+
+  owned<mixture_journal> journal_;
+  std::optional<std::uint64_t> planned_;  // what epoch the feed is planned for
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_place {
+  /// The batch handed over next.
+  static mixture_journal::place next(const Loader& l) noexcept {
+    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
+    if (!l.epoch_) return {};
+    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
+    return {*l.epoch_, l.batches() - l.left_};
+  }
+
+  static std::vector<std::byte> state(const Loader& l) {
+    loader_state s;
+    s.of = l.identity();
+    s.rounds = l.rounds_;
+    s.filtered = l.books_.drops.of_training;
+    l.books_.account.write(s);
+    if (l.edits_.any()) l.edits_.journal()->write(s);
+    if (l.resume_) {
+      s.moved = l.resume_->moved;
+      s.epoch = l.resume_->epoch;
+      s.batch = l.resume_->batch;
+      s.sample = l.resume_->sample;
+    } else if (l.epoch_) {
+      s.epoch = *l.epoch_;
+      s.batch = l.batches() - l.left_;
+      l.delivery_.write(s);
+      if (l.ends(s)) s.begin_next_epoch();
+    }
+    return s.to_bytes();
+  }
+
+  static void load(Loader& l, std::span<const std::byte> bytes) {
+    loader_state s = loader_state::from_bytes(bytes);
+    l.require_goes_on(s, "load_state: the state is of ");
+    l.edits_.require_same(s);
+    const std::uint64_t under_way = l.current_epoch();
+    l.plan_for(s.epoch);
+    try {
+      take_over(l, std::move(s));
+    } catch (...) {
+      l.plan_for(under_way);
+      throw;
+    }
+  }
+
+ private:
+  /// \throws wick::error when the state stands where this loader's epoch has no batch
+  static void take_over(Loader& l, loader_state s) {
+    const std::uint64_t batches = l.batches();
+    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(batches) + "; it was not written by wick");
+    }
+    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
+    l.resume_ = make_owned<const loader_state>(std::move(s));
+    l.rounds_ = l.resume_->rounds;
+    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
+    l.books_.account.read(*l.resume_);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/own_executor.hpp
+/// \file
+/// Where a loader runs that was given no executor.
+
+namespace wick::detail {
+
+/// Nothing when it was given one. \throws wick::error for workers beside it
+inline owned<executor> own_executor(const loader_options& options) {
+  if (options.executor == nullptr) {
+    return make_owned<executor>(executor_options{options.workers, options.io_threads});
+  }
+  if (options.workers != 0 || options.io_threads != 0) {
+    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  return nullptr;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/loader/detail/sample_delivery.hpp
 /// \file
 /// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
@@ -13270,7 +14477,7 @@ class sample_delivery {
       if (f.slot == failure::whole_batch) continue;
       std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
       if (f.action == error_action::skip) index = left_out;
-      if (f.action == error_action::replace) index = f.substitute;
+      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
     }
   }
   /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
@@ -13300,6 +14507,54 @@ class sample_delivery {
   std::size_t next_ = 0, next_told_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
+};
+
+}  // namespace wick::detail
+
+// ==== wick/pipeline/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance.
+template <class Loader>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = typename Loader::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    explicit iterator(Loader* of) : of_(of) {}
+    Loader* of_ = nullptr;
+  };
+
+  iterator begin() {
+    of_->advance();
+    return iterator(of_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+ private:
+  friend Loader;
+  explicit epoch_range(Loader& of) : of_(&of) {}
+  Loader* of_;
 };
 
 }  // namespace wick::detail
@@ -13365,6 +14620,7 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using place = detail::loader_place<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -13376,9 +14632,11 @@ class loader<pipeline<Source, S...>> {
   /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
   /// another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
-      : own_(own_executor(options)),
+      : own_(detail::own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
-        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
+        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
+    if (!options.journal_file.empty()) gone_on_with(options.journal_file);
+  }
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
   using epoch_range = detail::epoch_range<loader>;
@@ -13416,52 +14674,42 @@ class loader<pipeline<Source, S...>> {
     refreshed_ = true;
   }
 
+  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
+  /// {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says. Other
+  /// weights stay as they are. Sources go on where they stood, and what was prefetched is made anew. The
+  /// epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. An edit
+  /// that was made already is not made again. See the guide changing_mixture. \throws wick::error for what
+  /// makes no sense, a batch that was handed over, or a journal that can't be written; nothing has changed
+  /// then
+  void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
+    const detail::single_user::hold mine(user_, "edit()");
+    change(weights, at);
+  }
+  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
+  /// does, and when it is damaged, or of another data set, pipeline or global batch
+  void replay(const std::string& journal_file) {
+    const detail::single_user::hold mine(user_, "replay()");
+    for (const detail::mixture_edit& e : journal().read(journal_file))
+      change(journal().weights_of(e), {e.epoch, e.batch});
+  }
+  /// The weights of the next batch.
+  std::vector<source_weight> mixture() const {
+    detail::require_editable_mix<editable>();
+    return edits_.at(*feed_, place::next(*this));
+  }
+
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
   /// into a file of its own. It is the same on every rank but for the failures it counts.
-  std::vector<std::byte> state() const {
-    detail::loader_state s;
-    s.of = identity();
-    s.rounds = rounds_;
-    s.filtered = books_.drops.of_training;
-    books_.account.write(s);
-    if (resume_) {
-      s.moved = resume_->moved;
-      s.epoch = resume_->epoch;
-      s.batch = resume_->batch;
-      s.sample = resume_->sample;
-    } else if (epoch_) {
-      s.epoch = *epoch_;
-      s.batch = batches() - left_;
-      delivery_.write(s);
-      if (ends(s)) s.begin_next_epoch();
-    }
-    return s.to_bytes();
-  }
+  std::vector<std::byte> state() const { return place::state(*this); }
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
   /// has changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
-    detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    require_goes_on(s, "load_state: the state is of ");
-    if (s.batch > feed_->plan().batches() ||
-        (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
-      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                  std::to_string(feed_->plan().batches()) + "; it was not written by wick");
-    }
-    if (ends(s)) s.begin_next_epoch();  // written by an older wick
-    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
-      throw error("load_state: " + std::to_string(s.moved) +
-                  " samples of the rest of its epoch were delivered already, in the place of others; set "
-                  "error_options::compact as it was when the state was written, or begin the next epoch");
-    }
-    resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
-    rounds_ = resume_->rounds;
-    books_.drops.of_training = books_.drops.reported = resume_->filtered;
-    books_.account.read(*resume_);
+    place::load(*this, bytes);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
   /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
@@ -13509,9 +14757,10 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
-  /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
+  /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
+  /// only the loader sees).
   std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
-  /// Samples an epoch, over all ranks.
+  /// Samples of it, over all ranks.
   std::uint64_t size() const noexcept { return feed_->plan().positions(); }
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
@@ -13544,22 +14793,39 @@ class loader<pipeline<Source, S...>> {
 
  private:
   friend epoch_range;
+  friend place;
 
-  static detail::owned<executor> own_executor(const loader_options& options) {
-    if (options.executor == nullptr) {
-      return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
+  static constexpr bool editable =
+      std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
+  detail::mixture_journal& journal() {
+    detail::require_editable_mix<editable>();
+    return edits_.open(*feed_, [&] { return identity(); });
+  }
+  void change(const std::vector<source_weight>& weights, const edit_options& at) {
+    feed_->on().require_workers();
+    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
+      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
+  }
+  void gone_on_with(const std::string& file) {
+    if constexpr (editable) {
+      for (detail::mixture_edit& e : journal().open(file))
+        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
+    } else {
+      detail::refuse_journal_file();
     }
-    if (options.workers != 0 || options.io_threads != 0) {
-      throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
-                  " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  /// Before batches() is asked for another epoch.
+  void plan_for(std::uint64_t e) {
+    if constexpr (editable) {
+      if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
     }
-    return nullptr;
   }
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
     if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
+    plan_for(e);
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
@@ -13670,6 +14936,7 @@ class loader<pipeline<Source, S...>> {
   bool sought_ = true;        // the feed is where these say
   bool refreshed_ = true;     // the last refresh() has gone well
   std::uint64_t rounds_ = 0;  // how often, in this training
+  detail::mixture_edits<feed_type> edits_;
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -13686,6 +14953,27 @@ loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
+template <class Source, class... S>
+report loader<pipeline<Source, S...>>::report() {
+  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
+  r.notes = feed_->path().notes();
+  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
+  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  return r;
+}
+
+}  // namespace wick
+
+// ==== wick/loader/detail/misfit_loader.hpp
+/// \file
+/// A loader of something that is no pipeline: what the compiler says then.
+
+namespace wick {
+
+template <class Pipeline>
+class loader;
+
 /// A mistake, and one message: stages without a source.
 template <class... S>
 class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
@@ -13700,16 +14988,6 @@ template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
 template <class... S>
 loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
-
-template <class Source, class... S>
-report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
-  r.notes = feed_->path().notes();
-  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
-  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  return r;
-}
 
 }  // namespace wick
 
@@ -13782,6 +15060,191 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
   }
   return out;
 }
+
+}  // namespace wick
+
+// ==== wick/mixing/mixing.hpp
+/// \file
+/// mixup(), cutmix() and mosaic(): pictures made of several samples of one epoch.
+
+namespace wick {
+
+/// How much a sample is of each class: not negative, 1 together. Batches as [classes], float32, which
+/// cross_entropy takes in place of a class number.
+struct soft_label {
+  std::vector<float> shares;
+
+  wick::shape extents() const { return {static_cast<std::int64_t>(shares.size())}; }
+  dtype type() const noexcept { return dtype::float32; }
+  void write_to(slot to) const noexcept;
+  friend bool operator==(const soft_label&, const soft_label&) = default;
+};
+
+namespace detail {
+
+struct mixup_options {
+  double alpha = 1;  ///< of the Beta distribution of the shares; 0.2 keeps most pictures nearly whole
+  double p = 1;      ///< probability that a picture is mixed
+};
+struct mosaic_options {
+  double p = 1;    ///< probability of a mosaic; the others are the sample alone at the center
+  int fill = 114;  ///< level of what no picture covers; masks get 0 there
+};
+
+/// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
+/// Gamma Variables", 2000.
+double draw_beta(random_stream& from, double alpha);
+/// All of class `label`. \throws wick::error when there is no such class
+soft_label soften(std::int64_t label, std::size_t classes);
+/// The same label. \throws wick::error when it has another number of classes
+soft_label soften(soft_label label, std::size_t classes);
+/// share · a + (1 − share) · b. \throws wick::error for another size
+void blend(image& a, const image& b, double share);
+void blend(soft_label& a, const soft_label& b, double share) noexcept;
+/// Overwrites a part of `a` by that of `b`. \throws wick::error for another size
+void paste(image& a, const image& b, const rect& part);
+/// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
+rect cut_at(int x, int y, int width, int height, double share);
+/// MixUp and CutMix by what was drawn. \throws wick::error for another size
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y);
+
+/// What mixup and cutmix have alike.
+class mixed_pair_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "mixup";
+
+  mixed_pair_stage(bool cut, std::size_t classes, const mixup_options& options);
+  std::string_view label() const noexcept { return cut_ ? "cutmix" : "mixup"; }
+  std::uint64_t fingerprint() const noexcept;
+
+  template <class Picture, class Label>
+    requires((std::is_same_v<Picture, image> || std::is_same_v<Picture, lazy_image>) &&
+             (std::is_integral_v<Label> || std::is_same_v<Label, soft_label>))
+  sample<image, soft_label> operator()(company<sample<Picture, Label>>& all, context& c) const {
+    sample<image, soft_label> out{materialized<Picture>::make(std::move(all.own.data)),
+                                  soften(std::move(all.own.target), classes_)};
+    for (auto& other : all.others)
+      mix(out, {std::move(other.data), soften(std::move(other.target), classes_)}, c.random());
+    return out;
+  }
+
+ private:
+  void mix(sample<image, soft_label>& into, const sample<image, soft_label>& other,
+           random_stream& random) const;
+  bool cut_;
+  std::size_t classes_;
+  mixup_options options_;
+};
+
+/// Where one picture of four lies in the mosaic.
+struct mosaic_tile {
+  rect part;         ///< what is seen of it, in its own pixels
+  int x = 0, y = 0;  ///< where that is in the mosaic
+};
+/// Quadrant 0 … 3: upper left, upper right, lower left, lower right of the center.
+mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side) noexcept;
+void place_tile(image& canvas, const image& picture, const mosaic_tile& tile);
+void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size);
+
+class mosaic_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "mosaic";
+
+  mosaic_stage(int size, const mosaic_options& options);
+  std::uint64_t fingerprint() const noexcept;
+
+  template <class Item>
+    requires(holds<any_colored, Item>())
+  materialized_t<Item> operator()(company<Item>& all, context& c) const {
+    using made = materialized_t<Item>;
+    std::vector<made> tiles;
+    tiles.reserve(4);
+    tiles.push_back(materialized<Item>::make(std::move(all.own)));
+    for (made& other : all.others) tiles.push_back(std::move(other));
+    std::vector<frame> sizes;
+    for (made& one : tiles) sizes.push_back(frame_of(one));
+    const std::vector<mosaic_tile> where = arrange(sizes, c.random());
+    std::vector<made*> from;
+    for (made& one : tiles) from.push_back(&one);
+    put_together(from, where, sizes);
+    return std::move(tiles.front());
+  }
+
+ private:
+  std::vector<mosaic_tile> arrange(const std::vector<frame>& sizes, random_stream& random) const;
+  template <class T>
+  void put_together(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
+                    const std::vector<frame>& sizes) const {
+    if constexpr (std::is_same_v<T, image>) {
+      join_pictures(from, where);
+    } else if constexpr (std::is_same_v<T, mask>) {
+      join_masks(from, where);
+    } else if constexpr (std::is_same_v<T, boxes>) {
+      boxes all;
+      for (std::size_t i = 0; i < from.size(); ++i) place_tile(all, std::move(*from[i]), where[i], sizes[i]);
+      *from[0] = std::move(all);
+    } else {
+      static_assert(!placed<T>,
+                    "wick: mosaic() puts pictures, masks and boxes together; keypoints and polygons, and "
+                    "parts of your own, have no place in it: write with_others(3) | join(f)");
+      if constexpr (composite<T>) each_field(from, where, sizes);
+    }
+  }
+  template <class T>
+  void each_field(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
+                  const std::vector<frame>& sizes) const {
+    with_fields(*from[0], [&]<class... F>(F&...) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (put_together(field_of_all<I, F>(from), where, sizes), ...);
+      }(std::index_sequence_for<F...>{});
+    });
+  }
+  template <std::size_t I, class F, class T>
+  static std::vector<F*> field_of_all(const std::vector<T*>& from) {
+    std::vector<F*> out;
+    for (T* one : from) {
+      with_fields(*one, [&](auto&... f) { out.push_back(&std::get<I>(std::tie(f...))); });
+    }
+    return out;
+  }
+  void join_pictures(const std::vector<image*>& from, const std::vector<mosaic_tile>& where) const;
+  void join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const;
+
+  int size_;
+  mosaic_options options_;
+};
+
+}  // namespace detail
+
+/// Blends each picture with another of the epoch: share · own + (1 − share) · other, share of Beta(alpha,
+/// alpha); labels are blended alike and come out as soft_label. Zhang et al.: "mixup: Beyond Empirical Risk
+/// Minimization", 2018. torchvision.transforms.v2.MixUp, which works on a batch: it takes the one before in
+/// the batch for the other, and one share for all. Here each sample draws its own, before batch(). Pictures
+/// have one size by then, and levels of 8 bits: they are rounded to the nearest, so write to_float() and
+/// normalize() behind it. The random numbers of the other are its own: it is cropped and flipped as it falls.
+/// \throws wick::error for less than 1 class, alpha not above 0, p not in [0, 1]
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
+    std::size_t num_classes, const detail::mixup_options& options = {});
+/// Puts a rectangle of another picture of the epoch over each, in its place; its area is drawn by Beta(alpha,
+/// alpha), and labels count what is seen of each. Yun et al.: "CutMix: Regularization Strategy to Train
+/// Strong Classifiers with Localizable Features", 2019. torchvision.transforms.v2.CutMix, but for what
+/// mixup() says. \throws wick::error as mixup()
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
+    std::size_t num_classes, const detail::mixup_options& options = {});
+/// Puts each picture and three others of the epoch around a random point of a square of 2 · size, with their
+/// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
+/// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
+/// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
+/// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
+/// level
+detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
+    int size, const detail::mosaic_options& options = {});
 
 }  // namespace wick
 
@@ -13980,8 +15443,8 @@ enum class mix_until {
 
 namespace detail {
 
-/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. \throws
-/// wick::error for a weight that is not finite and above 0
+/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
+/// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares);
 
 /// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
@@ -14075,6 +15538,10 @@ class mix_part {
   std::uint64_t all_, size_ = 0;
 };
 
+/// \throws wick::error for a name that two sources have, or of other characters than letters, digits, and
+/// "._-/"
+void check_names(std::span<const std::string> names);
+
 /// The order of a mix over the sources end to end.
 template <class... Parts>
 class mix_stage {
@@ -14082,35 +15549,61 @@ class mix_stage {
   struct table {
     std::tuple<Parts...> part;
     std::array<double, parts> weights;
+    std::array<std::string, parts> names;
     mix_until until;
-    detail::interleave<parts> turns;
     std::array<std::uint64_t, parts> begin{};  // in the joined source
-    std::uint64_t all = 0, size = 0;
+    std::uint64_t all = 0;
+  };
+  /// Positions of an epoch that have the same weights.
+  struct segment {
+    std::uint64_t begin;                      // its first position
+    std::array<std::uint64_t, parts> before;  // turns that each source has had by then
+    interleave<parts> turns;
+    std::uint64_t end;  // of the epoch, if no edit comes behind
+  };
+  using segments = std::vector<segment>;
+  struct edit_at {
+    std::uint64_t epoch, position;
+    std::array<double, parts> weights;
   };
 
  public:
   using stage_kind = on_order;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "mix";
+  static constexpr bool takes_edits = true;
 
-  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights, mix_until until) {
-    auto t =
-        std::make_shared<table>(table{std::move(part), weights, until, detail::interleave<parts>(weights)});
-    t->size = until == mix_until::all_exhausted ? 0 : endless;
+  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
+            std::array<std::string, parts> names, mix_until until) {
+    check_names(names);
+    auto t = std::make_shared<table>(table{std::move(part), weights, std::move(names), until});
     each(*t, [&](std::size_t i, const auto& p) {
       if (p.size() == 0)
         throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
       t->begin[i] = t->all;
       t->all += p.all();
-      // The turn that would begin source i anew is not taken any more.
-      if (until == mix_until::first_exhausted)
-        t->size = std::min(t->size, t->turns.positions_for(i, p.size() + 1) - 1);
-      if (until == mix_until::all_exhausted) t->size = std::max(t->size, t->turns.positions_for(i, p.size()));
     });
     table_ = std::move(t);
+    size_ = size_in(0);
   }
 
-  std::uint64_t size(std::uint64_t) const noexcept { return table_->size; }
+  /// Of the epoch that plan_for() has named last.
+  std::uint64_t size(std::uint64_t) const noexcept { return size_; }
+
+  // ---- edits; the copy of the loader that makes them ----
+
+  std::span<const std::string> names() const noexcept { return table_->names; }
+  std::span<const double> weights() const noexcept { return table_->weights; }  // without any edit
+  /// From this position of this epoch on, and in all later ones. Not before the last edit.
+  void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) {
+    edit_at e{epoch, position, {}};
+    std::copy(weights.begin(), weights.end(), e.weights.begin());
+    edits_.push_back(e);
+  }
+  void take_back_edit() noexcept { edits_.pop_back(); }
+  void plan_for(std::uint64_t epoch) { size_ = size_in(epoch); }
+  /// The positions of an epoch.
+  std::uint64_t size_in(std::uint64_t epoch) const { return segments_of(epoch).back().end; }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
     h.add(static_cast<std::uint64_t>(table_->until)).add(table_->weights.data(), sizeof(table_->weights));
@@ -14122,20 +15615,35 @@ class mix_stage {
   class mixed {
    public:
     mixed() = default;
-    std::uint64_t operator()(std::uint64_t p) const noexcept {
-      const auto turn = table_->turns.at(p);
-      return find<0>(turn.source, turn.number);
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return at(p, segment_of(p)); }
+    /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
+    template <class Stream>
+    std::uint64_t substitute(std::uint64_t position, Stream& stream) const {
+      const segment& s = segment_of(position);
+      const std::uint64_t p = stream.below(s.end);
+      return at(p, p < s.begin ? segment_of(p) : s);
     }
 
    private:
     friend class mix_stage;
-    mixed(std::shared_ptr<const table> t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage)
+    mixed(std::shared_ptr<const table> t, segments of, std::uint64_t seed, std::uint64_t epoch,
+          std::uint32_t stage)
         : table_(std::move(t)),
+          segments_(std::make_shared<const segments>(std::move(of))),
           seed_(seed),
           epoch_(epoch),
           stage_(stage),
           first_(first(std::index_sequence_for<Parts...>{})) {}
 
+    const segment& segment_of(std::uint64_t p) const noexcept {
+      std::size_t i = segments_->size() - 1;
+      while ((*segments_)[i].begin > p) --i;
+      return (*segments_)[i];
+    }
+    std::uint64_t at(std::uint64_t p, const segment& in) const noexcept {
+      const auto turn = in.turns.at(p - in.begin);
+      return find<0>(turn.source, in.before[turn.source] + turn.number);
+    }
     template <std::size_t... I>
     auto first(std::index_sequence<I...>) const {
       return std::tuple{std::get<I>(table_->part).prepare(seed_of(I, 0), epoch_, stage_)...};
@@ -14156,12 +15664,13 @@ class mix_stage {
     }
 
     std::shared_ptr<const table> table_;
+    std::shared_ptr<const segments> segments_;
     std::uint64_t seed_ = 0, epoch_ = 0;
     std::uint32_t stage_ = 0;
     std::tuple<decltype(std::declval<const Parts&>().prepare(0, 0, 0u))...> first_;
   };
   mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
-    return mixed(table_, seed, epoch, stage);
+    return mixed(table_, segments_of(epoch), seed, epoch, stage);
   }
 
  private:
@@ -14171,7 +15680,42 @@ class mix_stage {
       (f(I, std::get<I>(t.part)), ...);
     }(std::index_sequence_for<Parts...>{});
   }
+  segments segments_of(std::uint64_t epoch) const {
+    const std::array<double, parts>* weights = &table_->weights;
+    for (const edit_at& e : edits_) {
+      if (e.epoch < epoch) weights = &e.weights;
+    }
+    segments out{begin_at(0, {}, *weights)};
+    for (const edit_at& e : edits_) {
+      if (e.epoch != epoch) continue;
+      const segment& last = out.back();
+      std::array<std::uint64_t, parts> before = last.before;
+      for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
+      segment next = begin_at(e.position, before, e.weights);
+      out.push_back(next);
+    }
+    return out;
+  }
+  /// Sources go on where they stood. One without a weight neither ends the epoch nor is waited for.
+  segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
+                   const std::array<double, parts>& weights) const {
+    segment out{p, before, interleave<parts>(weights), 0};
+    std::uint64_t more = table_->until == mix_until::all_exhausted ? 0 : endless;
+    each(*table_, [&](std::size_t i, const auto& part) {
+      if (weights[i] == 0) return;
+      const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
+      // The turn that would begin source i anew is not taken any more.
+      if (table_->until == mix_until::first_exhausted)
+        more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
+      if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
+    });
+    out.end = p + std::min(more, endless - std::min(p, endless));
+    return out;
+  }
+
   std::shared_ptr<const table> table_;
+  std::vector<edit_at> edits_;  // by rising epoch and position
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace detail
@@ -14180,10 +15724,13 @@ class mix_stage {
 template <class Part>
 struct weighted_source {
   Part part;      ///< the source, with its order stages
-  double weight;  ///< its share of the turns, above 0; of the sum of all weights
+  double weight;  ///< its share of the turns, of the sum of all weights; 0: none until loader.edit() says so
+  std::string name = {};  ///< for loader.edit(); without one it is the source's number, from 0
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
+template <class Part>
+weighted_source(Part, double, std::string) -> weighted_source<Part>;
 
 namespace detail {
 
@@ -14208,6 +15755,14 @@ template <source Src>
 mix_part<Src> part_of(const Src& s) {
   return {s, {}};
 }
+/// Those without a name are called by their number.
+template <std::size_t N>
+std::array<std::string, N> numbered(std::array<std::string, N> names) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i].empty()) names[i] = std::to_string(i);
+  }
+  return names;
+}
 }  // namespace detail
 
 /// Several sources interleaved by weight:
@@ -14215,7 +15770,8 @@ mix_part<Src> part_of(const Src& s) {
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
 /// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
 /// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
-/// \throws wick::error for a weight that is not above 0, or an empty source
+/// Weights can be changed while it is trained on: see loader.edit().
+/// \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
 auto mix(mix_until until, weighted_source<Parts>... each) {
@@ -14224,7 +15780,8 @@ auto mix(mix_until until, weighted_source<Parts>... each) {
                 "decode() and all else "
                 "that works on samples, and shard(), stand behind mix()");
   using stage = detail::mix_stage<decltype(detail::part_of(each.part))...>;
-  stage order({detail::part_of(each.part)...}, {each.weight...}, until);
+  stage order({detail::part_of(each.part)...}, {each.weight...},
+              detail::numbered<sizeof...(Parts)>({std::move(each.name)...}), until);
   return from(detail::concat_source<std::remove_cvref_t<decltype(detail::source_of(each.part))>...>(
              std::move(detail::source_of(each.part))...)) |
          std::move(order);
@@ -15958,6 +17515,7 @@ task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...>
   if constexpr (sizeof...(T) == 0) {
     co_return std::tuple<>();
   } else {
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
     auto split = [](T&... each) { return std::tuple<T&...>(each...); };
     auto refs = std::apply(split, parts);
     auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);
@@ -18876,6 +20434,20 @@ inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::siz
 
 }  // namespace wick
 
+// ==== wick/torch/nested.hpp
+/// \file
+/// Padded columns as Torch's nested tensors.
+
+namespace wick {
+
+/// A nested tensor of the samples' own values, without the padding: what nn::TransformerEncoder's fast path
+/// and scaled dot-product attention take. Copies them, on the device where they are. `lengths` on a device is
+/// waited for: make it before transfer(), or of lengths that are still on the CPU. \throws wick::error when
+/// there is no sample, or `lengths` is not as long as `values` or exceeds it
+at::Tensor nested(const padded<at::Tensor>& field);
+
+}  // namespace wick
+
 // ==== wick/torch/normalize.hpp
 /// \file
 /// normalize() behind batch(): on whole tensors, on the device when transfer() came before.
@@ -19217,6 +20789,9 @@ inline detail::window_source windows(const std::vector<at::Tensor>& series, std:
 #ifdef LIBJPEG_TURBO_VERSION
 #define WICK_HAS_LIBJPEG_TURBO
 #endif
+#endif
+#ifdef WICK_PNG_LIBDEFLATE
+#define WICK_HAS_LIBDEFLATE
 #endif
 // ==== wick/codec/implementation/stb_image.hpp
 /// \file
@@ -19909,7 +21484,8 @@ struct palette_table {
 /// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
 class picked_levels {
  public:
-  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
+  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept
+      : channels_(channels), numbers_(indexes && channels == 1) {
     for (std::size_t i = 0; i < 256; ++i) {
       const auto& [r, g, b, a] = colors.rgba[i];
       const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
@@ -19923,6 +21499,10 @@ class picked_levels {
   }
 
   void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    if (numbers_) {
+      if (count != 0) std::memcpy(out, numbers, count);
+      return;
+    }
     switch (channels_) {
       case 1:
         return write_each<1>(numbers, count, out);
@@ -19945,6 +21525,7 @@ class picked_levels {
   }
 
   int channels_;
+  bool numbers_;  // as they are
   std::array<std::array<std::uint8_t, 4>, 256> levels_{};
 };
 
@@ -20142,6 +21723,361 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 /// The bodies of wick's functions that are no templates: compiled once, by CMake as wick::core, or in the one
 /// file that defines WICK_IMPLEMENTATION. The decoders of others, stb_image and libjpeg-turbo, are compiled
 /// beside it.
+
+// ==== wick/augment/implementation/augment.hpp
+/// \file
+/// The bodies of what augment/augment.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <numbers>
+
+// ==== wick/augment/implementation/augment_policies.hpp
+/// \file
+/// Which operations auto_augment draws from, as its paper gives them. Included by the bodies of
+/// augment/augment.hpp alone.
+
+namespace wick::detail {
+
+enum class augmentation : std::uint8_t {
+  identity,
+  shear_x,
+  shear_y,
+  translate_x,
+  translate_y,
+  rotate,
+  brightness,
+  color,
+  contrast,
+  sharpness,
+  posterize,
+  solarize,
+  autocontrast,
+  equalize,
+  invert,
+};
+
+struct augment_step {
+  augmentation what;
+  std::uint8_t tenths;    ///< of a probability of 1
+  std::uint8_t strength;  ///< 0 to 9
+};
+
+using augment_pair = std::array<augment_step, 2>;
+using augment_policy = std::array<augment_pair, 25>;
+namespace policies {
+using o = augmentation;
+
+// clang-format off
+inline constexpr augment_policy imagenet{{
+    {{{o::posterize, 4, 8}, {o::rotate, 6, 9}}},
+    {{{o::solarize, 6, 5}, {o::autocontrast, 6, 0}}},
+    {{{o::equalize, 8, 0}, {o::equalize, 6, 0}}},
+    {{{o::posterize, 6, 7}, {o::posterize, 6, 6}}},
+    {{{o::equalize, 4, 0}, {o::solarize, 2, 4}}},
+    {{{o::equalize, 4, 0}, {o::rotate, 8, 8}}},
+    {{{o::solarize, 6, 3}, {o::equalize, 6, 0}}},
+    {{{o::posterize, 8, 5}, {o::equalize, 10, 0}}},
+    {{{o::rotate, 2, 3}, {o::solarize, 6, 8}}},
+    {{{o::equalize, 6, 0}, {o::posterize, 4, 6}}},
+    {{{o::rotate, 8, 8}, {o::color, 4, 0}}},
+    {{{o::rotate, 4, 9}, {o::equalize, 6, 0}}},
+    {{{o::equalize, 0, 0}, {o::equalize, 8, 0}}},
+    {{{o::invert, 6, 0}, {o::equalize, 10, 0}}},
+    {{{o::color, 6, 4}, {o::contrast, 10, 8}}},
+    {{{o::rotate, 8, 8}, {o::color, 10, 2}}},
+    {{{o::color, 8, 8}, {o::solarize, 8, 7}}},
+    {{{o::sharpness, 4, 7}, {o::invert, 6, 0}}},
+    {{{o::shear_x, 6, 5}, {o::equalize, 10, 0}}},
+    {{{o::color, 4, 0}, {o::equalize, 6, 0}}},
+    {{{o::equalize, 4, 0}, {o::solarize, 2, 4}}},
+    {{{o::solarize, 6, 5}, {o::autocontrast, 6, 0}}},
+    {{{o::invert, 6, 0}, {o::equalize, 10, 0}}},
+    {{{o::color, 6, 4}, {o::contrast, 10, 8}}},
+    {{{o::equalize, 8, 0}, {o::equalize, 6, 0}}},
+}};
+inline constexpr augment_policy cifar10{{
+    {{{o::invert, 1, 0}, {o::contrast, 2, 6}}},
+    {{{o::rotate, 7, 2}, {o::translate_x, 3, 9}}},
+    {{{o::sharpness, 8, 1}, {o::sharpness, 9, 3}}},
+    {{{o::shear_y, 5, 8}, {o::translate_y, 7, 9}}},
+    {{{o::autocontrast, 5, 0}, {o::equalize, 9, 0}}},
+    {{{o::shear_y, 2, 7}, {o::posterize, 3, 7}}},
+    {{{o::color, 4, 3}, {o::brightness, 6, 7}}},
+    {{{o::sharpness, 3, 9}, {o::brightness, 7, 9}}},
+    {{{o::equalize, 6, 0}, {o::equalize, 5, 0}}},
+    {{{o::contrast, 6, 7}, {o::sharpness, 6, 5}}},
+    {{{o::color, 7, 7}, {o::translate_x, 5, 8}}},
+    {{{o::equalize, 3, 0}, {o::autocontrast, 4, 0}}},
+    {{{o::translate_y, 4, 3}, {o::sharpness, 2, 6}}},
+    {{{o::brightness, 9, 6}, {o::color, 2, 8}}},
+    {{{o::solarize, 5, 2}, {o::invert, 0, 0}}},
+    {{{o::equalize, 2, 0}, {o::autocontrast, 6, 0}}},
+    {{{o::equalize, 2, 0}, {o::equalize, 6, 0}}},
+    {{{o::color, 9, 9}, {o::equalize, 6, 0}}},
+    {{{o::autocontrast, 8, 0}, {o::solarize, 2, 8}}},
+    {{{o::brightness, 1, 3}, {o::color, 7, 0}}},
+    {{{o::solarize, 4, 5}, {o::autocontrast, 9, 0}}},
+    {{{o::translate_y, 9, 9}, {o::translate_y, 7, 9}}},
+    {{{o::autocontrast, 9, 0}, {o::solarize, 8, 3}}},
+    {{{o::equalize, 8, 0}, {o::invert, 1, 0}}},
+    {{{o::translate_y, 7, 9}, {o::autocontrast, 9, 0}}},
+}};
+inline constexpr augment_policy svhn{{
+    {{{o::shear_x, 9, 4}, {o::invert, 2, 0}}},
+    {{{o::shear_y, 9, 8}, {o::invert, 7, 0}}},
+    {{{o::equalize, 6, 0}, {o::solarize, 6, 6}}},
+    {{{o::invert, 9, 0}, {o::equalize, 6, 0}}},
+    {{{o::equalize, 6, 0}, {o::rotate, 9, 3}}},
+    {{{o::shear_x, 9, 4}, {o::autocontrast, 8, 0}}},
+    {{{o::shear_y, 9, 8}, {o::invert, 4, 0}}},
+    {{{o::shear_y, 9, 5}, {o::solarize, 2, 6}}},
+    {{{o::invert, 9, 0}, {o::autocontrast, 8, 0}}},
+    {{{o::equalize, 6, 0}, {o::rotate, 9, 3}}},
+    {{{o::shear_x, 9, 4}, {o::solarize, 3, 3}}},
+    {{{o::shear_y, 8, 8}, {o::invert, 7, 0}}},
+    {{{o::equalize, 9, 0}, {o::translate_y, 6, 6}}},
+    {{{o::invert, 9, 0}, {o::equalize, 6, 0}}},
+    {{{o::contrast, 3, 3}, {o::rotate, 8, 4}}},
+    {{{o::invert, 8, 0}, {o::translate_y, 0, 2}}},
+    {{{o::shear_y, 7, 6}, {o::solarize, 4, 8}}},
+    {{{o::invert, 6, 0}, {o::rotate, 8, 4}}},
+    {{{o::shear_y, 3, 7}, {o::translate_x, 9, 3}}},
+    {{{o::shear_x, 1, 6}, {o::invert, 6, 0}}},
+    {{{o::solarize, 7, 2}, {o::translate_y, 6, 7}}},
+    {{{o::shear_y, 8, 4}, {o::invert, 8, 0}}},
+    {{{o::shear_x, 7, 9}, {o::translate_y, 8, 3}}},
+    {{{o::shear_y, 8, 5}, {o::autocontrast, 7, 0}}},
+    {{{o::shear_x, 7, 2}, {o::invert, 1, 0}}},
+}};
+// clang-format on
+
+}  // namespace policies
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// The strongest of each kind.
+struct augment_space {
+  double shear, translate_x, translate_y, rotate, color;
+  int bits;  ///< that posterize takes away
+};
+
+inline constexpr int augmentations = 14;  // of rand_augment: all but invert
+
+inline augment_space narrow_space(frame size) noexcept {
+  return {0.3, 150.0 / 331.0 * size.width, 150.0 / 331.0 * size.height, 30, 0.9, 4};
+}
+inline constexpr augment_space wide_space{0.99, 32, 32, 135, 0.99, 6};
+
+/// torch.linspace(from, to, steps)[i], in float.
+inline double linspace(double from, double to, int steps, int i) noexcept {
+  const auto first = static_cast<float>(from), last = static_cast<float>(to);
+  if (steps == 1) return first;
+  const float step = (last - first) / static_cast<float>(steps - 1);
+  return i < steps / 2 ? first + step * static_cast<float>(i)
+                       : last - step * static_cast<float>(steps - 1 - i);
+}
+
+/// How much of an operation strength `i` of `steps` is; some go in either direction.
+struct augment_magnitude {
+  double value = 0;
+  bool either_way = false;
+};
+
+inline augment_magnitude magnitude_of(augmentation what, const augment_space& space, int steps,
+                                      int i) noexcept {
+  switch (what) {
+    case augmentation::shear_x:
+    case augmentation::shear_y:
+      return {linspace(0, space.shear, steps, i), true};
+    case augmentation::translate_x:
+      return {linspace(0, space.translate_x, steps, i), true};
+    case augmentation::translate_y:
+      return {linspace(0, space.translate_y, steps, i), true};
+    case augmentation::rotate:
+      return {linspace(0, space.rotate, steps, i), true};
+    case augmentation::brightness:
+    case augmentation::color:
+    case augmentation::contrast:
+    case augmentation::sharpness:
+      return {linspace(0, space.color, steps, i), true};
+    case augmentation::posterize: {
+      const auto step = static_cast<float>(static_cast<double>(steps - 1) / space.bits);
+      return {std::nearbyint(8.0f - static_cast<float>(i) / step), false};
+    }
+    case augmentation::solarize:
+      return {linspace(1, 0, steps, i), false};
+    default:
+      return {};
+  }
+}
+
+/// What draws of one sample have in common.
+struct augmenting {
+  frame size;
+  random_stream& random;
+  interpolation filter;
+  fill_color fill;
+  int mask_fill;
+  std::vector<augment_op> drawn{};
+
+  /// One operation, as torchvision's _apply_image_or_video_transform.
+  void add(augmentation what, augment_magnitude by) {
+    if (by.either_way && random.bernoulli(0.5)) by.value = -by.value;
+    const double value = by.value;
+    using kind = pixel_op::kind;
+    switch (what) {
+      case augmentation::identity:
+        return;
+      case augmentation::shear_x:
+        return shear(value, 0);
+      case augmentation::shear_y:
+        return shear(0, value);
+      case augmentation::translate_x:
+        return move(inverse_affine({}, 0, {std::trunc(value), 0}, 1, {}));
+      case augmentation::translate_y:
+        return move(inverse_affine({}, 0, {0, std::trunc(value)}, 1, {}));
+      case augmentation::rotate:
+        for (const geometry_step& step :
+             turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
+          drawn.push_back({{}, step});
+        return;
+      case augmentation::brightness:
+        return color({kind::brightness, 1 + value});
+      case augmentation::color:
+        return color({kind::saturation, 1 + value});
+      case augmentation::contrast:
+        return color({kind::contrast, 1 + value});
+      case augmentation::sharpness:
+        return color({kind::sharpness, 1 + value});
+      case augmentation::posterize:
+        return color({kind::posterize, value});
+      case augmentation::solarize:
+        return color({kind::solarize, 255 * value});
+      case augmentation::autocontrast:
+        return color({kind::autocontrast});
+      case augmentation::equalize:
+        return color({kind::equalize});
+      case augmentation::invert:
+        return color({kind::invert});
+    }
+  }
+
+ private:
+  void color(const pixel_op& op) { drawn.push_back({op, {}}); }
+  void move(const std::array<double, 8>& to_source) {
+    const warp by{to_source, true, filter, fill.levels, size.width, size.height};
+    drawn.push_back({{}, geometry_step::warp(by, mask_fill)});
+  }
+  void shear(double along_x, double along_y) {
+    const point corner{-size.width * 0.5, -size.height * 0.5};
+    constexpr double degree = 180 / std::numbers::pi;
+    move(inverse_affine(corner, 0, {}, 1, {std::atan(along_x) * degree, std::atan(along_y) * degree}));
+  }
+};
+
+inline void require_augment(std::string_view stage, int bins, interpolation filter) {
+  if (bins < 2)
+    throw error(std::string(stage) + ": " + std::to_string(bins) +
+                " strengths; give num_magnitude_bins of 2 or more");
+  if (filter != interpolation::nearest && filter != interpolation::bilinear)
+    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+}
+
+// ---- rand_augment
+
+rand_augment_stage::rand_augment_stage(const rand_augment_options& options) : options_(options) {
+  require_augment(name, options.num_magnitude_bins, options.interpolation);
+  if (options.num_ops < 0)
+    throw error("rand_augment: " + std::to_string(options.num_ops) + " operations; give 0 or more");
+  if (options.magnitude < 0 || options.magnitude >= options.num_magnitude_bins) {
+    throw error("rand_augment: magnitude " + std::to_string(options.magnitude) + "; give 0 to " +
+                std::to_string(options.num_magnitude_bins - 1) + ", or more num_magnitude_bins");
+  }
+}
+
+std::vector<augment_op> rand_augment_stage::draw(frame size, context& ctx) const {
+  const rand_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const augment_space space = narrow_space(size);
+  for (int i = 0; i < o.num_ops; ++i) {
+    const auto what = static_cast<augmentation>(all.random.below(augmentations));
+    all.add(what, magnitude_of(what, space, o.num_magnitude_bins, o.magnitude));
+  }
+  return std::move(all.drawn);
+}
+
+std::uint64_t rand_augment_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.num_ops, options_.magnitude, options_.num_magnitude_bins,
+                              options_.interpolation, options_.fill.levels, options_.mask_fill);
+}
+
+// ---- trivial_augment_wide
+
+trivial_augment_wide_stage::trivial_augment_wide_stage(const trivial_augment_wide_options& options)
+    : options_(options) {
+  require_augment(name, options.num_magnitude_bins, options.interpolation);
+}
+
+std::vector<augment_op> trivial_augment_wide_stage::draw(frame size, context& ctx) const {
+  const trivial_augment_wide_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const auto what = static_cast<augmentation>(all.random.below(augmentations));
+  const int bins = o.num_magnitude_bins;
+  const auto strength = static_cast<int>(all.random.below(static_cast<std::uint64_t>(bins)));
+  all.add(what, magnitude_of(what, wide_space, bins, strength));
+  return std::move(all.drawn);
+}
+
+std::uint64_t trivial_augment_wide_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.num_magnitude_bins, options_.interpolation, options_.fill.levels,
+                              options_.mask_fill);
+}
+
+// ---- auto_augment
+
+auto_augment_stage::auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options)
+    : policy_(policy), options_(options) {
+  require_augment(name, 10, options.interpolation);
+}
+
+std::vector<augment_op> auto_augment_stage::draw(frame size, context& ctx) const {
+  const auto_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const augment_policy& pairs = policy_ == auto_augment_policy::imagenet  ? policies::imagenet
+                                : policy_ == auto_augment_policy::cifar10 ? policies::cifar10
+                                                                          : policies::svhn;
+  const augment_space space = narrow_space(size);
+  for (const augment_step& step : pairs[all.random.below(pairs.size())]) {
+    if (all.random.bernoulli(step.tenths / 10.0))
+      all.add(step.what, magnitude_of(step.what, space, 10, step.strength));
+  }
+  return std::move(all.drawn);
+}
+
+std::uint64_t auto_augment_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(policy_, options_.interpolation, options_.fill.levels, options_.mask_fill);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options) {
+  return detail::rand_augment_stage(options);
+}
+
+detail::trivial_augment_wide_stage trivial_augment_wide(const detail::trivial_augment_wide_options& options) {
+  return detail::trivial_augment_wide_stage(options);
+}
+
+detail::auto_augment_stage auto_augment(auto_augment_policy policy,
+                                        const detail::auto_augment_options& options) {
+  return {policy, options};
+}
+
+}  // namespace wick
 
 // ==== wick/batch/implementation/slab.hpp
 /// \file
@@ -20950,9 +22886,12 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
 
 // ==== wick/codec/implementation/png_data.hpp
 /// \file
-/// The compressed pixels of a PNG, inflated piece by piece. Included in exactly one file of a program.
+/// The compressed pixels of a PNG, inflated. Included in exactly one file of a program.
 
 #include <zlib.h>
+#ifdef WICK_HAS_LIBDEFLATE
+#include <libdeflate.h>
+#endif
 
 namespace wick::detail {
 
@@ -20960,19 +22899,105 @@ namespace wick::detail {
   throw error("damaged PNG: " + what + "; write the file again" + or_leave_it_out);
 }
 
-/// The inflated bytes of all IDAT chunks. Never more of them are made than were asked for.
+#ifdef WICK_HAS_LIBDEFLATE
+/// What libdeflate needs to work, one a picture.
+class png_decompressor {
+ public:
+  png_decompressor() : of_(libdeflate_alloc_decompressor()) {
+    if (of_ == nullptr) throw std::bad_alloc();
+  }
+  png_decompressor(const png_decompressor&) = delete;
+  png_decompressor& operator=(const png_decompressor&) = delete;
+  ~png_decompressor() { libdeflate_free_decompressor(of_); }
+
+  /// False when `from` isn't exactly `size` bytes that were compressed, whole and undamaged.
+  bool inflate(std::span<const std::byte> from, std::uint8_t* to, std::size_t size) noexcept {
+    return libdeflate_zlib_decompress(of_, from.data(), from.size(), to, size, nullptr) == LIBDEFLATE_SUCCESS;
+  }
+
+ private:
+  libdeflate_decompressor* of_;
+};
+#endif
+
+/// The inflated bytes of all IDAT chunks, `size` of them: at once by libdeflate where it is there and they
+/// are few, else piece by piece by zlib. Never more of them are made than were asked for.
 class png_data {
  public:
-  png_data(std::span<const std::byte> encoded, std::size_t first) : data_(encoded), chunk_(first) {
+  png_data(std::span<const std::byte> encoded, std::size_t first, std::uint64_t size, bool at_once)
+      : data_(encoded), chunk_(first) {
+    if (at_once && size <= most_at_once && inflate_at_once(static_cast<std::size_t>(size))) return;
     const int status = inflateInit(&stream_);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status != Z_OK) throw error("zlib can't be used: it is of another version than its header");
   }
   png_data(const png_data&) = delete;
   png_data& operator=(const png_data&) = delete;
-  ~png_data() { inflateEnd(&stream_); }
+  ~png_data() {
+    if (!inflated_) inflateEnd(&stream_);
+  }
 
-  /// How many bytes came: fewer than `size` when there are no more, or when they are damaged.
+  /// The next bytes, which the caller may change until it asks again: fewer than `size` when there are no
+  /// more, or when they are damaged. \throws std::bad_alloc
+  std::span<std::uint8_t> next(std::size_t size) {
+    if (inflated_) {
+      const std::size_t got = std::min(size, left_);
+      left_ -= got;
+      return {std::exchange(next_, next_ + got), got};
+    }
+    if (size > capacity_) allocate(size);
+    return {bytes_.get(), read(bytes_.get(), size)};
+  }
+  /// What zlib says of the damage that has ended the data; empty for none.
+  std::string damage() const {
+    return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string();
+  }
+
+ private:
+  static constexpr std::uint64_t most_at_once = std::uint64_t{1} << 24;
+  struct release {
+    void operator()(std::uint8_t* block) const noexcept { release_block(block); }
+  };
+
+  void allocate(std::size_t size) {
+    bytes_.reset();
+    bytes_.reset(static_cast<std::uint8_t*>(allocate_block(size)));
+    if (bytes_ == nullptr) throw std::bad_alloc();
+    capacity_ = size;
+  }
+
+#ifdef WICK_HAS_LIBDEFLATE
+  /// When it fails zlib will find the damage and say what it is.
+  bool inflate_at_once(std::size_t size) {
+    std::vector<std::byte> joined;
+    const std::span<const std::byte> from = compressed(joined);
+    png_decompressor by;
+    allocate(size);
+    inflated_ = by.inflate(from, bytes_.get(), size);
+    next_ = bytes_.get();
+    left_ = size;
+    return inflated_;
+  }
+  /// What all chunks hold: in place where there is one, else joined.
+  std::span<const std::byte> compressed(std::vector<std::byte>& joined) const {
+    std::span<const std::byte> one;
+    for (std::size_t at = chunk_; at + 12 <= data_.size();) {
+      const std::size_t length = big32(data_, at);
+      if (big32(data_, at + 4) != chunk_type("IDAT") || length > data_.size() - at - 12) break;
+      const std::span<const std::byte> more = data_.subspan(at + 8, length);
+      if (!one.empty() && joined.empty()) joined.assign(one.begin(), one.end());
+      if (one.empty())
+        one = more;
+      else
+        joined.insert(joined.end(), more.begin(), more.end());
+      at += 12 + length;
+    }
+    return joined.empty() ? one : joined;
+  }
+#else
+  bool inflate_at_once(std::size_t) { return false; }
+#endif
+
   std::size_t read(std::uint8_t* to, std::size_t size) {
     std::size_t got = 0;
     while (got < size && !ended_) {
@@ -20987,12 +23012,6 @@ class png_data {
     }
     return got;
   }
-  /// What zlib says of the damage that has ended the data; empty for none.
-  std::string damage() const {
-    return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string();
-  }
-
- private:
   void next_chunk() noexcept {
     while (chunk_ + 12 <= data_.size()) {
       const std::size_t length = big32(data_, chunk_), at = chunk_ + 8;
@@ -21007,6 +23026,11 @@ class png_data {
 
   std::span<const std::byte> data_;
   std::size_t chunk_;
+  std::unique_ptr<std::uint8_t[], release> bytes_;  // of all, or of a piece
+  std::size_t capacity_ = 0;
+  bool inflated_ = false;  // all at once; zlib has nothing to do
+  std::uint8_t* next_ = nullptr;
+  std::size_t left_ = 0;
   z_stream stream_{};
   bool ended_ = false;
 };
@@ -21188,14 +23212,33 @@ class png_pixels {
     if constexpr (sizeof(Level) == 1) {
       const auto n = static_cast<std::size_t>(count);
       if (head_.bits == 8) return picked_.write(row, n, out);
-      const int bits = head_.bits, mask = (1 << bits) - 1;
-      for (int x = 0; x < count; ++x) {
-        const int at = x * bits;
-        numbers_[static_cast<std::size_t>(x)] =
-            static_cast<std::uint8_t>(row[at / 8] >> (8 - bits - at % 8) & mask);
+      switch (head_.bits) {
+        case 1:
+          unpack<1>(row, n);
+          break;
+        case 2:
+          unpack<2>(row, n);
+          break;
+        default:
+          unpack<4>(row, n);
       }
       picked_.write(numbers_.data(), n, out);
     }
+  }
+  /// The numbers of Bits bits in a row, one a byte.
+  template <unsigned Bits>
+  void unpack(const std::uint8_t* row, std::size_t count) noexcept {
+    constexpr std::size_t together = 8 / Bits;
+    constexpr unsigned mask = (1u << Bits) - 1;
+    std::uint8_t* to = numbers_.data();
+    const auto one = [](unsigned byte, std::size_t i) {
+      return static_cast<std::uint8_t>(byte >> (8 - Bits - Bits * i) & mask);
+    };
+    for (; count >= together; count -= together, to += together) {
+      const unsigned byte = *row++;
+      for (std::size_t i = 0; i < together; ++i) to[i] = one(byte, i);
+    }
+    for (std::size_t i = 0; i < count; ++i) to[i] = one(*row, i);
   }
   void write_samples(const std::uint8_t* row, int count, Level* out) const {
     if (head_.bits == 8 && sizeof(Level) == 1 && channels_ == head_.samples) {
@@ -21275,25 +23318,29 @@ inline void check_png_size(std::span<const std::byte> encoded, const png_head& h
 template <class Level>
 inline void read_png(std::span<const std::byte> encoded, const png_head& head, int channels, bool indexes,
                      int top, int bottom, Level* out) {
-  png_data data(encoded, head.first_data);
+  // Inflating all of it at once is three times as fast, and so not worth it for a part of less than a third.
+  const bool at_once = head.interlaced || bottom >= head.height / 3;
+  png_data data(encoded, head.first_data, png_size(head), at_once);
   png_pixels<Level> pixels(head, channels, indexes);
   const std::size_t most = head.row_bytes(head.width) + 1;
   const std::size_t together =
       std::max<std::size_t>(1, (std::size_t{1} << 17) / most);  // rows inflated at once
   const auto step = static_cast<std::size_t>(std::max(1, head.pixel_bits() / 8));
-  std::vector<std::uint8_t> rows(most * together), above(most);
+  std::vector<std::uint8_t> last(most);  // row of the piece before
   for (const png_pass& pass : png_passes(head)) {
     const int width = pass.width(head), height = pass.height(head);
     if (width == 0 || height == 0) continue;
     const std::size_t size = head.row_bytes(width) + 1;
-    std::fill(above.begin(), above.end(), std::uint8_t{0});
+    std::fill(last.begin(), last.end(), std::uint8_t{0});
     for (int y = 0; y < height;) {
       const auto n = std::min(together, static_cast<std::size_t>(height - y));
-      const std::size_t got = data.read(rows.data(), n * size) / size;
+      const std::span<std::uint8_t> rows = data.next(n * size);
+      const std::size_t got = rows.size() / size;
+      const std::uint8_t* above = last.data();
       for (std::size_t i = 0; i < got; ++i, ++y) {
         std::uint8_t* const row = rows.data() + i * size + 1;
-        unfilter_png_row(row[-1], row, above.data(), size - 1, step);
-        std::memcpy(above.data(), row, size - 1);
+        unfilter_png_row(row[-1], row, above, size - 1, step);
+        above = row;
         const int at = pass.top + y * pass.down;
         if (at < top || at >= bottom) continue;
         pixels.write(row, width, out + (std::ptrdiff_t{at - top} * head.width + pass.left) * channels,
@@ -21303,11 +23350,12 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
         throw_damaged_png("its pixels end in row " + std::to_string(y) + " of " + std::to_string(height) +
                           data.damage());
       if (y >= bottom && y < height && !head.interlaced) return;  // the others are not even inflated
+      std::memcpy(last.data(), above, size - 1);
     }
   }
   // Some writers leave a few bytes too many, which no reader minds.
   std::size_t excess = 0;
-  while (const std::size_t more = data.read(rows.data(), rows.size())) {
+  while (const std::size_t more = data.next(std::min<std::size_t>(most, 65536)).size()) {
     excess += more;
     if (excess > 65536) {
       throw error("PNG inflates to more than the " + std::to_string(png_size(head)) +
@@ -21951,6 +23999,47 @@ epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
 
 }  // namespace wick::detail
 
+// ==== wick/failure/implementation/failed_sample.hpp
+/// \file
+/// The bodies of what failure/detail/failed_sample.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/sample/detail/failed_other.hpp
+/// \file
+/// How a sample says that it is not to blame itself: another, that was to go into it, has failed.
+
+namespace wick::detail {
+
+/// Thrown through the stage that wanted the other.
+struct failed_other {
+  std::uint64_t index = 0;   ///< of the other, in the source
+  std::uint32_t stage = 0;   ///< in which it failed
+  std::exception_ptr cause;  ///< what it failed with
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
+  dropped = what == detail::dropped();
+  cause = std::move(what);
+  stage = in_stage;
+  other = nobody;
+  if (dropped) return;
+  std::exception_ptr of_other;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const failed_other& e) {
+    other = e.index;
+    stage = e.stage;
+    of_other = e.cause;
+  } catch (...) {  // its own
+  }
+  if (of_other != nullptr) cause = std::move(of_other);
+}
+
+}  // namespace wick::detail
+
 // ==== wick/failure/implementation/ledger.hpp
 /// \file
 /// The bodies of what failure/ledger.hpp declares. Included in exactly one file of a program.
@@ -22028,6 +24117,7 @@ std::string to_json(const ledger_entry& e) {
                     ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
                     std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
   if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
+  if (!e.into.empty()) out += ",\"into\":" + detail::json_string(e.into);
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
@@ -22353,26 +24443,379 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 
 }  // namespace wick::detail
 
-// ==== wick/image/implementation/arguments.hpp
+// ==== wick/geometry/implementation/affine.hpp
 /// \file
-/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+/// The bodies of what geometry/affine.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
 
 namespace wick::detail {
 
-void require_size(std::string_view stage, int height, int width) {
-  if (height < 1 || width < 1) {
-    throw error(std::string(stage) + ": size " + size_text(width, height) +
-                " px leaves no picture; give at least 1 px a side");
+using center_point = std::optional<std::array<double, 2>>;
+
+inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
+  if (filter != interpolation::nearest && filter != interpolation::bilinear)
+    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+  if (center && !(std::isfinite((*center)[0]) && std::isfinite((*center)[1])))
+    throw error(std::string(stage) + ": the center is no point of a picture; give x and y in pixels");
+}
+
+inline void require_finite(std::string_view stage, std::string_view what, double value) {
+  if (!std::isfinite(value))
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(value) +
+                "; give a finite number");
+}
+
+inline void require_degrees(std::string_view stage, std::string_view what, const degree_range& range) {
+  if (!(std::isfinite(range.least) && std::isfinite(range.most) && range.least <= range.most)) {
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(range.least) + " to " +
+                std::to_string(range.most) +
+                "; give degrees, the least first, or one number above 0 for both sides");
   }
 }
 
-void require_probability(std::string_view stage, double p) {
-  if (!(p >= 0 && p <= 1)) {
-    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
+                                    const center_point& center) {
+  const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
+  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
+}
+
+inline point from_middle(frame size, const center_point& center) {
+  if (!center) return {};
+  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
+}
+
+inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                    const fill_color& fill) {
+  return {to_source, true, filter, fill.levels, size.width, size.height};
+}
+
+inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
+                          interpolation filter, const fill_color& fill, int mask_fill,
+                          const center_point& center) {
+  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
+  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
+}
+
+// ---- affine
+
+affine_stage::affine_stage(const affine_options& options) : options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", options.angle);
+  for (const double v : options.translate) require_finite(name, "translate", v);
+  for (const double v : options.shear) require_finite(name, "shear", v);
+  if (!(options.scale > 0 && std::isfinite(options.scale)))
+    throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
+}
+
+geometry_steps affine_stage::decide(frame size, context&) const noexcept {
+  const affine_options& o = options_;
+  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
+              o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t affine_stage::fingerprint() const noexcept {
+  const affine_options& o = options_;
+  return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- rotate
+
+geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
+  angle = std::fmod(angle, 360);
+  if (angle < 0) angle += 360;
+  if (!o.center) {
+    if (angle == 0) return {};
+    if (angle == 180) {
+      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
+      return geometry_step::warp(by, o.mask_fill);
+    }
+    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
+      const double sign = angle == 90 ? 1 : -1;
+      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
+      std::swap(by.width, by.height);
+      return geometry_step::warp(by, o.mask_fill);
+    }
   }
+  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
+  warp by = warp_of(size, to_source, o.interpolation, o.fill);
+  if (o.expand) detail::expand(by, size.width, size.height);
+  return geometry_step::warp(by, o.mask_fill, o.expand);
+}
+
+inline std::uint64_t fingerprint_of(const rotate_options& o) {
+  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", angle);
+}
+
+geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
+  return detail::turn(size, angle_, options_);
+}
+
+std::uint64_t rotate_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(angle_, fingerprint_of(options_));
+}
+
+random_rotation_stage::random_rotation_stage(const degree_range& degrees, const rotate_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+}
+
+geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
+  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
+}
+
+std::uint64_t random_rotation_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(degrees_.least, degrees_.most, fingerprint_of(options_));
+}
+
+// ---- random_affine
+
+random_affine_stage::random_affine_stage(const degree_range& degrees, const random_affine_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+  require_degrees(name, "shear_x", options.shear_x);
+  require_degrees(name, "shear_y", options.shear_y);
+  for (const double share : options.translate) {
+    if (!(share >= 0 && share <= 1)) {
+      throw error("random_affine: translate " + std::to_string(share) +
+                  "; give shares of the width and the height, 0 to 1");
+    }
+  }
+  const auto& [least, most] = options.scale;
+  if (!(least > 0 && least <= most && std::isfinite(most))) {
+    throw error("random_affine: scale " + std::to_string(least) + " to " + std::to_string(most) +
+                "; give factors above 0, the least one first");
+  }
+}
+
+geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
+  const random_affine_options& o = options_;
+  random_stream& random = ctx.random();
+  const double angle = random.uniform(degrees_.least, degrees_.most);
+  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
+  const double x = std::nearbyint(random.uniform(-far_x, far_x)),
+               y = std::nearbyint(random.uniform(-far_y, far_y));
+  const double scale = random.uniform(o.scale[0], o.scale[1]);
+  const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
+               shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
+  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t random_affine_stage::fingerprint() const noexcept {
+  const random_affine_options& o = options_;
+  return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
+                              o.shear_x.most, o.shear_y.least, o.shear_y.most,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- perspective
+
+inline bool find_source(const corners& from, const corners& to, std::array<double, 8>& to_source) {
+  std::array<point, 4> a, b;
+  for (std::size_t i = 0; i < 4; ++i) {
+    a[i] = {from[i][0], from[i][1]};
+    b[i] = {to[i][0], to[i][1]};
+  }
+  return inverse_perspective(a, b, to_source);
+}
+
+inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                          const fill_color& fill, int mask_fill) {
+  warp by = warp_of(size, to_source, filter, fill);
+  by.centered = false;
+  return geometry_step::warp(by, mask_fill);
+}
+
+perspective_stage::perspective_stage(const corners& from, const corners& to,
+                                     const perspective_options& options)
+    : options_(options) {
+  detail::require_warp(name, options.interpolation);
+  if (!find_source(from, to, to_source_)) {
+    throw error(
+        "perspective: three of the corners lie on a line, no picture can be seen like that; move one");
+  }
+}
+
+geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
+  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(to_source_,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
+}
+
+random_perspective_stage::random_perspective_stage(double distortion_scale,
+                                                   const random_perspective_options& options)
+    : distortion_(distortion_scale), options_(options) {
+  detail::require_warp(name, options.interpolation);
+  detail::require_probability(name, options.p);
+  if (!(distortion_scale >= 0 && distortion_scale <= 1)) {
+    throw error("random_perspective: distortion_scale " + std::to_string(distortion_scale) + "; give 0 to 1");
+  }
+}
+
+geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return {};
+  const int width = size.width, height = size.height;
+  const auto reach = [&](int side) {
+    const int half = side / 2;
+    return static_cast<std::uint64_t>(distortion_ * half) + 1;
+  };
+  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
+  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
+  const double right = width - 1, bottom = height - 1;
+  const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
+  corners to;
+  to[0] = {near(width), near(height)};
+  to[1] = {far(width), near(height)};
+  to[2] = {far(width), far(height)};
+  to[3] = {near(width), far(height)};
+  std::array<double, 8> to_source;
+  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
+  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t random_perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(distortion_, options_.p,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
 }
 
 }  // namespace wick::detail
+
+namespace wick {
+
+detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
+
+detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+                                      const detail::perspective_options& options) {
+  return {from, to, options};
+}
+
+detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
+                                              const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::random_affine_stage random_affine(const detail::degree_range& degrees,
+                                          const detail::random_affine_options& options) {
+  return {degrees, options};
+}
+
+detail::random_perspective_stage random_perspective(double distortion_scale,
+                                                    const detail::random_perspective_options& options) {
+  return {distortion_scale, options};
+}
+
+}  // namespace wick
+
+// ==== wick/geometry/implementation/letterbox.hpp
+/// \file
+/// The bodies of what geometry/letterbox.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+letterbox_stage::letterbox_stage(int height, int width, const letterbox_options& options)
+    : height_(height), width_(width), options_(options) {
+  detail::require_size(name, height, width);
+}
+
+rect letterbox_stage::place_for(int width, int height) const noexcept {
+  double scale = std::min(static_cast<double>(width_) / width, static_cast<double>(height_) / height);
+  if (!options_.enlarge) scale = std::min(scale, 1.0);
+  const auto side = [scale](int of, int most) {
+    return static_cast<int>(std::clamp(std::nearbyint(of * scale), 1.0, static_cast<double>(most)));
+  };
+  const int across = side(width, width_), down = side(height, height_);
+  return {(width_ - across) / 2, (height_ - down) / 2, across, down};
+}
+
+geometry_steps letterbox_stage::decide(frame size, context&) const noexcept {
+  const rect place = place_for(size.width, size.height);
+  const geometry_step resize = geometry_step::resize(place.width, place.height, options_.interpolation);
+  const edges around(place.x, place.y, width_ - place.x - place.width, height_ - place.y - place.height);
+  if (around.empty()) return resize;
+  return {resize, geometry_step::pad({around, options_.fill, padding_mode::constant, options_.mask_fill})};
+}
+
+std::uint64_t letterbox_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(height_, width_, options_.fill.levels, options_.mask_fill, options_.enlarge,
+                              options_.interpolation);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options) {
+  return {height, width, options};
+}
+
+detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options) {
+  return {size, size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/geometry/implementation/multi_crop.hpp
+/// \file
+/// The bodies of what geometry/multi_crop.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+five_crop_stage::five_crop_stage(int height, int width) : height_(height), width_(width) {
+  detail::require_size(name, height, width);
+}
+
+std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, context& c) const {
+  const int right = picture.width() - width_, below = picture.height() - height_;
+  const std::array<rect, 4> corners{{{0, 0, width_, height_},
+                                     {right, 0, width_, height_},
+                                     {0, below, width_, height_},
+                                     {right, below, width_, height_}}};
+  picture.carry_out();
+  std::array<lazy_image, 5> out;
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    out[i] = picture.copy();
+    out[i].crop(corners[i]);
+  }
+  out[4] = center_crop(height_, width_)(std::move(picture), c);
+  return out;
+}
+
+std::uint64_t five_crop_stage::fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::five_crop_stage five_crop(int height, int width) { return {height, width}; }
+
+detail::five_crop_stage five_crop(int size) { return {size, size}; }
+
+}  // namespace wick
+
+// ==== wick/geometry/implementation/random_iou_crop.hpp
+/// \file
+/// The bodies of what geometry/random_iou_crop.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
 
 // ==== wick/image/implementation/boxes.hpp
 /// \file
@@ -22440,9 +24883,29 @@ inline void cut(boxes& of, frame size) {
   keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
 }
 
+/// Strictly inside, as torchvision has it.
+inline bool has_middle_of(const rect& part, const std::array<float, 4>& box) noexcept {
+  const float x = 0.5f * (box[0] + box[2]), y = 0.5f * (box[1] + box[3]);
+  return x > static_cast<float>(part.x) && x < static_cast<float>(part.x + part.width) &&
+         y > static_cast<float>(part.y) && y < static_cast<float>(part.y + part.height);
+}
+
 inline void shift(boxes& of, int x, int y) noexcept {
   const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
   for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
+}
+
+/// The box around where the corners come to lie.
+inline std::array<float, 4> around(const projection& there, const std::array<float, 4>& box) noexcept {
+  std::array<float, 4> out{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+  for (const float x : {box[0], box[2]}) {
+    for (const float y : {box[1], box[3]}) {
+      const point at = there({x, y});
+      const auto to_x = static_cast<float>(at.x), to_y = static_cast<float>(at.y);
+      out = {std::min(out[0], to_x), std::min(out[1], to_y), std::max(out[2], to_x), std::max(out[3], to_y)};
+    }
+  }
+  return out;
 }
 
 }  // namespace detail::boxing
@@ -22453,6 +24916,8 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
   boxing::check(*this);
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle)
+        boxing::keep(*this, [&](std::size_t i) { return boxing::has_middle_of(step.part, xyxy[i]); });
       boxing::shift(*this, -step.part.x, -step.part.y);
       return boxing::cut(*this, step.after(in));
     case kind::resize: {
@@ -22476,6 +24941,11 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "boxes");
       boxing::shift(*this, step.around.by.left, step.around.by.top);
       return boxing::cut(*this, step.after(in));
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& box : xyxy) box = boxing::around(there, box);
+      return boxing::cut(*this, step.after(in));
+    }
     case kind::drop_boxes:
       boxing::cut(*this, in);
       return boxing::keep(*this, [&](std::size_t i) {
@@ -22516,6 +24986,115 @@ detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options
 }
 
 }  // namespace wick
+
+namespace wick::detail {
+
+namespace boxing {
+
+inline float overlap(const std::array<float, 4>& a, const std::array<float, 4>& b) noexcept {
+  const float across = std::min(a[2], b[2]) - std::max(a[0], b[0]),
+              down = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+  if (!(across > 0 && down > 0)) return 0;
+  const float both = across * down;
+  return both / (area(a) + area(b) - both);
+}
+
+}  // namespace boxing
+
+random_iou_crop_stage::random_iou_crop_stage(const random_iou_crop_options& options) : options_(options) {
+  const auto& [least, most] = options.scale;
+  if (!(least > 0 && least <= most && most <= 1)) {
+    throw error("random_iou_crop: scale {" + std::to_string(least) + ", " + std::to_string(most) +
+                "}; give two shares of a side, the smaller first, such as {0.3, 1}");
+  }
+  const auto& [narrow, wide] = options.ratio;
+  if (!(narrow > 0 && narrow <= wide && std::isfinite(wide))) {
+    throw error("random_iou_crop: ratio {" + std::to_string(narrow) + ", " + std::to_string(wide) +
+                "}; give two ratios of width to height, the smaller first, such as {0.5, 2}");
+  }
+  if (options.min_iou.empty())
+    throw error("random_iou_crop: min_iou is empty; give shares, or {1} for no crop");
+  for (const double share : options.min_iou) {
+    if (!(share >= 0))
+      throw error("random_iou_crop: min_iou " + std::to_string(share) + "; give shares of 0 to 1");
+  }
+  if (options.trials < 1)
+    throw error("random_iou_crop: " + std::to_string(options.trials) + " trials; give 1 or more");
+}
+
+std::optional<rect> random_iou_crop_stage::try_one(frame size, const boxes& of, double min_iou,
+                                                   random_stream& random) const {
+  const auto& [least, most] = options_.scale;
+  const auto width = static_cast<int>(size.width * random.uniform(least, most));
+  const auto height = static_cast<int>(size.height * random.uniform(least, most));
+  if (width < 1 || height < 1) return {};
+  const double ratio = static_cast<double>(width) / height;
+  if (ratio < options_.ratio[0] || ratio > options_.ratio[1]) return {};
+  const rect part{static_cast<int>((size.width - width) * random.uniform(0, 1)),
+                  static_cast<int>((size.height - height) * random.uniform(0, 1)), width, height};
+  const std::array<float, 4> crop{static_cast<float>(part.x), static_cast<float>(part.y),
+                                  static_cast<float>(part.x + width), static_cast<float>(part.y + height)};
+  bool any = false;
+  float best = 0;
+  for (const auto& box : of.xyxy) {
+    if (!boxing::has_middle_of(part, box)) continue;
+    any = true;
+    best = std::max(best, boxing::overlap(crop, box));
+  }
+  if (!any || best < static_cast<float>(min_iou)) return {};
+  return part;
+}
+
+std::optional<rect> random_iou_crop_stage::choose(frame size, const boxes& of, random_stream& random) const {
+  boxing::check(of);
+  if (of.empty()) return {};
+  // torchvision goes on without end where nothing fits.
+  for (int draw = 0; draw < 100; ++draw) {
+    const double min_iou = options_.min_iou[random.below(options_.min_iou.size())];
+    if (min_iou >= 1) return {};
+    for (int trial = 0; trial < options_.trials; ++trial) {
+      if (const std::optional<rect> part = try_one(size, of, min_iou, random)) return part;
+    }
+  }
+  return {};
+}
+
+std::uint64_t random_iou_crop_stage::fingerprint() const noexcept {
+  std::uint64_t all = fingerprint_hash::of(options_.scale, options_.ratio, options_.trials);
+  for (const double share : options_.min_iou) all = fingerprint_hash::of(all, share);
+  return all;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options) {
+  return detail::random_iou_crop_stage(options);
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/arguments.hpp
+/// \file
+/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void require_size(std::string_view stage, int height, int width) {
+  if (height < 1 || width < 1) {
+    throw error(std::string(stage) + ": size " + size_text(width, height) +
+                " px leaves no picture; give at least 1 px a side");
+  }
+}
+
+void require_probability(std::string_view stage, double p) {
+  if (!(p >= 0 && p <= 1)) {
+    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+  }
+}
+
+}  // namespace wick::detail
 
 // ==== wick/image/implementation/crop.hpp
 /// \file
@@ -22847,6 +25426,14 @@ void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "keypoints");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& [x, y] : xy) {
+        const detail::point at = there({x, y});
+        x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+      }
+      break;
+    }
     case kind::drop_boxes:
       break;
   }
@@ -22966,6 +25553,7 @@ class axis {
   /// The most source pixels that one output has.
   int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  const std::int32_t* firsts() const noexcept { return first_.data(); }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
   const std::int16_t* weights(int i) const noexcept {
     return weights_.data() + static_cast<std::size_t>(i) * taps_;
@@ -23036,8 +25624,8 @@ inline void axis::copy(const axis_request& wanted) {
   copies_ = true;
 }
 
-/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels would
-/// give the other. It has two ways, by the size of the result; the larger one's product is a fused one.
+/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels, they decide
+/// which one is taken. It has two ways, by the size of the result; the larger one's product is a fused one.
 inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
   const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
   const double exact = (out + 0.5) * scale;  // of two floats: exact in double
@@ -23241,8 +25829,13 @@ class row_blender {
       std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
       return;
     }
+    const std::int32_t* const first = columns.firsts();
+    if (channels_ == 1 && to_.step == 1) {
+      for (int x = 0; x < n; ++x) out[x] = in[first[x]];
+      return;
+    }
     for (int x = 0; x < n; ++x, out += to_.step) {
-      const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
+      const std::uint8_t* const pixel = in + std::ptrdiff_t{first[x]} * channels_;
       for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
     }
   }
@@ -23567,6 +26160,9 @@ void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
       return mirror_y();
     case kind::pad:
       return pad(step.around);
+    case kind::warp:
+      if (as_.wide && as_.indexes) return warp_wide(step);
+      return warp(step.pixels());
     case kind::drop_boxes:
       return;
   }
@@ -23613,36 +26209,6 @@ void lazy_image::erase(const detail::erased_numbers& what) {
   erased_.push_back(what);
 }
 
-image lazy_image::pixels() const& {
-  refuse_normalized("pixels as wick::image");
-  refuse_wide("pixels as wick::image");
-  return render();
-}
-
-image lazy_image::pixels() && {
-  refuse_normalized("pixels as wick::image");
-  refuse_wide("pixels as wick::image");
-  if (untouched()) return std::move(decoded_);
-  image out = render();
-  encoded_ = {};  // not needed any more
-  return out;
-}
-
-image lazy_image::materialize() && {
-  if (as_.type != dtype::uint8) {
-    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
-                std::string(to_string(as_.type)) +
-                ": that goes with batch() alone; leave .type out, or write batch()");
-  }
-  return std::move(*this).pixels();
-}
-
-void lazy_image::replace_pixels(image pixels) {
-  const detail::pixel_numbers as = as_;
-  *this = lazy_image(std::move(pixels));
-  as_ = as;
-}
-
 void lazy_image::write_to(slot to) const {
   if (as_.wide) {
     const detail::wide_rows out = render_wide();
@@ -23653,7 +26219,9 @@ void lazy_image::write_to(slot to) const {
     detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
                           out.channels(), 255.0f, type(), normal_, to);
   } else if (normalized()) {
-    detail::write_normalized(render(), normal_, to.data, to.planar);
+    detail::level_map rest;
+    const image out = render(&rest);
+    detail::write_normalized(out, rest, normal_, to.data, to.planar);
   } else if (out_channels_ != channels_) {
     render().write_to(to);
   } else {
@@ -23715,7 +26283,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
   return {part, scale, channels_, as_.indexes};
 }
 
-void lazy_image::render_to(const detail::picture_target& to) const {
+void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
     detail::resample(decoded_.view(), plan_, to);
@@ -23728,7 +26296,7 @@ void lazy_image::render_to(const detail::picture_target& to) const {
   }
   if (op_count_ == 0) return;
   timer.next(detail::phase::color);
-  for (std::size_t i = 0; i < op_count_; ++i) wick::detail::apply(ops_[i], to);
+  wick::detail::apply({ops_.data(), op_count_}, to, rest);
 }
 
 void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
@@ -23807,9 +26375,10 @@ detail::wide_rows lazy_image::render_wide() const {
   return detail::resample_wide(got, scratch);
 }
 
-image lazy_image::render() const {
+image lazy_image::render(detail::level_map* rest) const {
   image out(width(), height(), channels_);
-  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
+  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_),
+            out_channels_ == channels_ ? rest : nullptr);
   if (out_channels_ == channels_) return out;
   image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
   for (int y = 0; y < height(); ++y) {
@@ -23820,6 +26389,64 @@ image lazy_image::render() const {
     }
   }
   return changed;
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/lazy_pixels.hpp
+/// \file
+/// The bodies of what image/lazy_image.hpp declares for taking a picture's pixels, copying them and putting
+/// others in their place. Included in exactly one file of a program.
+
+namespace wick {
+
+image lazy_image::pixels() const& {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  return render();
+}
+
+image lazy_image::pixels() && {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  if (untouched()) return std::move(decoded_);
+  image out = render();
+  encoded_ = {};  // not needed any more
+  return out;
+}
+
+image lazy_image::materialize() && {
+  if (as_.type != dtype::uint8) {
+    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
+                std::string(to_string(as_.type)) +
+                ": that goes with batch() alone; leave .type out, or write batch()");
+  }
+  return std::move(*this).pixels();
+}
+
+void lazy_image::replace_pixels(image pixels) {
+  const detail::pixel_numbers as = as_;
+  *this = lazy_image(std::move(pixels));
+  as_ = as;
+}
+
+lazy_image lazy_image::copy() const {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+  lazy_image out;
+  out.decoded_ = decoded_;
+  out.wide_ = wide_;
+  out.info_ = info_;
+  out.exact_ = exact_;
+  out.as_ = as_;
+  out.channels_ = channels_;
+  out.out_channels_ = out_channels_;
+  out.plan_ = plan_;
+  out.ops_ = ops_;
+  out.op_count_ = op_count_;
+  out.pointwise_ = pointwise_;
+  out.normal_ = normal_;
+  out.erased_ = erased_;
+  return out;
 }
 
 void lazy_image::carry_out() {
@@ -23875,7 +26502,10 @@ mask::mask(image numbers)
 void mask::follow(const detail::geometry_step& step, detail::frame) {
   detail::masks::decoding([&] {
     detail::geometry_step own = step;
-    if (own.filter != interpolation::nearest) own.filter = interpolation::nearest_corner;
+    if (step.what == detail::geometry_step::kind::warp)
+      own.filter = interpolation::nearest;
+    else if (own.filter != interpolation::nearest)
+      own.filter = interpolation::nearest_corner;
     own.around.fill = {step.around.mask_fill};
     numbers_.follow(own);
   });
@@ -24082,6 +26712,8 @@ detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pa
 /// The bodies of what image/detail/steps.hpp and image/detail/parts.hpp declare. Included in exactly one file
 /// of a program.
 
+#include <cmath>
+
 namespace wick::detail {
 
 geometry_step geometry_step::crop(const rect& part) noexcept {
@@ -24112,12 +26744,42 @@ geometry_step geometry_step::pad(const border& around) noexcept {
   s.around = around;
   return s;
 }
+geometry_step geometry_step::warp(const detail::warp& by, int mask_fill, bool expanded) noexcept {
+  geometry_step s;
+  s.what = kind::warp;
+  s.size = {by.width, by.height};
+  s.filter = by.filter;
+  s.around.fill.levels = by.fill;
+  s.around.mask_fill = mask_fill;
+  s.to_source = by.to_source;
+  s.centered = by.centered;
+  s.expanded = expanded;
+  return s;
+}
+
+detail::warp geometry_step::pixels() const noexcept {
+  return {to_source, centered, filter, around.fill.levels, size.width, size.height};
+}
+
+projection geometry_step::places(frame before) const noexcept {
+  const projection there = pixels().to_source_of(before.width, before.height).inverse();
+  if (!expanded) return there;
+  point least{HUGE_VAL, HUGE_VAL};
+  for (const double x : {0.0, static_cast<double>(before.width)}) {
+    for (const double y : {0.0, static_cast<double>(before.height)}) {
+      const point at = there({x, y});
+      least = {std::min(least.x, at.x), std::min(least.y, at.y)};
+    }
+  }
+  return projection{{1, 0, -least.x, 0, 1, -least.y, 0, 0, 1}} * there;
+}
 
 frame geometry_step::after(frame before) const noexcept {
   switch (what) {
     case kind::crop:
       return {part.width, part.height};
     case kind::resize:
+    case kind::warp:
       return size;
     case kind::pad:
       return {before.width + around.by.left + around.by.right,
@@ -24242,6 +26904,16 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "polygons");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& outline : outlines) {
+        for (auto& [x, y] : outline) {
+          const detail::point at = there({x, y});
+          x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+        }
+      }
+      return detail::outlining::cut(*this, out);
+    }
     case kind::drop_boxes:
       return;
   }
@@ -24266,6 +26938,14 @@ resize_stage::resize_stage(int height, int width, const resize_options& options)
     throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
 }
 
+resize_stage::resize_stage(const resize_options& options) : options_(options) {
+  if (options.max_size < 1) {
+    throw error(
+        "resize: no size; write resize(height, width), resize(shorter_edge), or resize({.max_size = "
+        "longer_edge})");
+  }
+}
+
 resize_stage::resize_stage(int shorter_edge, const resize_options& options)
     : shorter_(shorter_edge), options_(options) {
   detail::require_size(name, shorter_edge, shorter_edge);
@@ -24281,8 +26961,12 @@ geometry_steps resize_stage::decide(frame size, context&) const noexcept {
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
-  if (shorter_ == 0) return {width_, height_};
+  if (height_ != 0) return {width_, height_};
   const double is_short = std::min(width, height), is_long = std::max(width, height);
+  if (shorter_ == 0) {
+    const int other = std::max(1, static_cast<int>(options_.max_size * is_short / is_long));
+    return width <= height ? std::pair{other, options_.max_size} : std::pair{options_.max_size, other};
+  }
   int new_short = shorter_,
       new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
   if (options_.max_size != 0 && new_long > options_.max_size) {
@@ -24306,6 +26990,51 @@ detail::resize_stage resize(int height, int width, const detail::resize_options&
 
 detail::resize_stage resize(int shorter_edge, const detail::resize_options& options) {
   return {shorter_edge, options};
+}
+
+detail::resize_stage resize(const detail::resize_options& options) { return detail::resize_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/image/implementation/warp.hpp
+/// \file
+/// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
+/// program.
+
+namespace wick {
+
+void lazy_image::warp_wide(const detail::geometry_step& step) {
+  carry_out();
+  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
+  detail::warp by = step.pixels();
+  std::memcpy(by.fill.data(), &fill, sizeof fill);
+  image pairs(wide_.width, wide_.height, 2);
+  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  const image moved = detail::warped(pairs.view(), by);
+  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
+  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
+  plan_ = detail::plan::whole(by.width, by.height);
+}
+
+void lazy_image::warp(const detail::warp& by) {
+  refuse_normalized("affine, rotate and perspective");
+  refuse_wide("affine, rotate and perspective");
+  if (as_.indexes && by.filter != interpolation::nearest) {
+    throw error(
+        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
+        "have; "
+        "give them .interpolation = wick::interpolation::nearest");
+  }
+  if (by.width == width() && by.height == height() && by.centered &&
+      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
+    mirror_x();
+    return mirror_y();
+  }
+  if (!untouched()) carry_out();
+  const detail::phase_timer timer(detail::phase::resize);
+  decoded_ = detail::warped(decoded_.view(), by);
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
 }
 
 }  // namespace wick
@@ -24449,6 +27178,233 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
 }
 
 }  // namespace wick::detail
+
+// ==== wick/mixing/implementation/mixing.hpp
+/// \file
+/// The bodies of what mixing/mixing.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick {
+
+void soft_label::write_to(slot to) const noexcept {
+  if (!shares.empty()) std::memcpy(to.data, shares.data(), shares.size() * sizeof(float));
+}
+
+namespace detail {
+
+namespace {
+
+/// The logarithm of a Gamma(alpha) variate: for a small alpha the variate itself may be 0.
+double draw_log_gamma(random_stream& from, double alpha) {
+  const double raised = alpha < 1 ? alpha + 1 : alpha;
+  const double d = raised - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = from.normal(), t = 1 + c * x;
+    const double u = 1 - from.uniform();  // not 0
+    if (t <= 0) continue;
+    const double v = t * t * t;
+    if (std::log(u) >= x * x / 2 + d - d * v + d * std::log(v)) continue;
+    const double out = std::log(d * v);
+    return alpha < 1 ? out + std::log(1 - from.uniform()) / alpha : out;
+  }
+}
+std::string size_of(const image& of) {
+  return std::to_string(of.width()) + " x " + std::to_string(of.height()) + " x " +
+         std::to_string(of.channels());
+}
+void require_alike(const image& a, const image& b) {
+  if (a.extents() == b.extents()) return;
+  throw error("a picture of " + size_of(a) + " and another of " + size_of(b) +
+              " are to be mixed; write a resize() or crop to one size before it, and decode() to one number "
+              "of channels");
+}
+
+}  // namespace
+
+double draw_beta(random_stream& from, double alpha) {
+  const double a = draw_log_gamma(from, alpha), b = draw_log_gamma(from, alpha);
+  return 1 / (1 + std::exp(b - a));
+}
+
+soft_label soften(std::int64_t label, std::size_t classes) {
+  if (label < 0 || static_cast<std::uint64_t>(label) >= classes) {
+    throw error("class " + std::to_string(label) + "; there are " + std::to_string(classes) +
+                ", counted from 0: give mixup() and cutmix() the number of all");
+  }
+  soft_label out;
+  out.shares.assign(classes, 0.0f);
+  out.shares[static_cast<std::size_t>(label)] = 1;
+  return out;
+}
+soft_label soften(soft_label label, std::size_t classes) {
+  if (label.shares.size() != classes) {
+    throw error("a label of " + std::to_string(label.shares.size()) + " classes, and " +
+                std::to_string(classes) + " were said; give mixup() and cutmix() the same number");
+  }
+  return label;
+}
+
+void blend(image& a, const image& b, double share) {
+  require_alike(a, b);
+  const float own = static_cast<float>(share), rest = 1 - own;
+  std::uint8_t* const to = a.data();
+  const std::uint8_t* const from = b.data();
+  const std::size_t count = a.pixels().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const float level = own * static_cast<float>(to[i]) + rest * static_cast<float>(from[i]);
+    to[i] = static_cast<std::uint8_t>(std::min(level + 0.5f, 255.0f));
+  }
+}
+void blend(soft_label& a, const soft_label& b, double share) noexcept {
+  for (std::size_t i = 0; i < a.shares.size(); ++i) {
+    a.shares[i] = static_cast<float>(share * static_cast<double>(a.shares[i]) +
+                                     (1 - share) * static_cast<double>(b.shares[i]));
+  }
+}
+void paste(image& a, const image& b, const rect& part) {
+  require_alike(a, b);
+  place_tile(a, b, {part, part.x, part.y});
+}
+
+rect cut_at(int x, int y, int width, int height, double share) {
+  const double r = 0.5 * std::sqrt(1 - share);
+  const int half_width = static_cast<int>(r * width), half_height = static_cast<int>(r * height);
+  const int left = std::max(x - half_width, 0), top = std::max(y - half_height, 0);
+  return {left, top, std::min(x + half_width, width) - left, std::min(y + half_height, height) - top};
+}
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share) {
+  blend(into.data, other.data, share);
+  blend(into.target, other.target, share);
+}
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y) {
+  const double width = into.data.width(), height = into.data.height();
+  const rect part = cut_at(x, y, into.data.width(), into.data.height(), share);
+  paste(into.data, other.data, part);
+  blend(into.target, other.target, 1 - static_cast<double>(part.width) * part.height / (width * height));
+}
+
+mixed_pair_stage::mixed_pair_stage(bool cut, std::size_t classes, const mixup_options& options)
+    : cut_(cut), classes_(classes), options_(options) {
+  const std::string who(label());
+  if (classes == 0) throw error(who + ": 0 classes; give the number of all");
+  if (!(options.alpha > 0 && std::isfinite(options.alpha)))
+    throw error(who + ": alpha = " + std::to_string(options.alpha) + "; give a finite one above 0");
+  require_probability(who, options.p);
+}
+std::uint64_t mixed_pair_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(cut_, std::uint64_t{classes_}, options_.alpha);
+}
+void mixed_pair_stage::mix(sample<image, soft_label>& into, const sample<image, soft_label>& other,
+                           random_stream& random) const {
+  const double share = draw_beta(random, options_.alpha);
+  if (!cut_) return mixup_by(into, other, share);
+  const auto below = [&](int n) { return static_cast<int>(random.below(static_cast<std::uint64_t>(n))); };
+  const int x = below(into.data.width()), y = below(into.data.height());
+  cutmix_by(into, other, share, x, y);
+}
+
+mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side) noexcept {
+  const bool right = quadrant % 2 != 0, lower = quadrant / 2 != 0;
+  const int width = std::min(of.width, right ? side - center_x : center_x);
+  const int height = std::min(of.height, lower ? side - center_y : center_y);
+  return {{right ? 0 : of.width - width, lower ? 0 : of.height - height, width, height},
+          right ? center_x : center_x - width,
+          lower ? center_y : center_y - height};
+}
+void place_tile(image& canvas, const image& picture, const mosaic_tile& tile) {
+  const auto channels = static_cast<std::size_t>(canvas.channels());
+  for (int y = 0; y < tile.part.height; ++y) {
+    std::memcpy(canvas.row(tile.y + y) + static_cast<std::size_t>(tile.x) * channels,
+                picture.row(tile.part.y + y) + static_cast<std::size_t>(tile.part.x) * channels,
+                static_cast<std::size_t>(tile.part.width) * channels);
+  }
+}
+void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size) {
+  more.follow(geometry_step::crop(tile.part), size);
+  for (auto& box : more.xyxy) {
+    for (std::size_t i = 0; i < 4; ++i) box[i] += static_cast<float>(i % 2 == 0 ? tile.x : tile.y);
+  }
+  const auto append = [&](auto& to, const auto& what, const char* called) {
+    if ((to.empty() && !all.xyxy.empty() && !what.empty()) ||
+        (what.empty() && !more.xyxy.empty() && !to.empty())) {
+      throw error(std::string("boxes with ") + called + " and boxes without are to be put together; give " +
+                  called + " to all samples or to none");
+    }
+    to.insert(to.end(), what.begin(), what.end());
+  };
+  append(all.labels, more.labels, "labels");
+  append(all.ids, more.ids, "ids");
+  append(all.visible, more.visible, "visible shares");
+  all.xyxy.insert(all.xyxy.end(), more.xyxy.begin(), more.xyxy.end());
+}
+
+mosaic_stage::mosaic_stage(int size, const mosaic_options& options) : size_(size), options_(options) {
+  if (size < 1 || size > 16'384)
+    throw error("mosaic: size " + std::to_string(size) + "; give half the side of the square, 1 to 16,384");
+  if (options.fill < 0 || options.fill > 255)
+    throw error("mosaic: fill " + std::to_string(options.fill) + "; give a level, 0 to 255");
+  require_probability(name, options.p);
+}
+std::uint64_t mosaic_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(size_, options_.fill);
+}
+std::vector<mosaic_tile> mosaic_stage::arrange(const std::vector<frame>& sizes, random_stream& random) const {
+  std::vector<mosaic_tile> out;
+  const int side = 2 * size_;
+  if (sizes.size() == 1) {
+    const int width = std::min(sizes[0].width, side), height = std::min(sizes[0].height, side);
+    out.push_back({{(sizes[0].width - width) / 2, (sizes[0].height - height) / 2, width, height},
+                   (side - width) / 2,
+                   (side - height) / 2});
+    return out;
+  }
+  const auto draw = [&] { return static_cast<int>(random.uniform(0.5 * size_, 1.5 * size_)); };
+  const int x = draw(), y = draw();
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    out.push_back(tile_at(static_cast<int>(i), x, y, sizes[i], side));
+  return out;
+}
+void mosaic_stage::join_pictures(const std::vector<image*>& from,
+                                 const std::vector<mosaic_tile>& where) const {
+  image canvas(2 * size_, 2 * size_, from[0]->channels());
+  std::memset(canvas.data(), options_.fill, canvas.pixels().size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i]->channels() != canvas.channels()) {
+      throw error("pictures of " + std::to_string(canvas.channels()) + " and of " +
+                  std::to_string(from[i]->channels()) +
+                  " channels are to be put together; have decode() make them of one number");
+    }
+    place_tile(canvas, *from[i], where[i]);
+  }
+  *from[0] = std::move(canvas);
+}
+void mosaic_stage::join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const {
+  image canvas(2 * size_, 2 * size_, 1);
+  std::memset(canvas.data(), 0, canvas.pixels().size());
+  for (std::size_t i = 0; i < from.size(); ++i) place_tile(canvas, from[i]->pixels(), where[i]);
+  *from[0] = mask(std::move(canvas));
+}
+
+}  // namespace detail
+
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
+    std::size_t num_classes, const detail::mixup_options& options) {
+  return with_others(1, {options.p}) | detail::mixed_pair_stage(false, num_classes, options);
+}
+
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
+    std::size_t num_classes, const detail::mixup_options& options) {
+  return with_others(1, {options.p}) | detail::mixed_pair_stage(true, num_classes, options);
+}
+
+detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
+                                                                      const detail::mosaic_options& options) {
+  return with_others(3, {options.p}) | detail::mosaic_stage(size, options);
+}
+
+}  // namespace wick
 
 // ==== wick/observe/implementation/report.hpp
 /// \file
@@ -25166,16 +28122,34 @@ namespace wick::detail {
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares) {
   double left = 0;
   for (const double w : weights) {
-    if (!(w > 0) || !std::isfinite(w)) {
-      throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and above 0");
+    if (!(w >= 0) || !std::isfinite(w)) {
+      throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and not below 0");
     }
     left += w;
   }
   if (!std::isfinite(left)) throw error("mix: the sum of the weights is not finite; make them smaller");
+  if (left == 0) throw error("mix: all weights are 0; one at least must be above");
   for (std::size_t s = 0; s + 1 < weights.size(); ++s) {
     left = 0;
     for (std::size_t i = s; i < weights.size(); ++i) left += weights[i];
-    shares[s] = static_cast<std::uint64_t>(std::min(std::ldexp(weights[s] / left, 64), 0x1.fffffffffffffp63));
+    const double share = left == 0 ? 0 : weights[s] / left;
+    shares[s] = static_cast<std::uint64_t>(std::min(std::ldexp(share, 64), 0x1.fffffffffffffp63));
+  }
+}
+
+void check_names(std::span<const std::string> names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const char c : names[i]) {
+      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      if (!letter && std::string_view("._-/").find(c) == std::string_view::npos) {
+        throw error("mix: a source is called " + printable(names[i]) +
+                    "; names are of letters, digits, and any of . _ - /");
+      }
+    }
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw error("mix: two sources are called " + names[i] + "; give each a name of its own");
+    }
   }
 }
 
@@ -25709,6 +28683,68 @@ void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted
 
 }  // namespace wick::detail
 
+// ==== wick/pipeline/implementation/with_others.hpp
+/// \file
+/// The bodies of what pipeline/with_others.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+with_others_stage::with_others_stage(std::size_t count, const with_others_options& options)
+    : count_(count), options_(options) {
+  if (count == 0 || count > 64)
+    throw error("with_others: " + std::to_string(count) + " others; give a number from 1 to 64");
+  if (!(options.p >= 0 && options.p <= 1))
+    throw error("with_others: p = " + std::to_string(options.p) + "; give a probability, 0 to 1");
+}
+std::uint64_t with_others_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(count_, options_.p);
+}
+
+// A sample's own index counts, so that a substitute is not given what its predecessor failed with.
+other_draws::other_draws(const place& into, std::uint32_t stage) noexcept
+    : base(into),
+      stream(into.seed ^ into.drawn ^ fingerprint_hash::of(into.index, std::uint64_t{stage}), into.epoch,
+             into.position, stage),
+      salt(fingerprint_hash::of(into.drawn, into.index, std::uint64_t{stage})) {}
+
+place other_draws::next(std::uint64_t index) noexcept {
+  place out = base;
+  out.index = index;
+  out.drawn = fingerprint_hash::of(salt, ++number) | 1;
+  return out;
+}
+
+void other_draws::leave_out() {
+  if (++left_out < most_left_out) return;
+  throw error(
+      std::to_string(most_left_out) +
+      " samples were drawn to go into this one, and filter() left out all of them, or they were tried "
+      "and have failed; let it keep more, or write it behind join()");
+}
+
+void other_draws::failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage) {
+  if (cause == dropped()) return leave_out();
+  try {
+    std::rethrow_exception(cause);
+  } catch (const cancelled&) {
+    throw;
+  } catch (const failed_other&) {
+    throw;
+  } catch (...) {
+    throw failed_other{index, in_stage, cause};
+  }
+}
+
+}  // namespace detail
+
+detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options) {
+  return {n, options};
+}
+
+}  // namespace wick
+
 // ==== wick/pixels/implementation/block_cache.hpp
 /// \file
 /// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
@@ -25999,31 +29035,17 @@ class kept_alpha {
   std::vector<std::uint8_t> levels_;
 };
 
-/// In blocks of a known length, which every compiler makes vectors of.
-template <class F>
-inline void map_run(std::uint8_t* v, std::size_t count, F f) noexcept {
-  constexpr std::size_t block = 64;
-  std::size_t i = 0;
-  for (; i + block <= count; i += block) {
-    for (std::size_t j = 0; j < block; ++j) v[i + j] = f(v[i + j]);
-  }
-  for (; i < count; ++i) v[i] = f(v[i]);
-}
-
-inline void change_levels(const pixel_op& op, const picture_target& p) {
-  const kept_alpha alpha(p);
-  if (op.what == pixel_op::kind::posterize) {
-    const auto mask = static_cast<std::uint8_t>(0xFF00u >> static_cast<unsigned>(op.value));
-    return for_each_run(p, [mask](std::uint8_t* v, std::size_t n) {
-      map_run(v, n, [mask](std::uint8_t x) { return static_cast<std::uint8_t>(x & mask); });
-    });
-  }
-  const double from = op.what == pixel_op::kind::solarize ? std::ceil(op.value) : 0;
-  if (from > 255) return;
-  const auto first = static_cast<std::uint8_t>(from);
-  for_each_run(p, [first](std::uint8_t* v, std::size_t n) {
-    map_run(v, n, [first](std::uint8_t x) { return static_cast<std::uint8_t>(x ^ (x >= first ? 0xFF : 0)); });
-  });
+/// What invert, posterize and solarize make of a level.
+inline auto changed_level(const pixel_op& op) noexcept {
+  const bool keeps = op.what == pixel_op::kind::posterize;
+  const auto mask = static_cast<std::uint8_t>(keeps ? 0xFF00u >> static_cast<unsigned>(op.value) : 0xFFu);
+  // Torch compares in float.
+  const float from = op.what == pixel_op::kind::solarize ? static_cast<float>(op.value)
+                     : keeps                             ? 256.0f
+                                                         : 0.0f;
+  return [mask, from](std::uint8_t x) noexcept {
+    return static_cast<std::uint8_t>((x & mask) ^ (x >= from ? 0xFF : 0));
+  };
 }
 
 using level_counts = std::array<std::uint32_t, 256>;
@@ -26294,24 +29316,53 @@ std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   return static_cast<std::uint8_t>(std::clamp(sum, 0.0f, 255.0f));
 }
 
-void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
-  if (p.channels >= 3) {
+/// Eight levels at a time: bytes that are written one by one might be the table, so that each would have to
+/// be read again.
+inline void map_run(std::uint8_t* v, std::size_t count, const std::array<std::uint8_t, 256>& to) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    std::uint64_t in, out = 0;
+    std::memcpy(&in, v + i, 8);
+    for (unsigned bit = 0; bit < 64; bit += 8) out |= std::uint64_t{to[in >> bit & 0xFF]} << bit;
+    std::memcpy(v + i, &out, 8);
+  }
+  for (; i < count; ++i) v[i] = to[v[i]];
+}
+
+void map_levels(const picture_target& p, const level_map& by) {
+  if (is_interleaved(p) && has_alpha(p.channels)) {
+    const int count = colors(p.channels);
     for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = level[v[0]];
-      v[p.plane] = level[v[p.plane]];
-      v[2 * p.plane] = level[v[2 * p.plane]];
+      for (int c = 0; c < count; ++c) v[c] = by.to[v[c]];
     });
   } else {
-    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
+    for_each_run(p, [&](std::uint8_t* v, std::size_t n) { map_run(v, n, by.to); });
   }
 }
 
-float mean_luma(const picture_target& p) {
+/// luma() as a sum of three numbers that are looked up: the same products.
+struct luma_tables {
+  explicit luma_tables(const level_map& first = {}) noexcept {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto level = static_cast<float>(first.to[i]);
+      r[i] = 0.2989f * level;
+      g[i] = 0.587f * level;
+      b[i] = 0.114f * level;
+    }
+  }
+  std::uint8_t operator()(std::uint8_t red, std::uint8_t green, std::uint8_t blue) const noexcept {
+    return static_cast<std::uint8_t>(static_cast<int>(r[red] + g[green] + b[blue]));
+  }
+  std::array<float, 256> r, g, b;
+};
+
+float mean_luma(const picture_target& p, const level_map& first) {
   std::uint64_t sum = 0;
   if (p.channels >= 3) {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
+    const luma_tables luma_of(first);
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma_of(v[0], v[p.plane], v[2 * p.plane]); });
   } else {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += first.to[v[0]]; });
   }
   return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
 }
@@ -26392,14 +29443,26 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
       return detail::turn_hue(r, g, b, value);
     });
   } else if (op.what == kind::saturation) {
-    map_colors(p, [value](level r, level g, level b) {
-      const float gray = detail::luma(r, g, b);
-      return std::array{detail::blend(value, r, gray), detail::blend(value, g, gray),
-                        detail::blend(value, b, gray)};
+    // blend() by looked-up products.
+    const luma_tables luma_of;
+    std::array<double, 256> own, gray;
+    const float share = static_cast<float>(1.0 - value);
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto x = static_cast<float>(i);
+      own[i] = static_cast<float>(value) * x;
+      gray[i] = static_cast<double>(share) * x;
+    }
+    map_colors(p, [&](level r, level g, level b) {
+      const double other = gray[luma_of(r, g, b)];
+      const auto blended = [&](level x) {
+        const auto sum = static_cast<float>(own[x] + other);
+        return static_cast<level>(static_cast<int>(std::clamp(sum, 0.0f, 255.0f)));
+      };
+      return std::array{blended(r), blended(g), blended(b)};
     });
   } else if (op.what == kind::gray) {
-    map_colors(p, [](level r, level g, level b) {
-      const level gray = detail::luma(r, g, b);
+    map_colors(p, [luma_of = luma_tables()](level r, level g, level b) {
+      const level gray = luma_of(r, g, b);
       return std::array{gray, gray, gray};
     });
   } else {
@@ -26410,21 +29473,58 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
   }
 }
 
-void apply(const pixel_op& op, const picture_target& p) {
+/// Adds an operation to `map`, which is carried out before it. False when it isn't one on each level alone.
+inline bool gather(const pixel_op& op, const picture_target& p, level_map& map) {
   using kind = pixel_op::kind;
+  const auto then = [&](auto f) {
+    for (std::uint8_t& x : map.to) x = f(x);
+    map.changes = true;
+    return true;
+  };
   switch (op.what) {
     case kind::brightness:
+      return then([&](std::uint8_t x) { return detail::blend(op.value, x, 0); });
     case kind::contrast: {
-      const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-      std::array<std::uint8_t, 256> level;
-      for (std::size_t i = 0; i < level.size(); ++i)
-        level[i] = detail::blend(op.value, static_cast<std::uint8_t>(i), other);
-      return detail::map_levels(p, level);
+      const float mean = detail::mean_luma(p, map);
+      return then([&](std::uint8_t x) { return detail::blend(op.value, x, mean); });
     }
     case kind::invert:
     case kind::posterize:
     case kind::solarize:
-      return detail::change_levels(op, p);
+      return then([by = changed_level(op)](std::uint8_t x) { return by(x); });
+    default:
+      return false;
+  }
+}
+
+void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest) {
+  level_map map;
+  for (const pixel_op& op : ops) {
+    if (gather(op, p, map)) continue;
+    if (std::exchange(map.changes, false)) {
+      detail::map_levels(p, map);
+      map = {};
+    }
+    detail::apply(op, p);
+  }
+  if (rest != nullptr)
+    *rest = map;
+  else if (map.changes)
+    detail::map_levels(p, map);
+}
+
+void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  switch (op.what) {
+    case kind::brightness:
+    case kind::contrast:
+    case kind::invert:
+    case kind::posterize:
+    case kind::solarize: {
+      level_map map;
+      gather(op, p, map);
+      return detail::map_levels(p, map);
+    }
     case kind::autocontrast:
     case kind::equalize:
       return detail::stretch_levels(op, p);
@@ -26470,19 +29570,30 @@ void require_channels(const normalization& by, int channels) {
               " channels; give one mean and deviation for each channel, or one for all");
 }
 
-void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
+void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
+                      bool planar) {
   const int channels = from.channels();
   detail::require_channels(by, channels);
   std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
   for (int c = 0; c < channels; ++c) {
     const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
     for (std::size_t i = 0; i < 256; ++i) {
-      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
+      const auto x = static_cast<float>(c < colors(channels) ? first.to[i] : i);
+      level[static_cast<std::size_t>(c)][i] = (x / 255.0f - by.mean[k]) / by.deviation[k];
     }
   }
   float* const out = reinterpret_cast<float*>(to);
   const std::span<const std::uint8_t> in = from.pixels();
   const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
+  if (planar && n == 3) {
+    const std::uint8_t* v = in.data();
+    for (std::size_t i = 0; i < pixels; ++i, v += 3) {
+      out[i] = level[0][v[0]];
+      out[pixels + i] = level[1][v[1]];
+      out[2 * pixels + i] = level[2][v[2]];
+    }
+    return;
+  }
   for (std::size_t c = 0; c < n; ++c) {
     const auto& table = level[c];
     if (planar) {
@@ -28584,6 +31695,282 @@ const resample_kernels& best_kernels() noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/resample/implementation/warp.hpp
+/// \file
+/// The bodies of what resample/warp.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <numbers>
+
+namespace wick::detail {
+
+point projection::operator()(const point& p) const noexcept {
+  const double d = m[6] * p.x + m[7] * p.y + m[8];
+  return {(m[0] * p.x + m[1] * p.y + m[2]) / d, (m[3] * p.x + m[4] * p.y + m[5]) / d};
+}
+
+projection projection::operator*(const projection& after) const noexcept {
+  projection out;
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      out.m[3 * i + j] =
+          m[3 * i] * after.m[j] + m[3 * i + 1] * after.m[3 + j] + m[3 * i + 2] * after.m[6 + j];
+    }
+  }
+  return out;
+}
+
+projection projection::inverse() const noexcept {
+  const auto minor = [this](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
+    return m[a] * m[d] - m[b] * m[c];
+  };
+  projection out{{minor(4, 5, 7, 8), minor(2, 1, 8, 7), minor(1, 2, 4, 5), minor(5, 3, 8, 6),
+                  minor(0, 2, 6, 8), minor(2, 0, 5, 3), minor(3, 4, 6, 7), minor(1, 0, 7, 6),
+                  minor(0, 1, 3, 4)}};
+  const double determinant = m[0] * out.m[0] + m[1] * out.m[3] + m[2] * out.m[6];
+  for (double& v : out.m) v /= determinant;
+  return out;
+}
+
+projection warp::to_source_of(int source_width, int source_height) const noexcept {
+  const auto& t = to_source;
+  const projection map{{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], 1}};
+  if (!centered) return map;
+  const projection to_middle{{1, 0, -width * 0.5, 0, 1, -height * 0.5, 0, 0, 1}};
+  const projection to_corner{{1, 0, source_width * 0.5, 0, 1, source_height * 0.5, 0, 0, 1}};
+  return to_corner * map * to_middle;
+}
+
+std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
+                                     const point& shear) noexcept {
+  constexpr double degree = std::numbers::pi / 180;
+  const double turn = angle * degree, sx = shear.x * degree, sy = shear.y * degree;
+  const double a = std::cos(turn - sy) / std::cos(sy), b = -(a * std::tan(sx) + std::sin(turn));
+  const double c = std::sin(turn - sy) / std::cos(sy), d = std::cos(turn) - c * std::tan(sx);
+  const double x = center.x + translate.x, y = center.y + translate.y;
+  const double xx = d / scale, xy = -b / scale, yx = -c / scale, yy = a / scale;
+  return {xx, xy, center.x - xx * x - xy * y, yx, yy, center.y - yx * x - yy * y, 0, 0};
+}
+
+bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
+                         std::array<double, 8>& to_source) noexcept {
+  // Eight linear equations for a to h, by elimination with the largest pivot.
+  std::array<std::array<double, 9>, 8> rows;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const point &p = to[i], &q = from[i];
+    rows[2 * i] = {p.x, p.y, 1, 0, 0, 0, -q.x * p.x, -q.x * p.y, q.x};
+    rows[2 * i + 1] = {0, 0, 0, p.x, p.y, 1, -q.y * p.x, -q.y * p.y, q.y};
+  }
+  for (std::size_t k = 0; k < 8; ++k) {
+    std::size_t best = k;
+    for (std::size_t i = k + 1; i < 8; ++i) {
+      if (std::abs(rows[i][k]) > std::abs(rows[best][k])) best = i;
+    }
+    if (!(std::abs(rows[best][k]) > 1e-9)) return false;
+    std::swap(rows[k], rows[best]);
+    for (std::size_t i = 0; i < 8; ++i) {
+      if (i == k) continue;
+      const double factor = rows[i][k] / rows[k][k];
+      for (std::size_t j = k; j < 9; ++j) rows[i][j] -= factor * rows[k][j];
+    }
+  }
+  for (std::size_t k = 0; k < 8; ++k) to_source[k] = rows[k][8] / rows[k][k];
+  return true;
+}
+
+void expand(warp& by, int width, int height) noexcept {
+  const auto& t = by.to_source;
+  const float half_width = 0.5f * static_cast<float>(width), half_height = 0.5f * static_cast<float>(height);
+  const auto extent = [&](std::size_t row, float half) {
+    float least = HUGE_VALF, most = -HUGE_VALF;
+    for (const float x : {-half_width, half_width}) {
+      for (const float y : {-half_height, half_height}) {
+        const float at = x * static_cast<float>(t[row]) + y * static_cast<float>(t[row + 1]) +
+                         static_cast<float>(t[row + 2]);
+        least = std::min(least, at);
+        most = std::max(most, at);
+      }
+    }
+    const auto cut = [half](float v) { return std::trunc((v + half) * 10000.0f) * 1e-4f; };
+    return static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least)));
+  };
+  by.width = extent(0, half_width);
+  by.height = extent(3, half_height);
+}
+
+// ---- the pass ----
+
+/// Where the pixels of one row come from, a block at a time, in source pixels; clamped to just outside.
+class warp_positions {
+ public:
+  static constexpr int block = 64;
+
+  warp_positions(const warp& by, int width, int height) : perspective_(!by.centered), by_(by) {
+    for (std::size_t i = 0; i < 8; ++i) m_[i] = static_cast<float>(by.to_source[i]);
+    const float half_width = 0.5f * static_cast<float>(perspective_ ? by.width : width),
+                half_height = 0.5f * static_cast<float>(perspective_ ? by.height : height);
+    for (std::size_t i = 0; i < 3; ++i) {
+      m_[i] /= half_width;
+      m_[3 + i] /= half_height;
+    }
+    half_width_ = static_cast<float>(width) / 2;
+    half_height_ = static_cast<float>(height) / 2;
+    right_ = static_cast<float>(width) + 1;
+    bottom_ = static_cast<float>(height) + 1;
+  }
+
+  /// Of pixels first to first + block - 1 of row y. The same operations in the same order as Torch's.
+  void find(int first, int y, float* x_to, float* y_to) const noexcept {
+    if (perspective_) {
+      const float v = static_cast<float>(y) + 0.5f;
+      for (int i = 0; i < block; ++i) {
+        const float u = static_cast<float>(first + i) + 0.5f;
+        const float d = u * m_[6] + v * m_[7] + 1.0f;
+        x_to[i] = placed((u * m_[0] + v * m_[1] + m_[2]) / d - 1.0f, half_width_, right_);
+        y_to[i] = placed((u * m_[3] + v * m_[4] + m_[5]) / d - 1.0f, half_height_, bottom_);
+      }
+      return;
+    }
+    const float left = static_cast<float>(1 - by_.width) * 0.5f;
+    const float v = static_cast<float>(y) + static_cast<float>(1 - by_.height) * 0.5f;
+    for (int i = 0; i < block; ++i) {
+      const float u = static_cast<float>(first + i) + left;
+      x_to[i] = placed(u * m_[0] + v * m_[1] + m_[2], half_width_, right_);
+      y_to[i] = placed(u * m_[3] + v * m_[4] + m_[5], half_height_, bottom_);
+    }
+  }
+
+ private:
+  static float placed(float at, float half, float end) noexcept {
+    const float place = (at + 1.0f) * half - 0.5f;
+    const float low = place > -2.0f ? place : -2.0f;  // and what is no number
+    return low < end ? low : end;
+  }
+
+  bool perspective_;
+  const warp& by_;
+  std::array<float, 8> m_;
+  float half_width_, half_height_, right_, bottom_;
+};
+
+/// To a whole number, ties to even: 1.5 * 2^23 has no room for a fraction.
+inline float rounded(float v) noexcept {
+  constexpr float large = 12582912.0f;
+  return (v + large) - large;
+}
+
+template <int Channels>
+inline void nearest_block(const picture_view& from, const warp& by, const float* xs, const float* ys,
+                          int count, std::uint8_t* out) noexcept {
+  std::int32_t columns[warp_positions::block], rows[warp_positions::block];
+  for (int i = 0; i < warp_positions::block; ++i) {
+    columns[i] = static_cast<std::int32_t>(rounded(xs[i]));
+    rows[i] = static_cast<std::int32_t>(rounded(ys[i]));
+  }
+  const auto width = static_cast<std::uint32_t>(from.width), height = static_cast<std::uint32_t>(from.height);
+  for (int i = 0; i < count; ++i, out += Channels) {
+    const auto x = static_cast<std::uint32_t>(columns[i]), y = static_cast<std::uint32_t>(rows[i]);
+    const std::uint8_t* const in =
+        x < width && y < height ? from.data + std::ptrdiff_t{rows[i]} * from.stride + columns[i] * Channels
+                                : by.fill.data();
+    for (int c = 0; c < Channels; ++c) out[c] = in[c];
+  }
+}
+
+/// Where a pixel outside has a part in it: torchvision lets the picture go down to black there, and then
+/// blends that with the fill.
+template <int Channels>
+inline void bilinear_at_edge(const picture_view& from, const warp& by, int x, int y, float wx, float wy,
+                             std::uint8_t* out) noexcept {
+  float sum[Channels] = {}, inside = 0;
+  for (int k = 0; k < 4; ++k) {
+    const int column = x + k % 2, row = y + k / 2;
+    if (column < 0 || column >= from.width || row < 0 || row >= from.height) continue;
+    const float weight = (k % 2 != 0 ? wx : 1 - wx) * (k / 2 != 0 ? wy : 1 - wy);
+    inside += weight;
+    const std::uint8_t* const in = from.data + row * from.stride + std::ptrdiff_t{column} * Channels;
+    for (int c = 0; c < Channels; ++c) sum[c] += weight * static_cast<float>(in[c]);
+  }
+  for (int c = 0; c < Channels; ++c) {
+    const float fill = by.fill[static_cast<std::size_t>(c)];
+    const float level = (sum[c] - fill) * inside + fill;
+    out[c] = static_cast<std::uint8_t>(rounded(std::clamp(level, 0.0f, 255.0f)));
+  }
+}
+
+template <int Channels>
+inline void bilinear_block(const picture_view& from, const warp& by, const float* xs, const float* ys,
+                           int count, std::uint8_t* out) noexcept {
+  constexpr int bits = 11, one = 1 << bits;
+  std::int32_t columns[warp_positions::block], rows[warp_positions::block];
+  std::int32_t wx[warp_positions::block], wy[warp_positions::block];
+  for (int i = 0; i < warp_positions::block; ++i) {
+    columns[i] = static_cast<std::int32_t>(xs[i] + 4.0f) - 4;  // down, for what is above -4
+    rows[i] = static_cast<std::int32_t>(ys[i] + 4.0f) - 4;
+    wx[i] = static_cast<std::int32_t>((xs[i] - static_cast<float>(columns[i])) * one + 0.5f);
+    wy[i] = static_cast<std::int32_t>((ys[i] - static_cast<float>(rows[i])) * one + 0.5f);
+  }
+  const auto width = static_cast<std::uint32_t>(from.width - 1),
+             height = static_cast<std::uint32_t>(from.height - 1);
+  for (int i = 0; i < count; ++i, out += Channels) {
+    const std::int32_t x = columns[i], y = rows[i];
+    if (static_cast<std::uint32_t>(x) >= width || static_cast<std::uint32_t>(y) >= height) {
+      bilinear_at_edge<Channels>(from, by, x, y, xs[i] - static_cast<float>(x), ys[i] - static_cast<float>(y),
+                                 out);
+      continue;
+    }
+    const std::uint8_t* const upper =
+        from.data + std::ptrdiff_t{y} * from.stride + std::ptrdiff_t{x} * Channels;
+    const std::uint8_t* const lower = upper + from.stride;
+    const std::int32_t right = wx[i], left = one - right, down = wy[i], up = one - down;
+    for (int c = 0; c < Channels; ++c) {
+      const std::int32_t above = upper[c] * left + upper[c + Channels] * right,
+                         below = lower[c] * left + lower[c + Channels] * right;
+      const std::int32_t sum = above * up + below * down;  // ties go to even, as Torch's
+      out[c] = static_cast<std::uint8_t>((sum + (1 << (2 * bits - 1)) - 1 + ((sum >> (2 * bits)) & 1)) >>
+                                         (2 * bits));
+    }
+  }
+}
+
+template <int Channels>
+inline void warp_rows(const picture_view& from, const warp& by, image& out) {
+  const warp_positions positions(by, from.width, from.height);
+  float xs[warp_positions::block], ys[warp_positions::block];
+  for (int y = 0; y < by.height; ++y) {
+    for (int x = 0; x < by.width; x += warp_positions::block) {
+      positions.find(x, y, xs, ys);
+      const int count = std::min(warp_positions::block, by.width - x);
+      std::uint8_t* const to = out.row(y) + std::ptrdiff_t{x} * Channels;
+      if (by.filter == interpolation::nearest) {
+        nearest_block<Channels>(from, by, xs, ys, count, to);
+      } else {
+        bilinear_block<Channels>(from, by, xs, ys, count, to);
+      }
+    }
+  }
+}
+
+image warped(const picture_view& from, const warp& by) {
+  image out(by.width, by.height, from.channels);
+  switch (from.channels) {
+    case 1:
+      warp_rows<1>(from, by, out);
+      break;
+    case 2:
+      warp_rows<2>(from, by, out);
+      break;
+    case 3:
+      warp_rows<3>(from, by, out);
+      break;
+    default:
+      warp_rows<4>(from, by, out);
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/resume/implementation/epoch_fingerprint.hpp
 /// \file
 /// The bodies of what resume/epoch_fingerprint.hpp declares. Included in exactly one file of a program.
@@ -28612,6 +31999,353 @@ std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t 
     size -= n;
   }
   return folded_product(a ^ 0x1D8E4E27C47D124Fu, b ^ 0xEB44ACCAB455D165u);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resume/implementation/mixture.hpp
+/// \file
+/// The bodies of what resume/mixture.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+#include <cmath>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+namespace {
+
+/// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
+class line_reader {
+ public:
+  explicit line_reader(std::string_view text) noexcept : text_(text) {}
+  bool good() const noexcept { return good_; }
+  void skip(std::string_view what) noexcept {
+    good_ = good_ && text_.starts_with(what);
+    if (good_) text_.remove_prefix(what.size());
+  }
+  std::uint64_t number(int base = 10) noexcept {
+    std::uint64_t n = 0;
+    const auto [end, fault] = std::from_chars(text_.data(), text_.data() + text_.size(), n, base);
+    good_ = good_ && fault == std::errc();
+    if (good_) text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return n;
+  }
+
+ private:
+  std::string_view text_;
+  bool good_ = true;
+};
+
+constexpr std::string_view journal_head = "{\"";
+constexpr std::string_view first_words = "{\"journal\":\"wick mixture 1\",\"of\":\"0x";
+constexpr std::string_view line_end = "\"}";  // of whole lines alone
+
+/// The name of a new file lies in its folder: it is on the disk when the folder is. 0, or errno.
+int sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const file_handle folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) == 0 || errno == EINVAL) return 0;
+  return errno;
+}
+
+/// All that a regular file has. \throws wick::error
+std::string journal_text(const std::string& path) {
+  const plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw error(printable(path) + ": journal: " + not_a_file(opened.other));
+  int fault = opened.fault;
+  std::string out;
+  char block[16384];
+  while (fault == 0) {
+    const ::ssize_t n = ::read(opened.file.get(), block, sizeof block);
+    if (n == 0) break;
+    if (n > 0)
+      out.append(block, static_cast<std::size_t>(n));
+    else if (errno != EINTR)
+      fault = errno;
+  }
+  if (fault != 0) {
+    throw error(printable(path) + ": journal: can't be read: " + std::generic_category().message(fault) +
+                "; give the path that .journal_file had");
+  }
+  return out;
+}
+
+std::string place_name(std::uint64_t epoch, std::uint64_t batch) {
+  return "batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch);
+}
+
+}  // namespace
+
+mixture_journal::mixture_journal(std::span<const std::string> names, std::span<const double> weights,
+                                 std::uint64_t pipeline, std::uint64_t seed)
+    : names_(names.begin(), names.end()),
+      first_(weights.begin(), weights.end()),
+      pipeline_(pipeline),
+      seed_(seed) {}
+
+std::size_t mixture_journal::number_of(const std::string& name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) {
+    std::string all;
+    for (const std::string& n : names_) all += (all.empty() ? "" : ", ") + n;
+    throw error("edit: no source of the mix is called " + printable(name) + "; there are " + all +
+                ". One that comes in later has its place in the mix from the beginning, with weight 0");
+  }
+  return static_cast<std::size_t>(found - names_.begin());
+}
+
+std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weight> to,
+                                                     const edit_options& at, place here, bool alone) const {
+  if (!alone && !at.at_batch && !at.at_epoch) {
+    throw error(
+        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and "
+        ".at_epoch), the same on all ranks");
+  }
+  place where = here;
+  if (at.at_epoch) where = {*at.at_epoch, 0};
+  if (at.at_batch) where.batch = *at.at_batch;
+  mixture_edit out{where.epoch, where.batch, edits_.empty() ? first_ : edits_.back().weights};
+  const auto place_of = [&](std::size_t i) { return place{edits_[i].epoch, edits_[i].batch}; };
+  for (std::size_t i = 0; i < edits_.size(); ++i) {
+    if (place_of(i) != where) continue;
+    // Where another one came behind it, it is made to take that one back, unless a program that was started
+    // again makes its edits again.
+    const bool last = i + 1 == edits_.size() || place_of(i + 1) != where;
+    const bool same = std::all_of(to.begin(), to.end(), [&](const source_weight& s) {
+      return edits_[i].weights[number_of(s.name)] == s.weight;
+    });
+    if (same && (last || where < here || i < from_file_)) return std::nullopt;
+  }
+  if (to.empty()) throw error("edit: no weight is given; write edit({{\"" + names_.front() + "\", 2}})");
+  std::vector<bool> given(names_.size());
+  double sum = 0;
+  for (const source_weight& s : to) {
+    if (!(s.weight >= 0) || !std::isfinite(s.weight))
+      throw error("edit: a weight of " + std::to_string(s.weight) + " for " + printable(s.name) +
+                  "; weights are finite and not below 0");
+    const std::size_t source = number_of(s.name);
+    if (given[source]) throw error("edit: " + printable(s.name) + " has two weights; give it one");
+    given[source] = true;
+    out.weights[source] = s.weight;
+  }
+  for (const double w : out.weights) sum += w;
+  if (!(sum > 0) || !std::isfinite(sum))
+    throw error("edit: the weights are " + std::to_string(sum) +
+                " together; one at least must be above 0, and the sum finite");
+  if (where < here) {
+    throw error("edit: " + place_name(where.epoch, where.batch) +
+                " was handed over already; the loader stands at " + place_name(here.epoch, here.batch) +
+                ", which is the first that can be edited");
+  }
+  if (!edits_.empty() && where < place_of(edits_.size() - 1)) {
+    throw error("edit: " + place_name(where.epoch, where.batch) + " lies before the last edit, that of " +
+                place_name(edits_.back().epoch, edits_.back().batch) +
+                "; make edits in their order, or go on with a copy of the journal without its last lines");
+  }
+  return out;
+}
+
+std::string mixture_journal::line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                                     std::uint64_t& after) const {
+  std::string line = "{\"edit\":" + std::to_string(number) + ",\"epoch\":" + std::to_string(e.epoch) +
+                     ",\"batch\":" + std::to_string(e.batch) + ",\"bits\":[";
+  for (std::size_t i = 0; i < e.weights.size(); ++i)
+    line += (i == 0 ? "\"" : ",\"") + hex(std::bit_cast<std::uint64_t>(e.weights[i])) + "\"";
+  line += "],\"weights\":{";
+  for (std::size_t i = 0; i < e.weights.size(); ++i)
+    line += (i == 0 ? "\"" : ",\"") + names_[i] + "\":" + std::to_string(e.weights[i]);
+  line += "}";
+  after = fingerprint_hash().add(before).add(line).value();
+  return line + ",\"hash\":\"" + hex(after) + "\"}";
+}
+
+void mixture_journal::add(mixture_edit e) {
+  std::uint64_t after = 0;
+  const std::string line = line_of(e, edits_.size() + 1, hashes_.empty() ? pipeline_ : hashes_.back(), after);
+  edits_.reserve(edits_.size() + 1);
+  hashes_.reserve(hashes_.size() + 1);
+  if (file_) {
+    const bool there = has_next(after);  // by another rank
+    int fault = there ? 0 : file_->add(line);
+    const bool written = fault == 0;
+    if (written) fault = file_->sync();
+    if (fault != 0) {
+      throw error(printable(path_) + ": journal_file: an edit can't be " +
+                  (written ? "brought to the disk" : "written") + ": " +
+                  std::generic_category().message(fault) + "; the mixture is as it was" +
+                  (written ? ", but the file may have the edit: make it again, or begin a new journal" : ""));
+    }
+    if (!has_next(after)) {
+      throw error(printable(path_) + ": journal_file: an edit was written and is not there; the mixture is " +
+                  "as it was. Leave the file alone while it is trained on");
+    }
+  }
+  edits_.push_back(std::move(e));
+  hashes_.push_back(after);
+}
+
+bool mixture_journal::has_next(std::uint64_t hash) const {
+  const contents there = read(path_, true);
+  if (there.edits.size() <= edits_.size()) return false;
+  if (there.hashes[edits_.size()] == hash) return true;
+  const mixture_edit& other = there.edits[edits_.size()];
+  throw error(
+      printable(path_) + ": journal_file: another process has made edit " +
+      std::to_string(edits_.size() + 1) + " for " + place_name(other.epoch, other.batch) +
+      ", and this one has another; the mixture is as it was. Make the same edits on all ranks, in the "
+      "same order, and give another training a journal of its own");
+}
+
+void mixture_journal::refuse(const std::string& path, std::size_t line, const std::string& what) const {
+  throw error(printable(path) + ": journal: line " + std::to_string(line) + " " + what);
+}
+
+mixture_journal::contents mixture_journal::read(const std::string& path, bool of_this_run) const {
+  const std::string text = journal_text(path);
+  contents out;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;  // torn by a kill: nobody was told that it holds
+    const std::string_view line(text.data() + at, end - at);
+    at = end + 1;
+    ++number;
+    // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
+    const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
+    if (of_line && !line.ends_with(line_end)) continue;
+    line_reader r(line);
+    if (line.starts_with("{\"journal\"") || !out.begun) {
+      out.begun = true;
+      r.skip(first_words);
+      const std::uint64_t of = r.number(16);
+      r.skip("\",\"seed\":\"");
+      const std::uint64_t seed = r.number();
+      r.skip(line_end);
+      if (!r.good()) refuse(path, number, "is not the beginning of a journal; is it the right file?");
+      if (of != pipeline_) {
+        refuse(path, number,
+               "says that it is of another data set, pipeline or global batch (" + hex(of) +
+                   ", this loader's is " + hex(pipeline_) + "); give a file of this training, or a new one");
+      }
+      if (of_this_run && seed != seed_) {
+        refuse(path, number,
+               "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
+                   std::to_string(seed_) +
+                   "; give a file of this training, or a new one, and replay() that one into it");
+      }
+      continue;
+    }
+    mixture_edit e;
+    r.skip("{\"edit\":");
+    const std::uint64_t edit = r.number();
+    r.skip(",\"epoch\":");
+    e.epoch = r.number();
+    r.skip(",\"batch\":");
+    e.batch = r.number();
+    r.skip(",\"bits\":[");
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      r.skip(i == 0 ? "\"0x" : ",\"0x");
+      e.weights.push_back(std::bit_cast<double>(r.number(16)));
+      r.skip("\"");
+    }
+    // Several ranks with one file have written the same edit, or one that was told that it came too late.
+    const bool again = r.good() && edit != 0 && edit <= out.edits.size();
+    const std::size_t place = again ? edit - 1 : out.edits.size();
+    std::uint64_t after = 0;
+    if (!r.good() || edit != place + 1 ||
+        line != line_of(e, place + 1, place == 0 ? pipeline_ : out.hashes[place - 1], after)) {
+      refuse(
+          path, number,
+          "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
+    }
+    if (again) continue;
+    out.hashes.push_back(after);
+    out.edits.push_back(std::move(e));
+  }
+  return out;
+}
+
+std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
+  if (plain_file look = open_plain(path.c_str()); look.other != nullptr)
+    throw error(printable(path) + ": journal_file: " + not_a_file(look.other));
+  auto file = make_owned<line_file>(path.c_str(), journal_head);
+  if (file->fault() != 0) {
+    throw error(printable(path) +
+                ": journal_file: can't be opened: " + std::generic_category().message(file->fault()) +
+                "; give a path in a folder that exists and may be written to");
+  }
+  contents there = read(path, true);
+  if (!there.begun) {
+    int fault = file->add(std::string(first_words) + hex(pipeline_).substr(2) + "\",\"seed\":\"" +
+                          std::to_string(seed_) + std::string(line_end));
+    if (fault == 0) fault = file->sync();
+    if (fault == 0) fault = sync_folder_of(path);
+    if (fault != 0) {
+      throw error(printable(path) + ": journal_file: can't be written: " +
+                  std::generic_category().message(fault) + "; is there room?");
+    }
+  }
+  edits_ = there.edits;
+  hashes_ = std::move(there.hashes);
+  from_file_ = edits_.size();
+  path_ = path;
+  file_ = std::move(file);
+  return std::move(there.edits);
+}
+
+std::vector<source_weight> mixture_journal::at(place where) const {
+  const std::vector<double>* weights = &first_;
+  for (const mixture_edit& e : edits_) {
+    if (place{e.epoch, e.batch} <= where) weights = &e.weights;
+  }
+  return weights_of({0, 0, *weights});
+}
+
+std::vector<source_weight> mixture_journal::weights_of(const mixture_edit& e) const {
+  std::vector<source_weight> out;
+  for (std::size_t i = 0; i < names_.size(); ++i) out.push_back({names_[i], e.weights[i]});
+  return out;
+}
+
+void mixture_journal::write(loader_state& to) const noexcept {
+  to.edits = edits_.size();
+  to.journal = hashes_.empty() ? 0 : hashes_.back();
+}
+
+void mixture_journal::require_same(const loader_state& s) const {
+  if (s.edits > edits_.size()) {
+    throw error("load_state: the state was written behind " + std::to_string(s.edits) +
+                " edits of the mixture, and this loader has " + std::to_string(edits_.size()) +
+                "; give loader_options::journal_file the training's journal, or replay() it before");
+  }
+  if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
+    throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
+                std::to_string(s.edits) + " of them differ); give the journal of the same training");
+  }
+}
+
+void refuse_when_compact() {
+  throw error(
+      "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit "
+      "the "
+      "next epoch, with .at_epoch");
+}
+
+void refuse_journal_file() {
+  throw error(
+      "loader: .journal_file is given, and there is no mixture that can be edited: a mix() with batch(n) and "
+      "nothing but shard() between; leave it out");
+}
+
+void require_no_edits(const loader_state& s) {
+  if (s.edits == 0) return;
+  throw error(
+      "load_state: the state was written behind " + std::to_string(s.edits) +
+      " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
+      "journal, or replay() it before");
 }
 
 }  // namespace wick::detail
@@ -28901,7 +32635,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered}) {
+        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -28954,7 +32688,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   std::uint64_t batched = 0;
   for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
                            &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
-                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered}) {
+                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;
@@ -30195,6 +33929,13 @@ int line_file::add(std::string_view line) {
   torn_ = fault != 0 && written != 0;
   if (torn_ && known && held.held()) take_back(before.st_size, static_cast<::off_t>(written));
   return fault;
+}
+
+int line_file::sync() noexcept {
+  while (::fsync(file_.get()) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
 }
 
 line_file::lock::lock(line_file& of) noexcept : of_(of) {
@@ -31788,6 +35529,38 @@ at::Tensor tensor_output::make(slab memory, const column_description& about) {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/torch/implementation/nested.hpp
+/// \file
+/// The body of what torch/nested.hpp declares. Included in exactly one file of a program.
+
+#include <ATen/core/ivalue.h>  // List.h wants it, and does not include it
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
+
+namespace wick {
+
+at::Tensor nested(const padded<at::Tensor>& field) {
+  const at::Tensor lengths = field.lengths.to(at::kCPU, at::kLong).contiguous();
+  const at::Tensor& values = field.values;
+  if (lengths.dim() != 1 || values.dim() < 2 || values.size(0) != lengths.size(0) || values.size(0) == 0) {
+    throw error("nested(): values of " + to_string(detail::shape_of(values)) + " with lengths of " +
+                to_string(detail::shape_of(lengths)) + "; give [N, L, …] and [N], N of at least 1");
+  }
+  std::vector<at::Tensor> rows;
+  rows.reserve(static_cast<std::size_t>(values.size(0)));
+  for (std::int64_t i = 0; i < values.size(0); ++i) {
+    const std::int64_t length = lengths.data_ptr<std::int64_t>()[i];
+    if (length < 0 || length > values.size(1)) {
+      throw error("nested(): sample " + std::to_string(i) + " of the batch is to have " +
+                  std::to_string(length) + " of " + std::to_string(values.size(1)) +
+                  " places; give the lengths that came with the values");
+    }
+    rows.push_back(values.select(0, i).narrow(0, 0, length));
+  }
+  return at::_nested_tensor_from_tensor_list(rows);
+}
+
+}  // namespace wick
 
 // ==== wick/torch/implementation/normalize.hpp
 /// \file

@@ -146,6 +146,27 @@ TEST_CASE("rows of arrays and several fields of any length, beside fields of a f
   }
 }
 
+TEST_CASE("a struct of the user's takes padded columns, and the fields behind them") {
+  struct sentences {
+    wick::padded<wick::array> tokens;
+    wick::array number;
+  };
+  wick::loader named(source() | tokenize | wick::array_batch<sentences>(8, {.ragged = wick::pad_with(-1)}));
+  wick::loader plain(source() | tokenize | wick::array_batch(8, {.ragged = wick::pad_with(-1)}));
+  std::size_t batches = 0;
+  for (const sentences& b : named.epoch(0)) {
+    const auto other = plain.next();
+    REQUIRE(other);
+    struct view {
+      const wick::padded<wick::array>& data;
+      const wick::array& target;
+    };
+    CHECK(check_rows(view{b.tokens, b.number}) == check_rows(*other));
+    ++batches;
+  }
+  CHECK(batches == 7);
+}
+
 TEST_CASE("samples without a value, and batches without a sample") {
   wick::loader l(source(6) | [](const wick::sample<std::uint64_t>&) { return std::vector<double>(); } |
                  wick::array_batch(3, {.ragged = wick::pad_with(0.5)}));

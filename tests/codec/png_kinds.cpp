@@ -101,7 +101,8 @@ std::string filtered(int filter, const std::string& row, const std::string& abov
   return out;
 }
 
-std::string encode(const stored_png& p, wick::random_stream& random, int pieces = 3) {
+/// `excess` bytes more than the header can need are among the pixels.
+std::string encode(const stored_png& p, wick::random_stream& random, int pieces = 3, std::size_t excess = 0) {
   const int passes[7][4] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
                             {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
   const int whole[1][4] = {{0, 0, 1, 1}};
@@ -137,6 +138,7 @@ std::string encode(const stored_png& p, wick::random_stream& random, int pieces 
       above = row;
     }
   }
+  raw.append(excess, '\x5A');
   std::string packed(::compressBound(static_cast<uLong>(raw.size())), '\0');
   auto size = static_cast<uLongf>(packed.size());
   REQUIRE(::compress(reinterpret_cast<Bytef*>(packed.data()), &size,
@@ -252,6 +254,42 @@ TEST_CASE(
       CHECK(same);
     }
   });
+}
+
+TEST_CASE("a byte too many, which only zlib lets pass, changes no pixel; nor does the number of chunks") {
+  wick::random_stream same(12, 0, 0, 0);
+  for_each_png([&](const stored_png& p, const std::string&) {
+    const wick::random_stream filters = same;
+    const auto pixels = [&](int pieces, std::size_t excess) {
+      wick::random_stream random = filters;
+      return decoded(encode(p, random, pieces, excess), {.reduce_16_bits = p.bits == 16}).pixels();
+    };
+    const image whole = pixels(1, 0);
+    CHECK(whole == pixels(4, 0));
+    CHECK(whole == pixels(1, 1));
+    CHECK(whole == pixels(4, 1));
+    (void)same.below(2);
+  });
+}
+
+TEST_CASE("rows above a third of the height, which are inflated piece by piece, are those of the whole") {
+  wick::random_stream random(13, 0, 0, 0);
+  for (const auto& [kind, bits] : kinds) {
+    const stored_png p = make(700, 400, kind, bits, false, false, random);  // of several pieces
+    const std::string file = encode(p, random);
+    const image whole = decoded(file, {.reduce_16_bits = bits == 16}).pixels();
+    for (const int bottom : {1, 60, 132, 133, 134, 399}) {
+      lazy_image part = decoded(file, {.reduce_16_bits = bits == 16});
+      part.crop({13, bottom / 2, 500, bottom - bottom / 2});
+      const image got = std::move(part).pixels();
+      bool equal = true;
+      for (int y = 0; y < got.height(); ++y) {
+        const std::size_t n = static_cast<std::size_t>(got.channels());
+        equal = equal && std::memcmp(got.row(y), whole.row(y + bottom / 2) + 13 * n, 500 * n) == 0;
+      }
+      CHECK(equal);
+    }
+  }
 }
 
 TEST_CASE("a PNG of 16 bits comes unreduced as int32, and as float32 in [0, 1], planar or not") {

@@ -1,6 +1,9 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../support/doctest.hpp"
@@ -45,6 +48,34 @@ TEST_CASE("whatever order stages come in, the pixels are those of doing each at 
   CHECK(same_at_once(p, wick::invert(), wick::adjust_brightness(1.2), wick::equalize(), wick::posterize(4),
                      wick::gaussian_blur(3, 1), wick::adjust_hue(0.2), wick::solarize(99),
                      wick::autocontrast(), wick::adjust_sharpness(2)));
+}
+
+TEST_CASE("every stage changes all pictures of a sample by one draw, and leaves its mask") {
+  using parts = std::tuple<wick::lazy_image, wick::mask, wick::lazy_image>;
+  const image p = photo(24, 20), numbers = photo(24, 20, 1);
+  const auto check = [&](const auto& stage) {
+    const std::string_view name = stage.name;
+    CAPTURE(name);
+    bool changed = false;
+    for (std::uint64_t position = 0; position < 8; ++position) {
+      wick::context ctx = context_at(position);
+      const parts s = stage(parts{p, wick::mask(numbers), p}, ctx);
+      CHECK(written(std::get<0>(s), false) == written(after(stage, p, position), false));
+      CHECK(written(std::get<0>(s), false) == written(std::get<2>(s), false));
+      CHECK(std::get<1>(s).pixels() == numbers);
+      changed = changed || written(std::get<0>(s), false) != written(p, false);
+    }
+    CHECK(changed);
+  };
+  check(wick::invert());
+  check(wick::random_invert());
+  check(wick::adjust_hue(0.2));
+  check(wick::gaussian_blur(5, 1.5));
+  check(wick::random_gaussian_blur(5, {.p = 0.5}));
+  check(wick::random_photometric_distort());
+  check(wick::random_channel_permutation());
+  check(wick::random_erasing());
+  check(wick::to_float());
 }
 
 TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") {

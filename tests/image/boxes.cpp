@@ -1,5 +1,7 @@
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -9,12 +11,16 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/batch/ragged.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/flip.hpp>
 #include <wick/image/pad.hpp>
 #include <wick/image/resize.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/zip.hpp>
+#include <wick/read/memory.hpp>
 
 using namespace wick_test;
 using wick::boxes;
@@ -127,4 +133,39 @@ TEST_CASE("what is no box is refused") {
       "boxes", "padding_mode::constant"));
   CHECK(contains(message_of([] { return wick::sanitize_boxes({.min_size = -1}); }), "min_size"));
   CHECK(contains(message_of([] { return wick::sanitize_boxes({.min_visible = 1.5}); }), "min_visible"));
+}
+
+TEST_CASE("boxes are batched with padding, as fields of a struct of the user's") {
+  struct found {
+    wick::padded<wick::array> xyxy, labels, ids, visible;
+  };
+  struct pictures {
+    wick::array data;
+    found objects;
+  };
+  std::vector<boxes> all(5);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t k = 0; k <= i % 3; ++k) {
+      all[i].xyxy.push_back({static_cast<float>(k), 2, 30, 40});
+      all[i].labels.push_back(static_cast<std::int64_t>(10 * i + k));
+    }
+  }
+  wick::loader loader(
+      wick::zip(wick::in_memory(std::vector<wick::image>(5, photo(64, 48))), wick::in_memory(all)) |
+      wick::center_crop(32) | wick::array_batch<pictures>(5, {.ragged = wick::pad_with(-1)}));
+  const auto batch = loader.next();
+  REQUIRE(batch);
+  const found& got = batch->objects;
+  CHECK(got.xyxy.values.extents() == wick::shape{5, 3, 4});
+  CHECK(got.labels.values.extents() == wick::shape{5, 3});
+  CHECK(got.ids.values.extents() == wick::shape{5, 0});
+  CHECK(got.visible.values.extents() == wick::shape{5, 3});
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(got.xyxy.lengths.as<std::int64_t>()[i] == static_cast<std::int64_t>(i % 3 + 1));
+    for (std::size_t k = 0; k < 3; ++k) {
+      CHECK(got.labels.values.as<std::int64_t>()[3 * i + k] ==
+            (k <= i % 3 ? static_cast<std::int64_t>(10 * i + k) : -1));
+      CHECK(got.xyxy.values.as<float>()[12 * i + 4 * k + 2] == (k <= i % 3 ? 14 : -1));  // 30 - 16
+    }
+  }
 }

@@ -8,6 +8,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/geometry/affine.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/flip.hpp>
 #include <wick/image/mask.hpp>
@@ -82,6 +83,38 @@ TEST_CASE("depths of 16 bits come out as they are, through all geometry") {
         std::vector<int>{300, 256, 65535, 300, 300, 7, 4660, 300});
   CHECK(contains(message_of([] { return decoded(deep_png); }), "decode_mask() would lose 8",
                  "wick::decode_mask({.type = wick::dtype::int32})"));
+}
+
+TEST_CASE("depths of 16 bits turn and tilt, and never blend") {
+  const auto deep = [] { return decoded(deep_png, wick::dtype::int32); };
+  CHECK(written<std::int32_t>(run(deep(), wick::rotate(90))) == std::vector<int>{65535, 4660, 256, 7});
+  CHECK(written<std::int32_t>(run(deep(), wick::rotate(180))) == std::vector<int>{4660, 7, 65535, 256});
+  CHECK(written<std::int32_t>(run(deep(), wick::affine({.translate = {1, 0}, .mask_fill = 300}))) ==
+        std::vector<int>{300, 256, 300, 7});
+  CHECK(written<std::int32_t>(run(deep(), wick::resize(4, 4), wick::center_crop(4, 2), wick::rotate(-90))) ==
+        std::vector<int>{0, 0, 7, 256, 4660, 65535, 0, 0});  // of what is narrow, its middle has room
+  // The same as that of the upper and the lower 8 bits, each for itself.
+  image high(31, 22, 1), low(31, 22, 1);
+  std::vector<std::uint8_t> rows;
+  for (int i = 0; i < 31 * 22; ++i) {
+    high.data()[i] = static_cast<std::uint8_t>(i * 7), low.data()[i] = static_cast<std::uint8_t>(i * i);
+    rows.insert(rows.end(), {high.data()[i], low.data()[i]});
+  }
+  const std::string png = make_png({.width = 31, .height = 22, .bits = 16, .color_type = 0, .rows = rows});
+  constexpr auto bilinear = wick::interpolation::bilinear;
+  const wick::detail::corners from{{{0, 0}, {30, 0}, {30, 21}, {0, 21}}},
+      to{{{3, 2}, {28, 0}, {30, 20}, {1, 17}}};
+  const auto same = [&](const auto& stage) {
+    const mask both = run(decoded(png, wick::dtype::int32), stage);
+    const std::vector<int> upper = numbers(run(mask(high), stage).pixels()),
+                           lower = numbers(run(mask(low), stage).pixels());
+    std::vector<int> out(upper.size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = upper[i] * 256 + lower[i];
+    return written<std::int32_t>(both) == out;
+  };
+  CHECK(same(wick::rotate(33, {.interpolation = bilinear, .expand = true})));
+  CHECK(same(wick::affine({.angle = -70, .scale = 1.7, .shear = {10, 5}})));
+  CHECK(same(wick::perspective(from, to)));
 }
 
 TEST_CASE("a resize takes torch's nearest, and never blends") {

@@ -14,6 +14,7 @@
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/color/jitter.hpp>
+#include <wick/geometry/affine.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
@@ -102,6 +103,68 @@ TEST_CASE("one set of random parameters moves picture, mask, boxes and points") 
   }
   std::sort(corners.begin(), corners.end());
   CHECK(std::unique(corners.begin(), corners.end()) - corners.begin() > 30);
+}
+
+TEST_CASE(
+    "affine, rotate and perspective move boxes and points as torchvision does, and take the mask along") {
+  const auto moved = [](const auto& stage) {
+    const image picture = photo(40, 30);
+    return run(scene{picture,
+                     first_of(picture),
+                     {.xyxy = {{4, 6, 14, 12}, {0, 0, 40, 30}, {36, 2, 40, 4}}},
+                     {.xy = {{4, 6}, {20, 15}, {39, 1}}},
+                     0},
+               0, stage);
+  };
+  const auto check = [](scene s, const std::array<std::array<float, 4>, 3>& wanted_boxes,
+                        const std::array<std::array<float, 2>, 3>& wanted_points) {
+    REQUIRE(s.objects.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t k = 0; k < 4; ++k)
+        CHECK(s.objects.xyxy[i][k] == doctest::Approx(wanted_boxes[i][k]).epsilon(1e-5));
+      for (std::size_t k = 0; k < 2; ++k)
+        CHECK(s.points.xy[i][k] == doctest::Approx(wanted_points[i][k]).epsilon(1e-5));
+    }
+    CHECK(s.classes.pixels() == first_of(s.picture.pixels()));
+  };
+  constexpr auto nearest = wick::interpolation::nearest;
+  scene s = moved(wick::affine({.angle = 30, .translate = {3, -2}, .scale = 0.8, .shear = {5, 0}}));
+  CHECK(s.points.visible == std::vector<std::uint8_t>{1, 1, 0});
+  check(std::move(s),
+        {{{13.296717f, 0.679576f, 22.988604f, 8.626526f},
+          {2.234384f, 0, 40, 30},
+          {39.151879f, 10.848278f, 40, 13.763927f}}},
+        {{{16.060400f, 0.679576f}, {23, 13.000002f}, {42.612183f, 11.390453f}}});
+  s = moved(wick::rotate(20, {.expand = true}));
+  CHECK(s.picture.width() == 48);
+  CHECK(s.classes.height() == 42);
+  check(std::move(s),
+        {{{5.810891f, 14.530680f, 17.259939f, 23.589039f},
+          {0, 0, 47.848309f, 41.871582f},
+          {34.512974f, 1.879385f, 38.955784f, 5.126851f}}},
+        {{{5.810891f, 17.950881f}, {23.924155f, 20.935793f}, {36.990032f, 1.281713f}}});
+  check(moved(wick::rotate(90, {.expand = true})), {{{6, 26, 12, 36}, {0, 0, 30, 40}, {2, 0, 4, 4}}},
+        {{{6, 36}, {15, 20}, {1, 1}}});
+  check(moved(wick::rotate(180)), {{{26, 18, 36, 24}, {0, 0, 40, 30}, {0, 26, 4, 28}}},
+        {{{36, 24}, {20, 15}, {1, 29}}});
+  check(moved(wick::perspective({{{0, 0}, {39, 0}, {39, 29}, {0, 29}}},
+                                {{{3, 2}, {35, 4}, {38, 27}, {1, 25}}}, {.interpolation = nearest})),
+        {{{5.757899f, 6.438134f, 14.541596f, 11.439948f},
+          {0.919734f, 2, 39.060738f, 27.971815f},
+          {32.723148f, 5.233361f, 36.190779f, 6.848386f}}},
+        {{{6.045470f, 6.438134f}, {19.790834f, 14.093164f}, {35.089951f, 4.689627f}}});
+}
+
+TEST_CASE("what a rotation leaves nothing of is gone, and a mask has its own fill") {
+  scene s{photo(40, 30),
+          first_of(photo(40, 30)),
+          {.xyxy = {{0, 0, 3, 3}, {15, 10, 25, 20}}, .ids = {7, 8}},
+          {},
+          0};
+  s = run(std::move(s), 0, wick::rotate(45, {.fill = 9, .mask_fill = 255}));
+  CHECK(s.objects.ids == std::vector<std::int64_t>{8});
+  CHECK(s.classes.pixels().row(0)[0] == 255);
+  CHECK(s.picture.pixels().row(0)[0] == 9);
 }
 
 TEST_CASE("random_resized_crop, resize and center_crop take picture and mask alike") {

@@ -2,13 +2,16 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/geometry/affine.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/detail/steps.hpp>
+#include <wick/image/keypoints.hpp>
 #include <wick/image/polygons.hpp>
 
 using namespace wick_test;
@@ -56,6 +59,35 @@ TEST_CASE("stages take them along with the picture") {
   wick::sample<wick::lazy_image, polygons> item{wick::image(100, 60, 3), two};
   item = wick::center_crop(60, 60)(std::move(item), c);
   CHECK(item.target == after(geometry_step::crop({20, 0, 60, 60})));
+}
+
+TEST_CASE("outlines turn and tilt as keypoints do, and are cut") {
+  const auto moved = [](const auto& stage, const polygons& of) {
+    wick::context c = context_at(0);
+    std::tuple<wick::lazy_image, polygons, wick::keypoints> item{wick::image(100, 60, 3), of,
+                                                                 wick::keypoints{.xy = of.outlines[0]}};
+    item = stage(std::move(item), c);
+    return std::pair(std::get<1>(item), std::get<2>(item).xy);
+  };
+  const auto [turned, points] = moved(wick::rotate(90, {.expand = true}), two);
+  CHECK(turned.outlines ==
+        std::vector<outline>{{{10, 90}, {10, 70}, {30, 70}, {30, 90}}, {{0, 20}, {0, 0}, {60, 0}}});
+  CHECK(turned.outlines[0] == points);
+  const auto check = [&](const auto& stage) {
+    const auto [outlines, corners] = moved(stage, two);
+    REQUIRE_FALSE(outlines.empty());
+    CHECK(outlines.outlines[0] == corners);
+    CHECK(corners != two.outlines[0]);
+  };
+  check(wick::affine({.angle = 20, .translate = {3, 9}, .scale = 0.7, .shear = {4, 2}}));
+  check(wick::rotate(33, {.expand = true}));
+  check(wick::perspective({{{0, 0}, {99, 0}, {99, 59}, {0, 59}}}, {{{9, 5}, {95, 0}, {90, 50}, {2, 59}}}));
+  // One is moved out, half of the other.
+  const polygons left =
+      moved(wick::affine({.translate = {-20, 60 - 20}}), {two.outlines, {1, 2}, {7, 8}}).first;
+  CHECK(left.labels == std::vector<std::int64_t>{1, 2});
+  CHECK(left.outlines[0] == outline{{0, 50}, {10, 50}, {10, 60}, {0, 60}});
+  CHECK(moved(wick::affine({.translate = {-50, 0}}), two).first.ids == std::vector<std::int64_t>{8});
 }
 
 TEST_CASE("other numbers of labels, corners that are none and borders that repeat the picture are refused") {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "../support/doctest.hpp"
@@ -27,6 +28,21 @@ TEST_CASE("max_size limits the longer edge and shrinks the shorter one with it")
   CHECK(wick::resize(4, {.max_size = 5}).size_for(1, 1000) == size{1, 5});
 }
 
+TEST_CASE("resize by the longer edge cuts the shorter one off to a whole number, as torchvision does") {
+  CHECK(wick::resize({.max_size = 256}).size_for(500, 375) == size{256, 192});
+  CHECK(wick::resize({.max_size = 256}).size_for(375, 500) == size{192, 256});
+  CHECK(wick::resize({.max_size = 100}).size_for(3, 7) == size{42, 100});
+  CHECK(wick::resize({.max_size = 4}).size_for(4000, 1) ==
+        size{4, 1});  // torchvision refuses to leave nothing
+  for (int shorter = 1; shorter < 700; ++shorter)
+    CHECK(wick::resize({.max_size = 700}).size_for(777, shorter).second == std::max(1, 700 * shorter / 777));
+  wick::context ctx = context_at(0);
+  CHECK(wick::resize({.max_size = 32})(wick::lazy_image(photo(64, 48)), ctx).extents() ==
+        wick::shape{24, 32, 3});
+  CHECK(wick::resize({.max_size = 32}).fingerprint() != wick::resize({.max_size = 33}).fingerprint());
+  CHECK(wick::resize({.max_size = 32}).fingerprint() != wick::resize(32).fingerprint());
+}
+
 TEST_CASE("resize to a height and width gives just that") {
   wick::context ctx = context_at(0);
   CHECK(wick::resize(20, 30)(wick::lazy_image(photo(64, 48)), ctx).extents() == wick::shape{20, 30, 3});
@@ -41,6 +57,8 @@ TEST_CASE("sizes that leave no picture are refused when the stage is made") {
   CHECK(contains(message_of([] { return wick::resize(5, -2); }), "-2 x 5"));
   CHECK(contains(message_of([] { return wick::resize(256, {.max_size = 256}); }), "max_size 256", "256"));
   CHECK(contains(message_of([] { return wick::resize(256, 256, {.max_size = 300}); }), "max_size"));
+  CHECK(contains(message_of([] { return wick::resize({.interpolation = wick::interpolation::nearest}); }),
+                 "no size", "resize({.max_size ="));
 }
 
 TEST_CASE("nearest gives Torch's nearest-exact where a center falls between two pixels") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills trainings with SIGKILL at random moments, resumes them, and checks that each sample came as if nothing had been.
 
-kill.py PROGRAM [KILLS] [--seed N] [--fault NAME]
+kill.py PROGRAM [KILLS] [--stream NAME] [--seed N] [--fault NAME]
 
 An attempt is one process a rank (1 to 4), with any number of workers, any prefetch and any rhythm of checkpoints. It is
 killed after a random time or by itself at a random moment; all ranks at once, or one and the others when it is gone. The
@@ -9,6 +9,9 @@ next attempt has another number of ranks and goes on from the last checkpoint, u
 of an attempt are the steps before the checkpoint that the next one went on from: what a training did afterwards is undone
 by going back. All ranks' steps put together, attempt after attempt, must be those of a training that nobody disturbed,
 sample by sample, with the same random numbers. That, for as many trainings as it takes for KILLS kills.
+
+--stream: what is trained on (see train.cpp): plain, bucketed, packed, filtered, mixed, edited; or all, KILLS kills of each.
+The journal of an edited training is at times given the beginning of a line, as a kill in the middle of a write leaves it.
 
 --fault: the training does this wrong (see train.cpp), and it is a failure when nothing is found.
 """
@@ -25,6 +28,8 @@ import time
 from pathlib import Path
 
 FILES, EPOCHS = 401, 5
+STREAMS = ["plain", "bucketed", "packed", "filtered", "mixed", "edited"]
+MOST_OF_A_STATE = 4096  # bytes
 PATIENCE = 240  # seconds for one attempt that nobody kills
 
 
@@ -37,8 +42,8 @@ def make_data(folder: Path, rng: random.Random):
 class Training:
     """One training, from its first attempt to its end."""
 
-    def __init__(self, program, data: Path, run: Path, fault: str):
-        self.program, self.data, self.run = program, data, run
+    def __init__(self, program, stream: str, data: Path, run: Path, fault: str):
+        self.program, self.stream, self.data, self.run = program, stream, data, run
         self.environment = {**os.environ, "WICK_RESUME_FAULT": fault}
         self.attempts = []  # the number of ranks of each
         run.mkdir()
@@ -48,7 +53,7 @@ class Training:
         self.attempts.append(world)
         return [
             subprocess.Popen(
-                [self.program, self.data, self.run]
+                [self.program, self.stream, self.data, self.run]
                 + [str(n) for n in (attempt, rank, world, workers, prefetch, every, EPOCHS)]
                 + [str(kill_at if rank == killed_rank else 0)],
                 env=self.environment,
@@ -142,13 +147,39 @@ def compare(got, wanted):
     return text
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=Path)
-    parser.add_argument("kills", type=int, nargs="?", default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--fault", default="", help="what the training is to do wrong")
-    options = parser.parse_args()
+def misfit(stream, delivered):
+    """What an undisturbed training has not as it should be, in words."""
+    of = [[s[1] for s in delivered if s[0] == epoch] for epoch in range(EPOCHS)]
+    once = [sorted(numbers) == list(range(FILES)) for numbers in of]
+    threes = [[str(n)[0] in "3456789" for n in numbers] for numbers in of]
+    if stream in ("plain", "bucketed", "packed"):
+        right = all(once)
+    elif stream == "filtered":  # 7 of 8 of those that are left
+        kept = FILES - len(range(1, FILES, 3))
+        right = all(
+            len(set(n)) == len(n) and kept * 3 // 4 < len(n) < kept and all(i % 3 != 1 for i in n) for n in of
+        )
+    elif stream == "mixed":  # until each has come, 2 of 6 turns for the threes
+        right = all(set(n) == set(range(FILES)) for n in of)
+        right = right and all(len(t) * 2 // 6 - 1 <= sum(t) <= len(t) * 2 // 6 + 1 for t in threes)
+    else:  # the threes come with the first edit, and the second of batch 3 of epoch 2 has them go
+        right = not any(threes[0][:96]) and any(threes[0][96:120])
+        right = right and any(threes[2][48:72]) and not any(threes[2][72:])
+    return "" if right and len({tuple(n) for n in of}) == EPOCHS else f"its samples are not those of {stream}"
+
+
+def tear(journal: Path, rng):
+    """Puts the beginning of a line behind the journal's, as a kill in the middle of a write leaves it. How often: 0 or 1."""
+    text = journal.read_bytes() if journal.exists() else b""
+    if not text.endswith(b"\n"):
+        return 0
+    line = text.split(b"\n")[-2]
+    journal.write_bytes(text + line[: rng.randrange(1, len(line))])
+    return 1
+
+
+def attack(options, stream) -> int:
+    """Kills trainings on a stream. 1: something was wrong."""
     rng = random.Random(options.seed)
     program = options.program.resolve()
 
@@ -156,25 +187,24 @@ def main() -> int:
         scratch = Path(scratch)
         make_data(scratch / "data", rng)
 
-        calm = Training(program, scratch / "data", scratch / "calm", "")
+        calm = Training(program, stream, scratch / "data", scratch / "calm", "")
         begun = time.monotonic()
         processes = calm.start(1, 2, 0, 10**9, 0, 0)
         finish(processes, PATIENCE)
         codes, said = end(processes)
         if codes != [0]:
-            print(f"kill: FAILED: the undisturbed training ended with {codes[0]}: {said}")
+            print(f"kill: {stream}: FAILED: the undisturbed training ended with {codes[0]}: {said}")
             return 1
         duration = time.monotonic() - begun
         wanted = calm.delivered()
-        for epoch in range(EPOCHS):
-            if sorted(s[1] for s in wanted if s[0] == epoch) != list(range(FILES)):
-                print(f"kill: FAILED: epoch {epoch} of the undisturbed training has not each sample once")
-                return 1
+        if wrong := misfit(stream, wanted):
+            print(f"kill: {stream}: FAILED: the undisturbed training: {wrong}")
+            return 1
 
         kills = trainings = attempts = undone = fruitless = 0
-        samples = 0
+        samples = largest = torn = 0
         while kills < options.kills:
-            training = Training(program, scratch / "data", scratch / f"run{trainings}", options.fault)
+            training = Training(program, stream, scratch / "data", scratch / f"run{trainings}", options.fault)
             limit = duration
             while True:
                 world = rng.randint(1, 4)
@@ -198,7 +228,7 @@ def main() -> int:
                 if all(c == 0 for c in codes):
                     break
                 if any(c not in (0, -signal.SIGKILL) for c in codes) or last_one:
-                    print(f"kill: FAILED: training {trainings}, attempt {len(training.attempts) - 1}: {codes} {said}")
+                    print(f"kill: {stream}: FAILED: training {trainings}, attempt {len(training.attempts) - 1}: {codes} {said}")
                     return 1
                 kills += 1
                 attempt = len(training.attempts) - 1
@@ -206,6 +236,9 @@ def main() -> int:
                 logged = min(len(training.log(attempt, r)[1]) for r in range(world))
                 saved = after.split(b"\n")[0].split() if after != before else []
                 undone += logged - (int(saved[1]) if saved else 0)
+                largest = max(largest, len(after) - len(after.split(b"\n")[0]) - 1)
+                if stream == "edited" and rng.random() < 0.3:
+                    torn += tear(training.run / "journal", rng)
                 if after == before:  # a machine that is busy: or it would never come to its end
                     fruitless += 1
                     limit *= 1.3
@@ -217,20 +250,35 @@ def main() -> int:
             if wrong:
                 found = f"training {trainings - 1}, {len(training.attempts)} attempts of {training.attempts} ranks: {wrong}"
                 if options.fault:
-                    print(f"kill: found, as wanted ({options.fault}): {found}")
+                    print(f"kill: {stream}: found, as wanted ({options.fault}): {found}")
                     return 0
-                print(f"kill: FAILED: {found} (--seed {options.seed})")
+                print(f"kill: {stream}: FAILED: {found} (--seed {options.seed})")
                 return 1
             samples += len(wanted)
+            if largest > MOST_OF_A_STATE:
+                print(f"kill: {stream}: FAILED: a state of {largest} bytes")
+                return 1
         if options.fault:
-            print(f"kill: FAILED: the training does it wrong ({options.fault}), and nothing was found")
+            print(f"kill: {stream}: FAILED: the training does it wrong ({options.fault}), and nothing was found")
             return 1
         print(
-            f"kill: {kills} kills in {trainings} trainings, {attempts} attempts of 1 to 4 ranks; {fruitless} before the first "
+            f"kill: {stream}: {kills} kills in {trainings} trainings, {attempts} attempts of 1 to 4 ranks; {fruitless} before the first "
             f"checkpoint, {undone} steps undone: {samples} samples delivered as in the undisturbed training, 0 lost, 0 "
-            "repeated, order equal"
+            f"repeated, order equal; states of {largest} bytes at most"
+            + (f"; {torn} journals torn" if stream == "edited" else "")
         )
     return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("kills", type=int, nargs="?", default=100)
+    parser.add_argument("--stream", default="plain", choices=[*STREAMS, "all"])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--fault", default="", help="what the training is to do wrong")
+    options = parser.parse_args()
+    return max(attack(options, stream) for stream in (STREAMS if options.stream == "all" else [options.stream]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Kills trainings at random moments and resumes them on other workers and ranks: 0 samples lost, 0 repeated, order equal.
 #
-#   bash tests/kill/kill.sh [KILLS] [--seed N] [--fault late|again|order|draw]
+#   bash tests/kill/kill.sh [KILLS] [--stream NAME] [--seed N] [--fault NAME]
 #
-# 100 kills when it is not said. --fault: the training resumes wrongly, and that must be found. Builds what it needs.
+# 100 kills when it is not said. --stream: plain, bucketed, packed, filtered, mixed or edited; `30 --stream all` is 30 kills of
+# each. --fault: the training resumes wrongly, and that must be found: late, again, order, draw; leak (filtered), forget (edited).
+# Builds what it needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tools/install_deps.sh

@@ -150,7 +150,7 @@ TEST_CASE("weights and sources that make no sense are refused; what decides the 
       return wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{3}, w});
     });
   };
-  for (const double w : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+  for (const double w : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     CHECK(contains(refused(w), "mix: a weight of"));
   }
   CHECK(contains(message_of([] {

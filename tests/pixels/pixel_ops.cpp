@@ -83,12 +83,58 @@ TEST_CASE("gray pictures keep saturation and hue, alpha stays as it is, planes g
   }
 }
 
+TEST_CASE("saturation and the gray picture are blend() and luma() of each pixel") {
+  const image p = photo(61, 43);
+  const image gray = done(kind::gray, 1, p), saturated = done(kind::saturation, 1.7f, p);
+  for (std::size_t i = 0; i < p.pixels().size(); i += 3) {
+    const std::uint8_t* v = p.data() + i;
+    const std::uint8_t light = wick::detail::luma(v[0], v[1], v[2]);
+    for (std::size_t c = 0; c < 3; ++c) {
+      CHECK(gray.data()[i + c] == light);
+      CHECK(saturated.data()[i + c] == wick::detail::blend(1.7f, v[c], light));
+    }
+  }
+}
+
+TEST_CASE("operations on levels that are gathered give what they give one by one") {
+  using wick::detail::level_map, wick::detail::pixel_op;
+  const std::vector<std::vector<pixel_op>> chains = {
+      {{kind::brightness, 1.4}, {kind::contrast, 0.3}},
+      {{kind::contrast, 1.8}, {kind::solarize, 99.5}, {kind::brightness, 0.7}, {kind::posterize, 3}},
+      {{kind::invert}, {kind::saturation, 0.2}, {kind::contrast, 0.5}, {kind::hue, 0.1}, {kind::invert}},
+      {{kind::posterize, 0}, {kind::invert}},
+      {{kind::solarize, 256}, {kind::autocontrast}}};
+  const wick::detail::normalization by{{0.4f, 0.5f, 0.6f, 0.7f}, {0.3f, 0.2f, 0.1f, 0.5f}, 4};
+  for (const auto& chain : chains) {
+    for (const int channels : {1, 2, 3, 4}) {
+      image each = photo(37, 23, channels), together = each, left = each;
+      const auto target = [](image& p) {
+        return wick::detail::picture_target::interleaved(p.data(), p.width(), p.height(), p.channels());
+      };
+      for (const pixel_op& op : chain) wick::detail::apply(op, target(each));
+      wick::detail::apply(chain, target(together));
+      CHECK(each == together);
+      level_map rest;
+      wick::detail::apply(chain, target(left), &rest);
+      wick::detail::normalization same = by;
+      same.count = channels;
+      const std::size_t size = each.pixels().size();
+      for (const bool planar : {false, true}) {
+        std::vector<float> wanted(size), got(size);
+        wick::detail::write_normalized(each, {}, same, reinterpret_cast<std::byte*>(wanted.data()), planar);
+        wick::detail::write_normalized(left, rest, same, reinterpret_cast<std::byte*>(got.data()), planar);
+        CHECK(wanted == got);
+      }
+    }
+  }
+}
+
 TEST_CASE("normalization is float arithmetic, per channel, in either layout") {
   const image p = photo(7, 5);
   const wick::detail::normalization by{{0.485f, 0.456f, 0.406f, 0}, {0.229f, 0.224f, 0.225f, 0}, 3};
   std::vector<float> interleaved(105), planar(105);
-  wick::detail::write_normalized(p, by, reinterpret_cast<std::byte*>(interleaved.data()), false);
-  wick::detail::write_normalized(p, by, reinterpret_cast<std::byte*>(planar.data()), true);
+  wick::detail::write_normalized(p, {}, by, reinterpret_cast<std::byte*>(interleaved.data()), false);
+  wick::detail::write_normalized(p, {}, by, reinterpret_cast<std::byte*>(planar.data()), true);
   for (std::size_t i = 0; i < 35; ++i) {
     for (std::size_t c = 0; c < 3; ++c) {
       const float expected =
@@ -98,11 +144,11 @@ TEST_CASE("normalization is float arithmetic, per channel, in either layout") {
     }
   }
   std::vector<float> one(105);
-  wick::detail::write_normalized(p, {{0.5f}, {0.5f}, 1}, reinterpret_cast<std::byte*>(one.data()), false);
+  wick::detail::write_normalized(p, {}, {{0.5f}, {0.5f}, 1}, reinterpret_cast<std::byte*>(one.data()), false);
   CHECK(*std::min_element(one.begin(), one.end()) >= -1);
   CHECK(*std::max_element(one.begin(), one.end()) <= 1);
   const std::string text = message_of([&] {
-    return wick::detail::write_normalized(photo(7, 5, 1), by, reinterpret_cast<std::byte*>(one.data()),
+    return wick::detail::write_normalized(photo(7, 5, 1), {}, by, reinterpret_cast<std::byte*>(one.data()),
                                           false),
            0;
   });

@@ -58,6 +58,26 @@ scene apply(const std::string& stage, std::istream& in, scene item, wick::contex
     in >> a >> b;
     return wick::resize(a, {.max_size = b})(std::move(item), c);
   }
+  if (stage == "longer") {
+    in >> a;
+    return wick::resize({.max_size = a})(std::move(item), c);
+  }
+  if (stage == "letterbox") {
+    in >> a >> b;
+    int fill = 0, enlarge = 0;
+    in >> fill >> enlarge;
+    return wick::letterbox(a, b, {.fill = fill, .mask_fill = fill, .enlarge = enlarge != 0})(std::move(item),
+                                                                                             c);
+  }
+  if (stage == "random_iou_crop") {
+    const auto crop = wick::random_iou_crop();
+    wick::context again(wick::detail::place{c.seed(), c.epoch(), c.position(), c.index()});
+    again.enter(c.stage());
+    const auto r = crop.choose({width, height}, std::get<2>(item), again.random())
+                       .value_or(wick::detail::rect{-1, -1, width, height});
+    chosen << " " << r.x << " " << r.y << " " << r.width << " " << r.height;
+    return crop(std::move(item), c);
+  }
   if (stage == "center_crop") {
     in >> a >> b;
     return wick::center_crop(a, b)(std::move(item), c);
@@ -68,6 +88,30 @@ scene apply(const std::string& stage, std::istream& in, scene item, wick::contex
     const wick::detail::rect by = rect_of(in);
     in >> a;
     return wick::pad(by.x, by.y, by.width, by.height, {.fill = a, .mask_fill = a})(std::move(item), c);
+  }
+  if (stage == "affine") {
+    double angle = 0, x = 0, y = 0, scale = 1, shear_x = 0, shear_y = 0;
+    in >> angle >> x >> y >> scale >> shear_x >> shear_y >> a;
+    return wick::affine({.angle = angle,
+                         .translate = {x, y},
+                         .scale = scale,
+                         .shear = {shear_x, shear_y},
+                         .fill = a,
+                         .mask_fill = a})(std::move(item), c);
+  }
+  if (stage == "rotate") {
+    double angle = 0;
+    in >> angle >> a >> b;
+    return wick::rotate(angle, {.expand = a != 0, .fill = b, .mask_fill = b})(std::move(item), c);
+  }
+  if (stage == "perspective") {
+    wick::detail::corners from, to;
+    for (auto* each : {&from, &to})
+      for (auto& [x, y] : *each) in >> x >> y;
+    in >> a;
+    return wick::perspective(
+        from, to, {.interpolation = wick::interpolation::nearest, .fill = a, .mask_fill = a})(std::move(item),
+                                                                                              c);
   }
   if (stage == "random_crop") {
     in >> a >> b;

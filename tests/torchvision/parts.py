@@ -3,8 +3,9 @@
 
 parts.py PROGRAM SCRATCH
 
-WICK_TORCHVISION_VENV names a Python environment with torchvision 0.23 or newer. Without it the test is skipped. Pictures are within 1
-level and 0.2 on average, masks equal, boxes and points within 1e-4 (relative above 1).
+WICK_TORCHVISION_VENV names a Python environment with torchvision 0.23 or newer. Without it the test is skipped. The pictures are parts
+of the JPEGs below WICK_TORCHVISION_PHOTOS, or drawn; WICK_TORCHVISION_CASES says how many (300), WICK_TORCHVISION_SEED which. Pictures are within 1
+level and, all of them, 0.2 on average, masks equal, boxes and points within 1e-4 (relative above 1).
 """
 
 import os
@@ -21,10 +22,19 @@ from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
 CASES = int(os.environ.get("WICK_TORCHVISION_CASES", "300"))
+SEED = int(os.environ.get("WICK_TORCHVISION_SEED", "7"))
+LARGE = max(1, CASES // 20)  # of them with sides of up to 4,000
+PHOTOS = sorted(Path(os.environ.get("WICK_TORCHVISION_PHOTOS", "/nowhere")).rglob("*.jp*g"))
 
 
 def side(rng: random.Random) -> int:
     return rng.choice([1, 2, 3, rng.randint(4, 40), rng.randint(40, 400)])
+
+
+def size(rng: random.Random, i: int) -> tuple:
+    if i >= LARGE:
+        return side(rng), side(rng)
+    return rng.choice([(4000, rng.randint(1, 3000)), (rng.randint(1, 3000), 4000), (rng.randint(400, 4000), rng.randint(400, 3000))])
 
 
 def stages_for(rng: random.Random, width: int, height: int) -> list:
@@ -32,7 +42,7 @@ def stages_for(rng: random.Random, width: int, height: int) -> list:
     out = []
     for _ in range(rng.randint(1, 4)):
         kind = rng.choice(["resize", "bicubic", "shorter", "center_crop", "horizontal_flip", "vertical_flip", "pad", "random_crop",
-                           "random_resized_crop"])
+                           "random_resized_crop", "affine", "rotate", "perspective", "longer", "letterbox"])
         if kind in ("resize", "bicubic", "random_resized_crop"):
             numbers = [side(rng), side(rng)]
             height, width = numbers
@@ -43,20 +53,51 @@ def stages_for(rng: random.Random, width: int, height: int) -> list:
                 continue  # torchvision refuses to leave nothing of a side
             numbers = [shorter, most]
             height, width = F._geometry._compute_resized_output_size((height, width), [shorter], max_size=most)
+        elif kind == "longer":
+            numbers = [side(rng)]
+            if numbers[0] * min(width, height) < max(width, height):
+                continue
+            height, width = F._geometry._compute_resized_output_size((height, width), None, max_size=numbers[0])
+        elif kind == "letterbox":
+            numbers = [side(rng), side(rng), rng.randint(0, 255), rng.randint(0, 1)]
+            height, width = numbers[:2]
         elif kind in ("center_crop", "random_crop"):
             numbers = [rng.randint(1, height), rng.randint(1, width)]
             height, width = numbers
         elif kind == "pad":
             numbers = [rng.randint(0, 9) for _ in range(4)] + [rng.randint(0, 255)]
             width, height = width + numbers[0] + numbers[2], height + numbers[1] + numbers[3]
+        elif kind == "affine":
+            numbers = [rng.uniform(-180, 180), rng.randint(-9, 9), rng.randint(-9, 9), rng.uniform(0.5, 2), rng.uniform(-20, 20),
+                       rng.uniform(-20, 20), rng.randint(0, 255)]
+        elif kind == "rotate":
+            numbers = [rng.choice([0, 90, 180, 270, rng.uniform(-360, 360)]), rng.randint(0, 1), rng.randint(0, 255)]
+            if numbers[1]:
+                size = F.rotate(torch.zeros((1, height, width), dtype=torch.uint8), numbers[0], expand=True).shape[-2:]
+                box = tv_tensors.BoundingBoxes(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), format="XYXY", canvas_size=(height, width))
+                if F.rotate(box, numbers[0], expand=True).canvas_size != tuple(size):
+                    continue  # torchvision rounds the size of pictures and that of boxes differently
+                height, width = size
+        elif kind == "perspective":
+            if min(width, height) < 4:
+                continue  # corners on a line
+            right, bottom = width - 1, height - 1
+            near = lambda size: rng.randint(0, size // 4)
+            numbers = [0, 0, right, 0, right, bottom, 0, bottom, near(width), near(height), right - near(width), near(height),
+                       right - near(width), bottom - near(height), near(width), bottom - near(height), rng.randint(0, 255)]
         else:
             numbers = []
         out.append((kind, numbers))
+    if rng.random() < 0.2:
+        out.append(("random_iou_crop", []))
     return out or [("horizontal_flip", [])]
 
 
 def resized(part, size: list, **how):
-    """torch 2.15 fails with an internal error of its own over some pictures that are 1 or 2 px wide: these in float32."""
+    """Of a copy: torch 2.15 reads beside a picture that is 1 px wide where its strides say something else, as they do behind rotate().
+    And it fails with an internal error of its own over some that are 1 or 2 px wide: these in float32."""
+    if isinstance(part, (tv_tensors.Image, tv_tensors.Mask)):
+        part = tv_tensors.wrap(part.as_subclass(torch.Tensor).clone(memory_format=torch.contiguous_format), like=part)
     try:
         return F.resize(part, size, antialias=True, **how)
     except RuntimeError as fault:
@@ -72,6 +113,15 @@ def by_torchvision(kind: str, numbers: list, parts: list, chosen: list) -> list:
         return [resized(p, numbers, interpolation=mode) for p in parts]
     if kind == "shorter":
         return [resized(p, numbers[:1], max_size=numbers[1]) for p in parts]
+    if kind == "longer":
+        return [resized(p, None, max_size=numbers[0]) for p in parts]
+    if kind == "letterbox":  # torchvision has none: its resize and its pad
+        tall, wide = parts[0].shape[-2:]
+        scale = min(numbers[0] / tall, numbers[1] / wide, *([] if numbers[3] else [1]))
+        tall, wide = max(1, round(tall * scale)), max(1, round(wide * scale))
+        left, top = (numbers[1] - wide) // 2, (numbers[0] - tall) // 2
+        around = [left, top, numbers[1] - wide - left, numbers[0] - tall - top]
+        return [F.pad(resized(p, [tall, wide]), around, fill=numbers[2]) for p in parts]
     if kind == "center_crop":
         return [F.center_crop(p, numbers) for p in parts]
     if kind == "horizontal_flip":
@@ -80,14 +130,36 @@ def by_torchvision(kind: str, numbers: list, parts: list, chosen: list) -> list:
         return [F.vertical_flip(p) for p in parts]
     if kind == "pad":
         return [F.pad(p, numbers[:4], fill=numbers[4]) for p in parts]
+    if kind == "affine":
+        return [F.affine(p, numbers[0], numbers[1:3], numbers[3], numbers[4:6], fill=numbers[6]) for p in parts]
+    if kind == "rotate":
+        return [F.rotate(p, numbers[0], expand=bool(numbers[1]), fill=numbers[2]) for p in parts]
+    if kind == "perspective":
+        corners = [[numbers[i], numbers[i + 1]] for i in range(0, 16, 2)]
+        return [F.perspective(p, corners[:4], corners[4:], interpolation=v2.InterpolationMode.NEAREST, fill=numbers[16]) for p in parts]
     left, top, width, height = (int(chosen.pop(0)) for _ in range(4))
+    if kind == "random_iou_crop":  # as RandomIoUCrop.transform
+        if left < 0:
+            return parts
+        x, y = (parts[2][:, :2] + parts[2][:, 2:]).unbind(-1) if len(parts[2]) else (torch.zeros(0), torch.zeros(0))
+        outside = ~((x > 2 * left) & (x < 2 * (left + width)) & (y > 2 * top) & (y < 2 * (top + height)))
+        assert len(outside) and not outside.all(), "a crop without boxes"
+        parts = [F.crop(p, top, left, height, width) for p in parts]
+        parts[2][outside] = 0
+        return parts
     if kind == "random_crop":
         return [F.crop(p, top, left, height, width) for p in parts]
     return [resized(F.crop(p, top, left, height, width), numbers) for p in parts]
 
 
 def photograph(noise: np.random.Generator, width: int, height: int) -> np.ndarray:
-    """Gradients, an edge and grain."""
+    """Part of one of WICK_TORCHVISION_PHOTOS' that is large enough; else gradients, an edge and grain."""
+    if PHOTOS:
+        path = PHOTOS[noise.integers(len(PHOTOS))]
+        with Image.open(path) as picture:
+            if picture.width >= width and picture.height >= height:
+                x, y = int(noise.integers(picture.width - width + 1)), int(noise.integers(picture.height - height + 1))
+                return np.array(picture.convert("RGB").crop((x, y, x + width, y + height)))
     y, x = np.mgrid[0:height, 0:width]
     a, b, c = noise.uniform(-1, 1, (3, 3))
     levels = 128 + 60 * np.sin(a * x[..., None] / 9 + b * y[..., None] / 7 + 3 * c)
@@ -103,10 +175,10 @@ def main() -> int:
     program, scratch = sys.argv[1], Path(sys.argv[2])
     scratch.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
-    rng, cases, lines = random.Random(7), [], []
+    rng, cases, lines = random.Random(SEED), [], []
     for i in range(CASES):
-        width, height = side(rng), side(rng)
-        noise = np.random.default_rng(i)
+        width, height = size(rng, i)
+        noise = np.random.default_rng([SEED, i])
         picture = photograph(noise, width, height)
         mask = noise.integers(0, 256, (height, width), dtype=np.uint8)
         Image.fromarray(picture).save(scratch / f"{i}.png")
@@ -155,12 +227,13 @@ def main() -> int:
             continue
         mine = np.fromfile(scratch / f"{i}.rgb", dtype=np.uint8).reshape(height, width, 3).astype(int)
         # Each resize rounds, here and there.
-        rounded = max(1, sum(kind in ("resize", "bicubic", "shorter", "random_resized_crop") for kind, _ in stages))
+        rounded = max(1, sum(kind in ("resize", "bicubic", "shorter", "longer", "letterbox", "random_resized_crop") for kind, _ in stages))
         difference = np.abs(mine - parts[0].permute(1, 2, 0).numpy().astype(int))
         greatest, total, values = max(greatest, difference.max() / rounded), total + difference.sum(), values + difference.size
         # An average says something where there are many.
         many = min(difference.size, picture.size) >= 1000
-        if difference.max() > rounded or (many and difference.mean() > 0.2 * rounded):
+        # Of a picture alone up to 0.25: torch's weights of 8 bits are 0.31 from its own float32 in some sizes, where rounding leaves 0.25.
+        if difference.max() > rounded or (many and difference.mean() > 0.25 * rounded):
             say(f"picture differs by {difference.max()}, {difference.mean():.3f} on average")
         numbers = np.fromfile(scratch / f"{i}.numbers", dtype=np.uint8).reshape(height, width)
         if not np.array_equal(numbers, parts[1][0].numpy()):
@@ -175,7 +248,7 @@ def main() -> int:
     for fault in faults[:20]:
         print(fault)
     print(f"{CASES} cases, {len(faults)} faults; pictures differ by at most {greatest:.2f} levels a resize, {total / values:.3f} on average")
-    return 1 if faults else 0
+    return 1 if faults or total / values > 0.2 else 0
 
 
 sys.exit(main())

@@ -26,6 +26,19 @@ int main(int argc, char** argv) {
                         [](wick::image picture, wick::context&) { return picture; } | wick::group(8));
   while (auto samples = validate.next()) std::printf("%zu\n", samples->size());
 
+  wick::loader turned(wick::zip(wick::files(argv[1]), wick::files(argv[1])) | wick::read() | wick::decode() |
+                      wick::decode_mask() | wick::rand_augment() | wick::trivial_augment_wide() |
+                      wick::auto_augment() | wick::random_affine(10, {.translate = {0.1, 0.1}}) |
+                      wick::random_rotation(10) | wick::random_perspective() |
+                      wick::resize({.max_size = 256}) | wick::letterbox(256) | wick::array_batch(32));
+  for (auto& batch : turned.epoch(0)) std::printf("%zu fields\n", sizeof batch);
+
+  wick::loader viewed(wick::image_folder(argv[1]) | wick::read() | wick::decode() |
+                      wick::multi_crop<2, 3>(wick::random_resized_crop(224) | wick::color_jitter(0.4),
+                                             wick::random_crop(96)) |
+                      wick::array_batch(32));
+  for (auto& batch : viewed.epoch(0)) std::printf("%zu fields\n", sizeof batch);
+
   wick::image picture(8, 8, 3);
   for (const auto what : {wick::detail::pixel_op::kind::hue, wick::detail::pixel_op::kind::saturation,
                           wick::detail::pixel_op::kind::contrast}) {

@@ -41,6 +41,9 @@ struct ledger_entry {
   error_action action = error_action::fail;  ///< what was done about it
   unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
   std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
+  /// Of with_others(): the key of the sample that this one was drawn to go into. Replaced means that another
+  /// was drawn to go into that; substitute is empty.
+  std::string into = {};
 };
 
 namespace detail {

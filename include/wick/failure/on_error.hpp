@@ -86,7 +86,8 @@ struct error_options {
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
-  /// replace: so many are drawn for one place; when all fail, the batch fails.
+  /// replace: so many are drawn for one place; when all fail, the batch fails. So many others, too, are drawn
+  /// anew for one sample of with_others() when they fail, with replace and with skip.
   unsigned substitutes = 16;
   /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
   /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,

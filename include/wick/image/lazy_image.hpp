@@ -14,6 +14,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
+#include <wick/resample/warp.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 
@@ -63,6 +64,9 @@ class lazy_image {
   void mirror_x() noexcept;
   void mirror_y() noexcept;
 
+  /// Turns, shears or tilts the picture. What came before is carried out first. \throws wick::error after
+  /// normalize, or when numbers of classes would be blended
+  void warp(const detail::warp& by);
   /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
   /// more than the picture has
   void pad(const detail::border& around);
@@ -93,6 +97,8 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Does now what was asked for. \throws wick::error for damaged data
   void carry_out();
+  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
+  lazy_image copy() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -105,14 +111,15 @@ class lazy_image {
 
  private:
   bool untouched() const noexcept;
+  void warp_wide(const detail::geometry_step& step);
   void refuse_wide(const char* what) const;
   void refuse_numbers(const char* what) const;
   void refuse_normalized(const char* what) const;
 
   /// What is needed of the encoded picture, by the tables of the full size.
   decode_request request(const detail::resample_scratch& scratch) const noexcept;
-  /// Geometry and color, in the channels the decoder gives.
-  void render_to(const detail::picture_target& to) const;
+  /// Geometry and color, in the channels the decoder gives; `rest` as in detail::apply().
+  void render_to(const detail::picture_target& to, detail::level_map* rest = nullptr) const;
   void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
   void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
                    const detail::picture_target& to, detail::phase_timer& timer) const;
@@ -122,7 +129,7 @@ class lazy_image {
   /// The geometry of a picture of 16 bits.
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
-  image render() const;
+  image render(detail::level_map* rest = nullptr) const;
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;

@@ -18,13 +18,16 @@
 #include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_delivery.hpp>
 #include <wick/loader/detail/delivery.hpp>
-#include <wick/loader/detail/epoch_range.hpp>
 #include <wick/loader/detail/feed.hpp>
+#include <wick/loader/detail/loader_place.hpp>
+#include <wick/loader/detail/own_executor.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/report.hpp>
+#include <wick/pipeline/detail/epoch_range.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
+#include <wick/resume/mixture.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/run/detail/single_user.hpp>
 #include <wick/run/executor.hpp>
@@ -49,6 +52,7 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using place = detail::loader_place<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -60,9 +64,11 @@ class loader<pipeline<Source, S...>> {
   /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
   /// another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
-      : own_(own_executor(options)),
+      : own_(detail::own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
-        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
+        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
+    if (!options.journal_file.empty()) gone_on_with(options.journal_file);
+  }
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
   using epoch_range = detail::epoch_range<loader>;
@@ -100,52 +106,42 @@ class loader<pipeline<Source, S...>> {
     refreshed_ = true;
   }
 
+  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
+  /// {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says. Other
+  /// weights stay as they are. Sources go on where they stood, and what was prefetched is made anew. The
+  /// epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. An edit
+  /// that was made already is not made again. See the guide changing_mixture. \throws wick::error for what
+  /// makes no sense, a batch that was handed over, or a journal that can't be written; nothing has changed
+  /// then
+  void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
+    const detail::single_user::hold mine(user_, "edit()");
+    change(weights, at);
+  }
+  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
+  /// does, and when it is damaged, or of another data set, pipeline or global batch
+  void replay(const std::string& journal_file) {
+    const detail::single_user::hold mine(user_, "replay()");
+    for (const detail::mixture_edit& e : journal().read(journal_file))
+      change(journal().weights_of(e), {e.epoch, e.batch});
+  }
+  /// The weights of the next batch.
+  std::vector<source_weight> mixture() const {
+    detail::require_editable_mix<editable>();
+    return edits_.at(*feed_, place::next(*this));
+  }
+
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
   /// into a file of its own. It is the same on every rank but for the failures it counts.
-  std::vector<std::byte> state() const {
-    detail::loader_state s;
-    s.of = identity();
-    s.rounds = rounds_;
-    s.filtered = books_.drops.of_training;
-    books_.account.write(s);
-    if (resume_) {
-      s.moved = resume_->moved;
-      s.epoch = resume_->epoch;
-      s.batch = resume_->batch;
-      s.sample = resume_->sample;
-    } else if (epoch_) {
-      s.epoch = *epoch_;
-      s.batch = batches() - left_;
-      delivery_.write(s);
-      if (ends(s)) s.begin_next_epoch();
-    }
-    return s.to_bytes();
-  }
+  std::vector<std::byte> state() const { return place::state(*this); }
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
   /// has changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
-    detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    require_goes_on(s, "load_state: the state is of ");
-    if (s.batch > feed_->plan().batches() ||
-        (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
-      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                  std::to_string(feed_->plan().batches()) + "; it was not written by wick");
-    }
-    if (ends(s)) s.begin_next_epoch();  // written by an older wick
-    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
-      throw error("load_state: " + std::to_string(s.moved) +
-                  " samples of the rest of its epoch were delivered already, in the place of others; set "
-                  "error_options::compact as it was when the state was written, or begin the next epoch");
-    }
-    resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
-    rounds_ = resume_->rounds;
-    books_.drops.of_training = books_.drops.reported = resume_->filtered;
-    books_.account.read(*resume_);
+    place::load(*this, bytes);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
   /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
@@ -193,9 +189,10 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
-  /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
+  /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
+  /// only the loader sees).
   std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
-  /// Samples an epoch, over all ranks.
+  /// Samples of it, over all ranks.
   std::uint64_t size() const noexcept { return feed_->plan().positions(); }
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
@@ -228,22 +225,39 @@ class loader<pipeline<Source, S...>> {
 
  private:
   friend epoch_range;
+  friend place;
 
-  static detail::owned<executor> own_executor(const loader_options& options) {
-    if (options.executor == nullptr) {
-      return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
+  static constexpr bool editable =
+      std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
+  detail::mixture_journal& journal() {
+    detail::require_editable_mix<editable>();
+    return edits_.open(*feed_, [&] { return identity(); });
+  }
+  void change(const std::vector<source_weight>& weights, const edit_options& at) {
+    feed_->on().require_workers();
+    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
+      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
+  }
+  void gone_on_with(const std::string& file) {
+    if constexpr (editable) {
+      for (detail::mixture_edit& e : journal().open(file))
+        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
+    } else {
+      detail::refuse_journal_file();
     }
-    if (options.workers != 0 || options.io_threads != 0) {
-      throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
-                  " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  /// Before batches() is asked for another epoch.
+  void plan_for(std::uint64_t e) {
+    if constexpr (editable) {
+      if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
     }
-    return nullptr;
   }
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
     if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
+    plan_for(e);
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
@@ -354,6 +368,7 @@ class loader<pipeline<Source, S...>> {
   bool sought_ = true;        // the feed is where these say
   bool refreshed_ = true;     // the last refresh() has gone well
   std::uint64_t rounds_ = 0;  // how often, in this training
+  detail::mixture_edits<feed_type> edits_;
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -370,21 +385,6 @@ loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
-/// A mistake, and one message: stages without a source.
-template <class... S>
-class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
-  static_assert(sizeof...(S) == ~std::size_t{0},
-                "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
-
- public:
-  explicit loader(detail::chain<S...>, loader_options options = {})
-      : loader<detail::misfit_pipeline_of<S...>>({}, options) {}
-};
-template <class... S>
-loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
-template <class... S>
-loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
-
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
@@ -396,3 +396,5 @@ report loader<pipeline<Source, S...>>::report() {
 }
 
 }  // namespace wick
+
+#include <wick/loader/detail/misfit_loader.hpp>  // what is written wrongly

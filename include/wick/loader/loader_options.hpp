@@ -40,6 +40,9 @@ struct loader_options {
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
   std::vector<std::string> quarantine = {};
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
+  /// Empty: none. Ranks of one machine may have the same file.
+  std::string journal_file = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <wick/order/concat.hpp>
 #include <wick/order/order.hpp>
@@ -32,8 +33,8 @@ enum class mix_until {
 
 namespace detail {
 
-/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. \throws
-/// wick::error for a weight that is not finite and above 0
+/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
+/// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares);
 
 /// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
@@ -127,6 +128,10 @@ class mix_part {
   std::uint64_t all_, size_ = 0;
 };
 
+/// \throws wick::error for a name that two sources have, or of other characters than letters, digits, and
+/// "._-/"
+void check_names(std::span<const std::string> names);
+
 /// The order of a mix over the sources end to end.
 template <class... Parts>
 class mix_stage {
@@ -134,35 +139,61 @@ class mix_stage {
   struct table {
     std::tuple<Parts...> part;
     std::array<double, parts> weights;
+    std::array<std::string, parts> names;
     mix_until until;
-    detail::interleave<parts> turns;
     std::array<std::uint64_t, parts> begin{};  // in the joined source
-    std::uint64_t all = 0, size = 0;
+    std::uint64_t all = 0;
+  };
+  /// Positions of an epoch that have the same weights.
+  struct segment {
+    std::uint64_t begin;                      // its first position
+    std::array<std::uint64_t, parts> before;  // turns that each source has had by then
+    interleave<parts> turns;
+    std::uint64_t end;  // of the epoch, if no edit comes behind
+  };
+  using segments = std::vector<segment>;
+  struct edit_at {
+    std::uint64_t epoch, position;
+    std::array<double, parts> weights;
   };
 
  public:
   using stage_kind = on_order;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "mix";
+  static constexpr bool takes_edits = true;
 
-  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights, mix_until until) {
-    auto t =
-        std::make_shared<table>(table{std::move(part), weights, until, detail::interleave<parts>(weights)});
-    t->size = until == mix_until::all_exhausted ? 0 : endless;
+  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
+            std::array<std::string, parts> names, mix_until until) {
+    check_names(names);
+    auto t = std::make_shared<table>(table{std::move(part), weights, std::move(names), until});
     each(*t, [&](std::size_t i, const auto& p) {
       if (p.size() == 0)
         throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
       t->begin[i] = t->all;
       t->all += p.all();
-      // The turn that would begin source i anew is not taken any more.
-      if (until == mix_until::first_exhausted)
-        t->size = std::min(t->size, t->turns.positions_for(i, p.size() + 1) - 1);
-      if (until == mix_until::all_exhausted) t->size = std::max(t->size, t->turns.positions_for(i, p.size()));
     });
     table_ = std::move(t);
+    size_ = size_in(0);
   }
 
-  std::uint64_t size(std::uint64_t) const noexcept { return table_->size; }
+  /// Of the epoch that plan_for() has named last.
+  std::uint64_t size(std::uint64_t) const noexcept { return size_; }
+
+  // ---- edits; the copy of the loader that makes them ----
+
+  std::span<const std::string> names() const noexcept { return table_->names; }
+  std::span<const double> weights() const noexcept { return table_->weights; }  // without any edit
+  /// From this position of this epoch on, and in all later ones. Not before the last edit.
+  void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) {
+    edit_at e{epoch, position, {}};
+    std::copy(weights.begin(), weights.end(), e.weights.begin());
+    edits_.push_back(e);
+  }
+  void take_back_edit() noexcept { edits_.pop_back(); }
+  void plan_for(std::uint64_t epoch) { size_ = size_in(epoch); }
+  /// The positions of an epoch.
+  std::uint64_t size_in(std::uint64_t epoch) const { return segments_of(epoch).back().end; }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
     h.add(static_cast<std::uint64_t>(table_->until)).add(table_->weights.data(), sizeof(table_->weights));
@@ -174,20 +205,35 @@ class mix_stage {
   class mixed {
    public:
     mixed() = default;
-    std::uint64_t operator()(std::uint64_t p) const noexcept {
-      const auto turn = table_->turns.at(p);
-      return find<0>(turn.source, turn.number);
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return at(p, segment_of(p)); }
+    /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
+    template <class Stream>
+    std::uint64_t substitute(std::uint64_t position, Stream& stream) const {
+      const segment& s = segment_of(position);
+      const std::uint64_t p = stream.below(s.end);
+      return at(p, p < s.begin ? segment_of(p) : s);
     }
 
    private:
     friend class mix_stage;
-    mixed(std::shared_ptr<const table> t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage)
+    mixed(std::shared_ptr<const table> t, segments of, std::uint64_t seed, std::uint64_t epoch,
+          std::uint32_t stage)
         : table_(std::move(t)),
+          segments_(std::make_shared<const segments>(std::move(of))),
           seed_(seed),
           epoch_(epoch),
           stage_(stage),
           first_(first(std::index_sequence_for<Parts...>{})) {}
 
+    const segment& segment_of(std::uint64_t p) const noexcept {
+      std::size_t i = segments_->size() - 1;
+      while ((*segments_)[i].begin > p) --i;
+      return (*segments_)[i];
+    }
+    std::uint64_t at(std::uint64_t p, const segment& in) const noexcept {
+      const auto turn = in.turns.at(p - in.begin);
+      return find<0>(turn.source, in.before[turn.source] + turn.number);
+    }
     template <std::size_t... I>
     auto first(std::index_sequence<I...>) const {
       return std::tuple{std::get<I>(table_->part).prepare(seed_of(I, 0), epoch_, stage_)...};
@@ -208,12 +254,13 @@ class mix_stage {
     }
 
     std::shared_ptr<const table> table_;
+    std::shared_ptr<const segments> segments_;
     std::uint64_t seed_ = 0, epoch_ = 0;
     std::uint32_t stage_ = 0;
     std::tuple<decltype(std::declval<const Parts&>().prepare(0, 0, 0u))...> first_;
   };
   mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
-    return mixed(table_, seed, epoch, stage);
+    return mixed(table_, segments_of(epoch), seed, epoch, stage);
   }
 
  private:
@@ -223,7 +270,42 @@ class mix_stage {
       (f(I, std::get<I>(t.part)), ...);
     }(std::index_sequence_for<Parts...>{});
   }
+  segments segments_of(std::uint64_t epoch) const {
+    const std::array<double, parts>* weights = &table_->weights;
+    for (const edit_at& e : edits_) {
+      if (e.epoch < epoch) weights = &e.weights;
+    }
+    segments out{begin_at(0, {}, *weights)};
+    for (const edit_at& e : edits_) {
+      if (e.epoch != epoch) continue;
+      const segment& last = out.back();
+      std::array<std::uint64_t, parts> before = last.before;
+      for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
+      segment next = begin_at(e.position, before, e.weights);
+      out.push_back(next);
+    }
+    return out;
+  }
+  /// Sources go on where they stood. One without a weight neither ends the epoch nor is waited for.
+  segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
+                   const std::array<double, parts>& weights) const {
+    segment out{p, before, interleave<parts>(weights), 0};
+    std::uint64_t more = table_->until == mix_until::all_exhausted ? 0 : endless;
+    each(*table_, [&](std::size_t i, const auto& part) {
+      if (weights[i] == 0) return;
+      const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
+      // The turn that would begin source i anew is not taken any more.
+      if (table_->until == mix_until::first_exhausted)
+        more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
+      if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
+    });
+    out.end = p + std::min(more, endless - std::min(p, endless));
+    return out;
+  }
+
   std::shared_ptr<const table> table_;
+  std::vector<edit_at> edits_;  // by rising epoch and position
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace detail
@@ -232,10 +314,13 @@ class mix_stage {
 template <class Part>
 struct weighted_source {
   Part part;      ///< the source, with its order stages
-  double weight;  ///< its share of the turns, above 0; of the sum of all weights
+  double weight;  ///< its share of the turns, of the sum of all weights; 0: none until loader.edit() says so
+  std::string name = {};  ///< for loader.edit(); without one it is the source's number, from 0
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
+template <class Part>
+weighted_source(Part, double, std::string) -> weighted_source<Part>;
 
 namespace detail {
 
@@ -260,6 +345,14 @@ template <source Src>
 mix_part<Src> part_of(const Src& s) {
   return {s, {}};
 }
+/// Those without a name are called by their number.
+template <std::size_t N>
+std::array<std::string, N> numbered(std::array<std::string, N> names) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i].empty()) names[i] = std::to_string(i);
+  }
+  return names;
+}
 }  // namespace detail
 
 /// Several sources interleaved by weight:
@@ -267,7 +360,8 @@ mix_part<Src> part_of(const Src& s) {
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
 /// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
 /// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
-/// \throws wick::error for a weight that is not above 0, or an empty source
+/// Weights can be changed while it is trained on: see loader.edit().
+/// \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
 auto mix(mix_until until, weighted_source<Parts>... each) {
@@ -276,7 +370,8 @@ auto mix(mix_until until, weighted_source<Parts>... each) {
                 "decode() and all else "
                 "that works on samples, and shard(), stand behind mix()");
   using stage = detail::mix_stage<decltype(detail::part_of(each.part))...>;
-  stage order({detail::part_of(each.part)...}, {each.weight...}, until);
+  stage order({detail::part_of(each.part)...}, {each.weight...},
+              detail::numbered<sizeof...(Parts)>({std::move(each.name)...}), until);
   return from(detail::concat_source<std::remove_cvref_t<decltype(detail::source_of(each.part))>...>(
              std::move(detail::source_of(each.part))...)) |
          std::move(order);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
@@ -62,9 +63,20 @@ inline void for_each_pixel(const picture_target& p, F f) {
   }
 }
 
-void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level);
+/// What colors' levels become: operations on each level alone, gathered until pixels are needed.
+struct level_map {
+  std::array<std::uint8_t, 256> to{};
+  bool changes = false;
 
-float mean_luma(const picture_target& p);
+  level_map() noexcept {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::uint8_t>(i);
+  }
+};
+
+void map_levels(const picture_target& p, const level_map& by);
+
+/// Of the picture whose levels were changed as `first` says.
+float mean_luma(const picture_target& p, const level_map& first = {});
 
 /// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
 /// that one division a pixel is left.
@@ -72,6 +84,10 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
 
 /// Carries out one operation on the pixels at `p`.
 void apply(const pixel_op& op, const picture_target& p);
+
+/// Carries out one after the other. With `rest`, what the last of them do to each level alone is left to the
+/// caller, who reads all levels anyway.
+void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest = nullptr);
 
 /// What `part` and `other` share, seen from part's corner; empty where that is nothing.
 rect shared_part(const rect& part, const rect& other) noexcept;
@@ -111,8 +127,9 @@ struct normalization {
 /// \throws wick::error unless there is one mean, or one for each channel
 void require_channels(const normalization& by, int channels);
 
-/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
-/// the number of channels is another one
-void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar);
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`, where x is what `first`
+/// makes of a level. \throws wick::error when the number of channels is another one
+void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
+                      bool planar);
 
 }  // namespace wick::detail

@@ -264,6 +264,7 @@ task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...>
   if constexpr (sizeof...(T) == 0) {
     co_return std::tuple<>();
   } else {
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
     auto split = [](T&... each) { return std::tuple<T&...>(each...); };
     auto refs = std::apply(split, parts);
     auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);

@@ -38,7 +38,7 @@ struct pipeline_identity {
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
   static constexpr std::uint32_t version =
-      4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter
+      5;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter; 4: no edits
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -51,6 +51,8 @@ struct loader_state {
   std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
+  std::uint64_t edits = 0;     ///< of the mixture, by loader.edit()
+  std::uint64_t journal = 0;   ///< a hash of these
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -110,6 +112,6 @@ std::string hex(std::uint64_t n);
 std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 15 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 17 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail

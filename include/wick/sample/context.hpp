@@ -29,6 +29,7 @@ struct place {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
   std::uint64_t index = 0;     ///< in the source
+  std::uint64_t drawn = 0;     ///< not 0: it goes into another sample; tells apart those that do
 };
 
 /// What the loader's source calls its samples.
@@ -50,6 +51,16 @@ class context {
                    stop_token stop = {}, std::uint64_t pass = 0,
                    const detail::sample_names* names = nullptr) noexcept
       : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
+  /// For the loader: of another sample, which goes into this one. What it reserves is this one's, which lives
+  /// longer.
+  context(context& into, detail::place where) noexcept
+      : where_(where),
+        pass_(into.pass_),
+        executor_(into.executor_),
+        memory_(into.memory_),
+        names_(into.names_),
+        account_(into.account_),
+        stop_(into.stop_) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -68,7 +79,7 @@ class context {
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed, where_.epoch, where_.position, stage_);
+      random_ = random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
       random_stage_ = stage_;
     }
     return random_;
@@ -98,7 +109,7 @@ class context {
     friend class context;
     explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
       if (of.memory_ != nullptr)
-        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
+        room_.emplace(of.memory_->acquire(*of.account_, *of.executor_, bytes, {of.pass_, of.position()}));
     }
     std::optional<detail::byte_budget::account_awaiter> room_;
   };
@@ -109,7 +120,7 @@ class context {
   reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
+    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
   }
   /// The bound, in bytes; none in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
@@ -123,6 +134,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: where it stands.
+  const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
   void move_to(detail::place where) noexcept {
     reserved_.give_back();
@@ -152,6 +165,7 @@ class context {
   detail::byte_budget* memory_;
   const detail::sample_names* names_;
   detail::byte_account reserved_;
+  detail::byte_account* account_ = &reserved_;
   stop_token stop_;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace wick::detail {
 
@@ -29,7 +30,8 @@ struct palette_table {
 /// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
 class picked_levels {
  public:
-  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
+  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept
+      : channels_(channels), numbers_(indexes && channels == 1) {
     for (std::size_t i = 0; i < 256; ++i) {
       const auto& [r, g, b, a] = colors.rgba[i];
       const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
@@ -43,6 +45,10 @@ class picked_levels {
   }
 
   void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    if (numbers_) {
+      if (count != 0) std::memcpy(out, numbers, count);
+      return;
+    }
     switch (channels_) {
       case 1:
         return write_each<1>(numbers, count, out);
@@ -65,6 +71,7 @@ class picked_levels {
   }
 
   int channels_;
+  bool numbers_;  // as they are
   std::array<std::array<std::uint8_t, 4>, 256> levels_{};
 };
 

@@ -200,14 +200,33 @@ class png_pixels {
     if constexpr (sizeof(Level) == 1) {
       const auto n = static_cast<std::size_t>(count);
       if (head_.bits == 8) return picked_.write(row, n, out);
-      const int bits = head_.bits, mask = (1 << bits) - 1;
-      for (int x = 0; x < count; ++x) {
-        const int at = x * bits;
-        numbers_[static_cast<std::size_t>(x)] =
-            static_cast<std::uint8_t>(row[at / 8] >> (8 - bits - at % 8) & mask);
+      switch (head_.bits) {
+        case 1:
+          unpack<1>(row, n);
+          break;
+        case 2:
+          unpack<2>(row, n);
+          break;
+        default:
+          unpack<4>(row, n);
       }
       picked_.write(numbers_.data(), n, out);
     }
+  }
+  /// The numbers of Bits bits in a row, one a byte.
+  template <unsigned Bits>
+  void unpack(const std::uint8_t* row, std::size_t count) noexcept {
+    constexpr std::size_t together = 8 / Bits;
+    constexpr unsigned mask = (1u << Bits) - 1;
+    std::uint8_t* to = numbers_.data();
+    const auto one = [](unsigned byte, std::size_t i) {
+      return static_cast<std::uint8_t>(byte >> (8 - Bits - Bits * i) & mask);
+    };
+    for (; count >= together; count -= together, to += together) {
+      const unsigned byte = *row++;
+      for (std::size_t i = 0; i < together; ++i) to[i] = one(byte, i);
+    }
+    for (std::size_t i = 0; i < count; ++i) to[i] = one(*row, i);
   }
   void write_samples(const std::uint8_t* row, int count, Level* out) const {
     if (head_.bits == 8 && sizeof(Level) == 1 && channels_ == head_.samples) {
@@ -287,25 +306,29 @@ inline void check_png_size(std::span<const std::byte> encoded, const png_head& h
 template <class Level>
 inline void read_png(std::span<const std::byte> encoded, const png_head& head, int channels, bool indexes,
                      int top, int bottom, Level* out) {
-  png_data data(encoded, head.first_data);
+  // Inflating all of it at once is three times as fast, and so not worth it for a part of less than a third.
+  const bool at_once = head.interlaced || bottom >= head.height / 3;
+  png_data data(encoded, head.first_data, png_size(head), at_once);
   png_pixels<Level> pixels(head, channels, indexes);
   const std::size_t most = head.row_bytes(head.width) + 1;
   const std::size_t together =
       std::max<std::size_t>(1, (std::size_t{1} << 17) / most);  // rows inflated at once
   const auto step = static_cast<std::size_t>(std::max(1, head.pixel_bits() / 8));
-  std::vector<std::uint8_t> rows(most * together), above(most);
+  std::vector<std::uint8_t> last(most);  // row of the piece before
   for (const png_pass& pass : png_passes(head)) {
     const int width = pass.width(head), height = pass.height(head);
     if (width == 0 || height == 0) continue;
     const std::size_t size = head.row_bytes(width) + 1;
-    std::fill(above.begin(), above.end(), std::uint8_t{0});
+    std::fill(last.begin(), last.end(), std::uint8_t{0});
     for (int y = 0; y < height;) {
       const auto n = std::min(together, static_cast<std::size_t>(height - y));
-      const std::size_t got = data.read(rows.data(), n * size) / size;
+      const std::span<std::uint8_t> rows = data.next(n * size);
+      const std::size_t got = rows.size() / size;
+      const std::uint8_t* above = last.data();
       for (std::size_t i = 0; i < got; ++i, ++y) {
         std::uint8_t* const row = rows.data() + i * size + 1;
-        unfilter_png_row(row[-1], row, above.data(), size - 1, step);
-        std::memcpy(above.data(), row, size - 1);
+        unfilter_png_row(row[-1], row, above, size - 1, step);
+        above = row;
         const int at = pass.top + y * pass.down;
         if (at < top || at >= bottom) continue;
         pixels.write(row, width, out + (std::ptrdiff_t{at - top} * head.width + pass.left) * channels,
@@ -315,11 +338,12 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
         throw_damaged_png("its pixels end in row " + std::to_string(y) + " of " + std::to_string(height) +
                           data.damage());
       if (y >= bottom && y < height && !head.interlaced) return;  // the others are not even inflated
+      std::memcpy(last.data(), above, size - 1);
     }
   }
   // Some writers leave a few bytes too many, which no reader minds.
   std::size_t excess = 0;
-  while (const std::size_t more = data.read(rows.data(), rows.size())) {
+  while (const std::size_t more = data.next(std::min<std::size_t>(most, 65536)).size()) {
     excess += more;
     if (excess > 65536) {
       throw error("PNG inflates to more than the " + std::to_string(png_size(head)) +

@@ -56,12 +56,12 @@ template <class Job, class Source>
 told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names,
                   const Source& source, const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
-  told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
+  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.to_blame());
   e.stage = f.stage < names.size() ? names[f.stage] : "loader";
   if (out.known) {
-    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
+    if (std::string known = bad.stage_of(f.to_blame()); !known.empty()) e.stage = std::move(known);
   }
   e.epoch = job.epoch;
   e.position = f.position;
@@ -70,6 +70,10 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
   if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
+  if (f.of_other()) {
+    e.into = printable_key(source, f.index);
+    e.text += "; it was drawn to go into " + e.into;
+  }
   if (f.action == error_action::fail && f.drawn != 0) {
     e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
   }

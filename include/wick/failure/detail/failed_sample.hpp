@@ -38,6 +38,16 @@ struct failure {
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
   bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
+  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
+  std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
+
+  bool of_other() const noexcept { return other != nobody; }
+  /// The index of the sample that is bad.
+  std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
+  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
+  bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
+  /// What was thrown, in which stage; sets `dropped` and `other`, too.
+  void take_cause(std::exception_ptr what, std::uint32_t in_stage);
 };
 
 }  // namespace wick::detail

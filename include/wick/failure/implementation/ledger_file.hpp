@@ -61,6 +61,7 @@ std::string to_json(const ledger_entry& e) {
                     ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
                     std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
   if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
+  if (!e.into.empty()) out += ",\"into\":" + detail::json_string(e.into);
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 

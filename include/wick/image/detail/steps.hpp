@@ -1,6 +1,6 @@
 /// \file
 /// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
-/// border.
+/// border, a turn.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <wick/pixels/geometry.hpp>
+#include <wick/resample/warp.hpp>
 
 namespace wick {
 
@@ -68,21 +69,30 @@ struct border {
 
 /// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
 struct geometry_step {
-  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, drop_boxes };
+  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
 
   kind what = kind::crop;
   rect part;                                       ///< crop: what is kept
-  frame size;                                      ///< resize: to what
-  interpolation filter = interpolation::bilinear;  ///< resize
-  border around;                                   ///< pad
-  float min_size = 0, min_visible = 0;             ///< drop_boxes
+  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
+  frame size;                                      ///< resize, warp: to what
+  interpolation filter = interpolation::bilinear;  ///< resize, warp
+  border around;                                   ///< pad; the fills of warp
+  std::array<double, 8> to_source{};               ///< warp: as in detail::warp
+  bool centered = true;                            ///< warp: as there
+  bool expanded = false;                ///< warp: the least x and y of the picture's corners come to lie at 0
+  float min_size = 0, min_visible = 0;  ///< drop_boxes
 
   static geometry_step crop(const rect& part) noexcept;
   static geometry_step resize(int width, int height, interpolation filter) noexcept;
   static geometry_step mirror_x() noexcept;
   static geometry_step mirror_y() noexcept;
   static geometry_step pad(const border& around) noexcept;
+  static geometry_step warp(const detail::warp& by, int mask_fill, bool expanded = false) noexcept;
 
+  /// What warp does to the pixels.
+  detail::warp pixels() const noexcept;
+  /// What warp does to places in what has the size `before`.
+  projection places(frame before) const noexcept;
   /// The size of what had `before`.
   frame after(frame before) const noexcept;
 };

@@ -13,6 +13,7 @@
 #include <wick/image/boxes.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
+#include <wick/resample/warp.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
@@ -77,9 +78,29 @@ inline void cut(boxes& of, frame size) {
   keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
 }
 
+/// Strictly inside, as torchvision has it.
+inline bool has_middle_of(const rect& part, const std::array<float, 4>& box) noexcept {
+  const float x = 0.5f * (box[0] + box[2]), y = 0.5f * (box[1] + box[3]);
+  return x > static_cast<float>(part.x) && x < static_cast<float>(part.x + part.width) &&
+         y > static_cast<float>(part.y) && y < static_cast<float>(part.y + part.height);
+}
+
 inline void shift(boxes& of, int x, int y) noexcept {
   const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
   for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
+}
+
+/// The box around where the corners come to lie.
+inline std::array<float, 4> around(const projection& there, const std::array<float, 4>& box) noexcept {
+  std::array<float, 4> out{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+  for (const float x : {box[0], box[2]}) {
+    for (const float y : {box[1], box[3]}) {
+      const point at = there({x, y});
+      const auto to_x = static_cast<float>(at.x), to_y = static_cast<float>(at.y);
+      out = {std::min(out[0], to_x), std::min(out[1], to_y), std::max(out[2], to_x), std::max(out[3], to_y)};
+    }
+  }
+  return out;
 }
 
 }  // namespace detail::boxing
@@ -90,6 +111,8 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
   boxing::check(*this);
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle)
+        boxing::keep(*this, [&](std::size_t i) { return boxing::has_middle_of(step.part, xyxy[i]); });
       boxing::shift(*this, -step.part.x, -step.part.y);
       return boxing::cut(*this, step.after(in));
     case kind::resize: {
@@ -113,6 +136,11 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "boxes");
       boxing::shift(*this, step.around.by.left, step.around.by.top);
       return boxing::cut(*this, step.after(in));
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& box : xyxy) box = boxing::around(there, box);
+      return boxing::cut(*this, step.after(in));
+    }
     case kind::drop_boxes:
       boxing::cut(*this, in);
       return boxing::keep(*this, [&](std::size_t i) {

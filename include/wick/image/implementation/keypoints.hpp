@@ -7,6 +7,7 @@
 
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/keypoints.hpp>
+#include <wick/resample/warp.hpp>
 #include <wick/sample/error.hpp>
 
 namespace wick {
@@ -38,6 +39,14 @@ void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "keypoints");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& [x, y] : xy) {
+        const detail::point at = there({x, y});
+        x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+      }
+      break;
+    }
     case kind::drop_boxes:
       break;
   }

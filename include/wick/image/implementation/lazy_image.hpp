@@ -104,6 +104,9 @@ void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
       return mirror_y();
     case kind::pad:
       return pad(step.around);
+    case kind::warp:
+      if (as_.wide && as_.indexes) return warp_wide(step);
+      return warp(step.pixels());
     case kind::drop_boxes:
       return;
   }
@@ -150,36 +153,6 @@ void lazy_image::erase(const detail::erased_numbers& what) {
   erased_.push_back(what);
 }
 
-image lazy_image::pixels() const& {
-  refuse_normalized("pixels as wick::image");
-  refuse_wide("pixels as wick::image");
-  return render();
-}
-
-image lazy_image::pixels() && {
-  refuse_normalized("pixels as wick::image");
-  refuse_wide("pixels as wick::image");
-  if (untouched()) return std::move(decoded_);
-  image out = render();
-  encoded_ = {};  // not needed any more
-  return out;
-}
-
-image lazy_image::materialize() && {
-  if (as_.type != dtype::uint8) {
-    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
-                std::string(to_string(as_.type)) +
-                ": that goes with batch() alone; leave .type out, or write batch()");
-  }
-  return std::move(*this).pixels();
-}
-
-void lazy_image::replace_pixels(image pixels) {
-  const detail::pixel_numbers as = as_;
-  *this = lazy_image(std::move(pixels));
-  as_ = as;
-}
-
 void lazy_image::write_to(slot to) const {
   if (as_.wide) {
     const detail::wide_rows out = render_wide();
@@ -190,7 +163,9 @@ void lazy_image::write_to(slot to) const {
     detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
                           out.channels(), 255.0f, type(), normal_, to);
   } else if (normalized()) {
-    detail::write_normalized(render(), normal_, to.data, to.planar);
+    detail::level_map rest;
+    const image out = render(&rest);
+    detail::write_normalized(out, rest, normal_, to.data, to.planar);
   } else if (out_channels_ != channels_) {
     render().write_to(to);
   } else {
@@ -252,7 +227,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
   return {part, scale, channels_, as_.indexes};
 }
 
-void lazy_image::render_to(const detail::picture_target& to) const {
+void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
     detail::resample(decoded_.view(), plan_, to);
@@ -265,7 +240,7 @@ void lazy_image::render_to(const detail::picture_target& to) const {
   }
   if (op_count_ == 0) return;
   timer.next(detail::phase::color);
-  for (std::size_t i = 0; i < op_count_; ++i) wick::detail::apply(ops_[i], to);
+  wick::detail::apply({ops_.data(), op_count_}, to, rest);
 }
 
 void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
@@ -344,9 +319,10 @@ detail::wide_rows lazy_image::render_wide() const {
   return detail::resample_wide(got, scratch);
 }
 
-image lazy_image::render() const {
+image lazy_image::render(detail::level_map* rest) const {
   image out(width(), height(), channels_);
-  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
+  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_),
+            out_channels_ == channels_ ? rest : nullptr);
   if (out_channels_ == channels_) return out;
   image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
   for (int y = 0; y < height(); ++y) {
@@ -357,22 +333,6 @@ image lazy_image::render() const {
     }
   }
   return changed;
-}
-
-void lazy_image::carry_out() {
-  if (untouched()) return;
-  if (as_.wide) {
-    wide_ = render_wide();
-    encoded_ = {};
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
-    return;
-  }
-  decoded_ = render();
-  encoded_ = {};
-  op_count_ = 0;
-  pointwise_ = true;
-  channels_ = out_channels_;
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
 }
 
 }  // namespace wick

@@ -47,7 +47,10 @@ mask::mask(image numbers)
 void mask::follow(const detail::geometry_step& step, detail::frame) {
   detail::masks::decoding([&] {
     detail::geometry_step own = step;
-    if (own.filter != interpolation::nearest) own.filter = interpolation::nearest_corner;
+    if (step.what == detail::geometry_step::kind::warp)
+      own.filter = interpolation::nearest;
+    else if (own.filter != interpolation::nearest)
+      own.filter = interpolation::nearest_corner;
     own.around.fill = {step.around.mask_fill};
     numbers_.follow(own);
   });

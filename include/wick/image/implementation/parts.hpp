@@ -3,11 +3,14 @@
 /// of a program.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
+#include <wick/resample/warp.hpp>
 #include <wick/sample/error.hpp>
 
 namespace wick::detail {
@@ -40,12 +43,42 @@ geometry_step geometry_step::pad(const border& around) noexcept {
   s.around = around;
   return s;
 }
+geometry_step geometry_step::warp(const detail::warp& by, int mask_fill, bool expanded) noexcept {
+  geometry_step s;
+  s.what = kind::warp;
+  s.size = {by.width, by.height};
+  s.filter = by.filter;
+  s.around.fill.levels = by.fill;
+  s.around.mask_fill = mask_fill;
+  s.to_source = by.to_source;
+  s.centered = by.centered;
+  s.expanded = expanded;
+  return s;
+}
+
+detail::warp geometry_step::pixels() const noexcept {
+  return {to_source, centered, filter, around.fill.levels, size.width, size.height};
+}
+
+projection geometry_step::places(frame before) const noexcept {
+  const projection there = pixels().to_source_of(before.width, before.height).inverse();
+  if (!expanded) return there;
+  point least{HUGE_VAL, HUGE_VAL};
+  for (const double x : {0.0, static_cast<double>(before.width)}) {
+    for (const double y : {0.0, static_cast<double>(before.height)}) {
+      const point at = there({x, y});
+      least = {std::min(least.x, at.x), std::min(least.y, at.y)};
+    }
+  }
+  return projection{{1, 0, -least.x, 0, 1, -least.y, 0, 0, 1}} * there;
+}
 
 frame geometry_step::after(frame before) const noexcept {
   switch (what) {
     case kind::crop:
       return {part.width, part.height};
     case kind::resize:
+    case kind::warp:
       return size;
     case kind::pad:
       return {before.width + around.by.left + around.by.right,

@@ -11,6 +11,7 @@
 
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/polygons.hpp>
+#include <wick/resample/warp.hpp>
 #include <wick/sample/error.hpp>
 
 namespace wick {
@@ -106,6 +107,16 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "polygons");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& outline : outlines) {
+        for (auto& [x, y] : outline) {
+          const detail::point at = there({x, y});
+          x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+        }
+      }
+      return detail::outlining::cut(*this, out);
+    }
     case kind::drop_boxes:
       return;
   }

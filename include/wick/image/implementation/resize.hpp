@@ -25,6 +25,14 @@ resize_stage::resize_stage(int height, int width, const resize_options& options)
     throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
 }
 
+resize_stage::resize_stage(const resize_options& options) : options_(options) {
+  if (options.max_size < 1) {
+    throw error(
+        "resize: no size; write resize(height, width), resize(shorter_edge), or resize({.max_size = "
+        "longer_edge})");
+  }
+}
+
 resize_stage::resize_stage(int shorter_edge, const resize_options& options)
     : shorter_(shorter_edge), options_(options) {
   detail::require_size(name, shorter_edge, shorter_edge);
@@ -40,8 +48,12 @@ geometry_steps resize_stage::decide(frame size, context&) const noexcept {
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
-  if (shorter_ == 0) return {width_, height_};
+  if (height_ != 0) return {width_, height_};
   const double is_short = std::min(width, height), is_long = std::max(width, height);
+  if (shorter_ == 0) {
+    const int other = std::max(1, static_cast<int>(options_.max_size * is_short / is_long));
+    return width <= height ? std::pair{other, options_.max_size} : std::pair{options_.max_size, other};
+  }
   int new_short = shorter_,
       new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
   if (options_.max_size != 0 && new_long > options_.max_size) {
@@ -66,5 +78,7 @@ detail::resize_stage resize(int height, int width, const detail::resize_options&
 detail::resize_stage resize(int shorter_edge, const detail::resize_options& options) {
   return {shorter_edge, options};
 }
+
+detail::resize_stage resize(const detail::resize_options& options) { return detail::resize_stage(options); }
 
 }  // namespace wick

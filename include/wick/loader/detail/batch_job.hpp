@@ -51,7 +51,8 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
-  std::vector<std::size_t> gaps;  // slots without a sample
+  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
+  std::vector<std::size_t> gaps;           // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
@@ -101,6 +102,7 @@ struct alignas(64) batch_job {
       return;
     }
     if (f.action == error_action::fail) state = batch_state::lost;
+    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
     failures.push_back(std::move(f));
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
@@ -123,6 +125,15 @@ struct alignas(64) batch_job {
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
   }
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// drawn there again. For who makes that one.
+  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
+    if (!others_failed.load(std::memory_order_relaxed)) return false;
+    std::lock_guard lock(mutex);
+    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
+      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
+    });
+  }
   /// What nobody is going to take.
   void drop() noexcept {
     value.reset();
@@ -134,6 +145,7 @@ struct alignas(64) batch_job {
     gaps.clear();
     fills.clear();
     unlisted.reset();
+    others_failed.store(false, std::memory_order_relaxed);
     state = batch_state::making;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);

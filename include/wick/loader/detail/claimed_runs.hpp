@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/failure/detail/settling.hpp>
 #include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
-#include <wick/loader/detail/settling.hpp>
 #include <wick/loader/detail/walk_ahead.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/stage_clock.hpp>

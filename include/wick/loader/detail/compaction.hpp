@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/failure/detail/settling.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
-#include <wick/loader/detail/settling.hpp>
 #include <wick/observe/stage_clock.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/task.hpp>

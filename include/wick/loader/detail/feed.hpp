@@ -13,7 +13,6 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/claimed_runs.hpp>
 #include <wick/loader/detail/finishing.hpp>
-#include <wick/loader/detail/open_batches.hpp>
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/pump_crew.hpp>
 #include <wick/loader/detail/report_book.hpp>
@@ -21,6 +20,7 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
+#include <wick/run/detail/open_batches.hpp>
 #include <wick/run/detail/tokens.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
@@ -138,12 +138,12 @@ class feed<pipeline<Source, S...>> {
   bool idle() const noexcept { return done_.taken() == ahead_.count(); }
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
-  void refresh() {
+  void refresh(bool source_too = true) {
     if (started_) drain(make_owned<stop_source>());
     started_ = left_ = run_ahead_ = false;
     planned_at_ = ahead_.count();
-    runs_.refresh();
-    size_.take_anew();
+    runs_.refresh(source_too);
+    if (source_too) size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include <wick/batch/detail/slab.hpp>
+#include <wick/failure/detail/settling.hpp>
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
-#include <wick/loader/detail/settling.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>

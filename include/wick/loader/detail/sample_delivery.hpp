@@ -95,7 +95,7 @@ class sample_delivery {
       if (f.slot == failure::whole_batch) continue;
       std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
       if (f.action == error_action::skip) index = left_out;
-      if (f.action == error_action::replace) index = f.substitute;
+      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
     }
   }
   /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.

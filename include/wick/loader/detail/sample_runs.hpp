@@ -62,6 +62,7 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan, bad);
   }
 
   sample_runs(const sample_runs&) = delete;
@@ -75,10 +76,10 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
-  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
-  /// does
-  void refresh() {
-    path.refresh();
+  /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
+  /// is here. \throws wick::error as the constructor does
+  void refresh(bool source_too) {
+    if (source_too) path.refresh();
     epoch_plan<path_type> anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));
@@ -130,12 +131,10 @@ class sample_runs<pipeline<Source, S...>> {
   failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
     failure f;
     f.slot = slot;
-    f.stage = c.stage();
-    f.dropped = cause == dropped();
-    f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
-    if (is_bad(f.index)) f.tries = 0;
+    f.take_cause(std::move(cause), c.stage());
+    if (is_bad(f.to_blame())) f.tries = 0;
     return f;
   }
 
@@ -149,8 +148,8 @@ class sample_runs<pipeline<Source, S...>> {
     }
     const failure* last = nullptr;
     for (const failure& f : j.failures) {
-      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
-        last = &f;
+      if (f.slot != slot || f.position != out.position || f.of_other()) continue;
+      if (last == nullptr || f.number > last->number) last = &f;
     }
     if (last == nullptr)
       out.index = plan.index(j.order, out.position);
@@ -172,7 +171,7 @@ class sample_runs<pipeline<Source, S...>> {
     } catch (const late_error& e) {
       return e.stage();
     } catch (const quarantined_sample&) {
-      return bad.stage_of(f.index);
+      return bad.stage_of(f.to_blame());
     } catch (...) {
       return path.stage_name_at(f.stage);
     }

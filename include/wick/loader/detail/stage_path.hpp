@@ -14,12 +14,17 @@
 #include <vector>
 
 #include <wick/batch/detail/slab.hpp>
+#include <wick/failure/detail/failed_sample.hpp>
+#include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
+#include <wick/order/detail/epoch_plan.hpp>
 #include <wick/order/order.hpp>
+#include <wick/pipeline/detail/gathering.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
+#include <wick/pipeline/with_others.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
@@ -78,6 +83,10 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   const Source& source() const noexcept { return source_; }
+  template <std::size_t I>
+  auto& stage() noexcept {
+    return std::get<I>(stages_);
+  }
   template <std::size_t I>
   const auto& stage() const noexcept {
     return std::get<I>(stages_);
@@ -143,6 +152,12 @@ class stage_path<pipeline<Source, S...>> {
       }
     });
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
+  }
+
+  /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
+  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+    plan_ = &plan;
+    bad_ = &bad;
   }
 
   // ---- samples ----
@@ -215,7 +230,7 @@ class stage_path<pipeline<Source, S...>> {
     auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
     c->enter(static_cast<std::uint32_t>(stage));
     const std::uint64_t begun = now_ticks();
-    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
+    auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
@@ -244,6 +259,19 @@ class stage_path<pipeline<Source, S...>> {
       } else {
         self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
       }
+    }
+  }
+
+  /// Begins a stage that suspends.
+  template <std::size_t I, class X, class Job>
+  auto start(X& item, context& c, Job& j) {
+    if constexpr (gathers_others<typename types::template stage_at<I>>) {
+      static_assert(!epoch_plan<stage_path>::grouped,
+                    "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
+                    "which plan by the lengths of single samples; leave one of the two out");
+      return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
+    } else {
+      return call(std::get<I>(stages_), item, c);
     }
   }
 
@@ -328,10 +356,18 @@ class stage_path<pipeline<Source, S...>> {
   }
 
  private:
+  friend struct gathering<stage_path>;
+  /// \throws quarantined_sample
+  void refuse_bad(std::uint64_t index) const {
+    if (bad_->has(index)) throw quarantined_sample();
+  }
+
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
   stage_clocks clocks_;
+  const epoch_plan<stage_path>* plan_ = nullptr;
+  const quarantine* bad_ = nullptr;
 };
 
 }  // namespace wick::detail

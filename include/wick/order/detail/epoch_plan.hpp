@@ -16,6 +16,19 @@
 
 namespace wick::detail {
 
+/// Whether loader.edit() can change the order: a mix, and nothing behind it that orders anew.
+template <class Types>
+consteval bool has_editable_mix() {
+  if constexpr (Types::order_end == 0) {
+    return false;
+  } else {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (requires { Types::template stage_at<0>::takes_edits; }) &&
+             (std::is_same_v<typename Types::template stage_at<I + 1>, shard_stage> && ...);
+    }(std::make_index_sequence<Types::order_end - 1>{});
+  }
+}
+
 /// All by computation: from the size of the source, the order stages, the global batch and this rank's share
 /// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
 template <class Path>
@@ -28,6 +41,7 @@ class epoch_plan {
   /// Whether batches are of groups: of samples of like length, or of rows.
   static constexpr bool grouped = has_groups<types>;
   static constexpr bool packs = finds_pack<types>();
+  static constexpr bool editable = types::batched && !grouped && has_editable_mix<types>();
   /// What a batch has to know of its epoch.
   using order_type = typename groups_type::order_type;
   using range = position_range;
@@ -129,6 +143,8 @@ class epoch_plan {
   std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
     if constexpr (grouped)
       return order->alike(position, stream.below(order->alike(position)));
+    else if constexpr (editable)
+      return std::get<0>(order).substitute(position, stream);
     else
       return index(order, stream.below(ordered_));
   }

@@ -61,31 +61,17 @@ class kept_alpha {
   std::vector<std::uint8_t> levels_;
 };
 
-/// In blocks of a known length, which every compiler makes vectors of.
-template <class F>
-inline void map_run(std::uint8_t* v, std::size_t count, F f) noexcept {
-  constexpr std::size_t block = 64;
-  std::size_t i = 0;
-  for (; i + block <= count; i += block) {
-    for (std::size_t j = 0; j < block; ++j) v[i + j] = f(v[i + j]);
-  }
-  for (; i < count; ++i) v[i] = f(v[i]);
-}
-
-inline void change_levels(const pixel_op& op, const picture_target& p) {
-  const kept_alpha alpha(p);
-  if (op.what == pixel_op::kind::posterize) {
-    const auto mask = static_cast<std::uint8_t>(0xFF00u >> static_cast<unsigned>(op.value));
-    return for_each_run(p, [mask](std::uint8_t* v, std::size_t n) {
-      map_run(v, n, [mask](std::uint8_t x) { return static_cast<std::uint8_t>(x & mask); });
-    });
-  }
-  const double from = op.what == pixel_op::kind::solarize ? std::ceil(op.value) : 0;
-  if (from > 255) return;
-  const auto first = static_cast<std::uint8_t>(from);
-  for_each_run(p, [first](std::uint8_t* v, std::size_t n) {
-    map_run(v, n, [first](std::uint8_t x) { return static_cast<std::uint8_t>(x ^ (x >= first ? 0xFF : 0)); });
-  });
+/// What invert, posterize and solarize make of a level.
+inline auto changed_level(const pixel_op& op) noexcept {
+  const bool keeps = op.what == pixel_op::kind::posterize;
+  const auto mask = static_cast<std::uint8_t>(keeps ? 0xFF00u >> static_cast<unsigned>(op.value) : 0xFFu);
+  // Torch compares in float.
+  const float from = op.what == pixel_op::kind::solarize ? static_cast<float>(op.value)
+                     : keeps                             ? 256.0f
+                                                         : 0.0f;
+  return [mask, from](std::uint8_t x) noexcept {
+    return static_cast<std::uint8_t>((x & mask) ^ (x >= from ? 0xFF : 0));
+  };
 }
 
 using level_counts = std::array<std::uint32_t, 256>;

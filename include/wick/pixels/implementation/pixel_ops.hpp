@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
@@ -33,24 +35,53 @@ std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   return static_cast<std::uint8_t>(std::clamp(sum, 0.0f, 255.0f));
 }
 
-void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
-  if (p.channels >= 3) {
+/// Eight levels at a time: bytes that are written one by one might be the table, so that each would have to
+/// be read again.
+inline void map_run(std::uint8_t* v, std::size_t count, const std::array<std::uint8_t, 256>& to) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    std::uint64_t in, out = 0;
+    std::memcpy(&in, v + i, 8);
+    for (unsigned bit = 0; bit < 64; bit += 8) out |= std::uint64_t{to[in >> bit & 0xFF]} << bit;
+    std::memcpy(v + i, &out, 8);
+  }
+  for (; i < count; ++i) v[i] = to[v[i]];
+}
+
+void map_levels(const picture_target& p, const level_map& by) {
+  if (is_interleaved(p) && has_alpha(p.channels)) {
+    const int count = colors(p.channels);
     for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = level[v[0]];
-      v[p.plane] = level[v[p.plane]];
-      v[2 * p.plane] = level[v[2 * p.plane]];
+      for (int c = 0; c < count; ++c) v[c] = by.to[v[c]];
     });
   } else {
-    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
+    for_each_run(p, [&](std::uint8_t* v, std::size_t n) { map_run(v, n, by.to); });
   }
 }
 
-float mean_luma(const picture_target& p) {
+/// luma() as a sum of three numbers that are looked up: the same products.
+struct luma_tables {
+  explicit luma_tables(const level_map& first = {}) noexcept {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto level = static_cast<float>(first.to[i]);
+      r[i] = 0.2989f * level;
+      g[i] = 0.587f * level;
+      b[i] = 0.114f * level;
+    }
+  }
+  std::uint8_t operator()(std::uint8_t red, std::uint8_t green, std::uint8_t blue) const noexcept {
+    return static_cast<std::uint8_t>(static_cast<int>(r[red] + g[green] + b[blue]));
+  }
+  std::array<float, 256> r, g, b;
+};
+
+float mean_luma(const picture_target& p, const level_map& first) {
   std::uint64_t sum = 0;
   if (p.channels >= 3) {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
+    const luma_tables luma_of(first);
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma_of(v[0], v[p.plane], v[2 * p.plane]); });
   } else {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += first.to[v[0]]; });
   }
   return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
 }
@@ -131,14 +162,26 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
       return detail::turn_hue(r, g, b, value);
     });
   } else if (op.what == kind::saturation) {
-    map_colors(p, [value](level r, level g, level b) {
-      const float gray = detail::luma(r, g, b);
-      return std::array{detail::blend(value, r, gray), detail::blend(value, g, gray),
-                        detail::blend(value, b, gray)};
+    // blend() by looked-up products.
+    const luma_tables luma_of;
+    std::array<double, 256> own, gray;
+    const float share = static_cast<float>(1.0 - value);
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto x = static_cast<float>(i);
+      own[i] = static_cast<float>(value) * x;
+      gray[i] = static_cast<double>(share) * x;
+    }
+    map_colors(p, [&](level r, level g, level b) {
+      const double other = gray[luma_of(r, g, b)];
+      const auto blended = [&](level x) {
+        const auto sum = static_cast<float>(own[x] + other);
+        return static_cast<level>(static_cast<int>(std::clamp(sum, 0.0f, 255.0f)));
+      };
+      return std::array{blended(r), blended(g), blended(b)};
     });
   } else if (op.what == kind::gray) {
-    map_colors(p, [](level r, level g, level b) {
-      const level gray = detail::luma(r, g, b);
+    map_colors(p, [luma_of = luma_tables()](level r, level g, level b) {
+      const level gray = luma_of(r, g, b);
       return std::array{gray, gray, gray};
     });
   } else {
@@ -149,21 +192,58 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
   }
 }
 
-void apply(const pixel_op& op, const picture_target& p) {
+/// Adds an operation to `map`, which is carried out before it. False when it isn't one on each level alone.
+inline bool gather(const pixel_op& op, const picture_target& p, level_map& map) {
   using kind = pixel_op::kind;
+  const auto then = [&](auto f) {
+    for (std::uint8_t& x : map.to) x = f(x);
+    map.changes = true;
+    return true;
+  };
   switch (op.what) {
     case kind::brightness:
+      return then([&](std::uint8_t x) { return detail::blend(op.value, x, 0); });
     case kind::contrast: {
-      const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-      std::array<std::uint8_t, 256> level;
-      for (std::size_t i = 0; i < level.size(); ++i)
-        level[i] = detail::blend(op.value, static_cast<std::uint8_t>(i), other);
-      return detail::map_levels(p, level);
+      const float mean = detail::mean_luma(p, map);
+      return then([&](std::uint8_t x) { return detail::blend(op.value, x, mean); });
     }
     case kind::invert:
     case kind::posterize:
     case kind::solarize:
-      return detail::change_levels(op, p);
+      return then([by = changed_level(op)](std::uint8_t x) { return by(x); });
+    default:
+      return false;
+  }
+}
+
+void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest) {
+  level_map map;
+  for (const pixel_op& op : ops) {
+    if (gather(op, p, map)) continue;
+    if (std::exchange(map.changes, false)) {
+      detail::map_levels(p, map);
+      map = {};
+    }
+    detail::apply(op, p);
+  }
+  if (rest != nullptr)
+    *rest = map;
+  else if (map.changes)
+    detail::map_levels(p, map);
+}
+
+void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  switch (op.what) {
+    case kind::brightness:
+    case kind::contrast:
+    case kind::invert:
+    case kind::posterize:
+    case kind::solarize: {
+      level_map map;
+      gather(op, p, map);
+      return detail::map_levels(p, map);
+    }
     case kind::autocontrast:
     case kind::equalize:
       return detail::stretch_levels(op, p);
@@ -209,19 +289,30 @@ void require_channels(const normalization& by, int channels) {
               " channels; give one mean and deviation for each channel, or one for all");
 }
 
-void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
+void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
+                      bool planar) {
   const int channels = from.channels();
   detail::require_channels(by, channels);
   std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
   for (int c = 0; c < channels; ++c) {
     const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
     for (std::size_t i = 0; i < 256; ++i) {
-      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
+      const auto x = static_cast<float>(c < colors(channels) ? first.to[i] : i);
+      level[static_cast<std::size_t>(c)][i] = (x / 255.0f - by.mean[k]) / by.deviation[k];
     }
   }
   float* const out = reinterpret_cast<float*>(to);
   const std::span<const std::uint8_t> in = from.pixels();
   const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
+  if (planar && n == 3) {
+    const std::uint8_t* v = in.data();
+    for (std::size_t i = 0; i < pixels; ++i, v += 3) {
+      out[i] = level[0][v[0]];
+      out[pixels + i] = level[1][v[1]];
+      out[2 * pixels + i] = level[2][v[2]];
+    }
+    return;
+  }
   for (std::size_t c = 0; c < n; ++c) {
     const auto& table = level[c];
     if (planar) {

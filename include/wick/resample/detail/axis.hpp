@@ -35,6 +35,7 @@ class axis {
   /// The most source pixels that one output has.
   int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  const std::int32_t* firsts() const noexcept { return first_.data(); }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
   const std::int16_t* weights(int i) const noexcept {
     return weights_.data() + static_cast<std::size_t>(i) * taps_;
@@ -105,8 +106,8 @@ inline void axis::copy(const axis_request& wanted) {
   copies_ = true;
 }
 
-/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels would
-/// give the other. It has two ways, by the size of the result; the larger one's product is a fused one.
+/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels, they decide
+/// which one is taken. It has two ways, by the size of the result; the larger one's product is a fused one.
 inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
   const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
   const double exact = (out + 0.5) * scale;  // of two floats: exact in double

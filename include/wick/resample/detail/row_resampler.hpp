@@ -132,8 +132,13 @@ class row_blender {
       std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
       return;
     }
+    const std::int32_t* const first = columns.firsts();
+    if (channels_ == 1 && to_.step == 1) {
+      for (int x = 0; x < n; ++x) out[x] = in[first[x]];
+      return;
+    }
     for (int x = 0; x < n; ++x, out += to_.step) {
-      const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
+      const std::uint8_t* const pixel = in + std::ptrdiff_t{first[x]} * channels_;
       for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
     }
   }

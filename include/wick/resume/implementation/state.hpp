@@ -115,7 +115,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered}) {
+        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -168,7 +168,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   std::uint64_t batched = 0;
   for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
                            &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
-                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered}) {
+                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;

@@ -35,6 +35,8 @@ class line_file {
   /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
   /// begins anew. \throws std::bad_alloc
   int add(std::string_view line);
+  /// Brings what was written to the disk. 0, or errno.
+  int sync() noexcept;
 
  private:
   class lock {

@@ -73,6 +73,13 @@ int line_file::add(std::string_view line) {
   return fault;
 }
 
+int line_file::sync() noexcept {
+  while (::fsync(file_.get()) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
 line_file::lock::lock(line_file& of) noexcept : of_(of) {
   if (!of.regular_) return;
   // Others hold it for the time of a write.

@@ -5,6 +5,7 @@
 
 #include <wick/torch/implementation/archive.hpp>
 #include <wick/torch/implementation/batch.hpp>
+#include <wick/torch/implementation/nested.hpp>
 #include <wick/torch/implementation/normalize.hpp>
 #include <wick/torch/implementation/pin.hpp>
 #include <wick/torch/implementation/tensor.hpp>

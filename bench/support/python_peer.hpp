@@ -19,7 +19,7 @@
 
 #include "support/timing.hpp"
 
-namespace images {
+namespace wick_bench {
 
 class python_peer {
  public:
@@ -70,15 +70,15 @@ class python_peer {
   bool ready() const noexcept { return ready_; }
   const std::string& about() const noexcept { return about_; }
 
-  /// A turn of at least `count` pictures. Answers with how long as many pictures took as it really did,
+  /// A turn of at least `count` samples. Answers with how long as many took as it really did,
   /// scaled to `count`. \throws std::runtime_error when the peer is gone
-  wick_bench::lap run(std::size_t count) {
+  lap run(std::size_t count) {
     const std::string line = ask("run " + std::to_string(count), 120'000);
-    double pictures = 0;
-    wick_bench::lap took;
-    if (std::sscanf(line.c_str(), "%lf %lf %lf", &pictures, &took.wall, &took.cpu) != 3 || pictures <= 0)
+    double samples = 0;
+    lap took;
+    if (std::sscanf(line.c_str(), "%lf %lf %lf", &samples, &took.wall, &took.cpu) != 3 || samples <= 0)
       throw std::runtime_error("peer: " + (line.empty() ? std::string("gone") : line));
-    const double by = static_cast<double>(count) / pictures;
+    const double by = static_cast<double>(count) / samples;
     return {took.wall * by, took.cpu * by};
   }
   std::string ask(const std::string& command, int patience_ms) {
@@ -112,4 +112,4 @@ class python_peer {
   std::string about_;
 };
 
-}  // namespace images
+}  // namespace wick_bench

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/failure/detail/failed_sample.hpp>
 #include <wick/failure/on_error.hpp>
 #include <wick/failure/quarantine.hpp>
-#include <wick/loader/detail/batch_job.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/stage_clock.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
@@ -28,7 +28,8 @@ namespace wick::detail {
 
 /// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
 /// and a sample on the quarantine list counts as one that was tried and has failed: a run with the list gives
-/// the same batches as the one that made it.
+/// the same batches as the one that made it. Where another sample that was to go into this one has failed,
+/// that one is left out or replaced: this one is made again and draws another.
 template <class Runs>
 class settling {
   using types = typename Runs::types;
@@ -49,6 +50,7 @@ class settling {
       co_return false;
     }
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
+    const std::uint64_t planned = f.index;
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
       if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
@@ -57,23 +59,29 @@ class settling {
         if (good)
           f.action = error_action::retry;
         else if (f.dropped)  // a substitute that is left out is no good: another one
-          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
+          f.action = f.index != planned ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
-      tried.push_back(f.index);
-      if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = f.dropped ? error_action::skip : error_action::fail;
+      const bool stays = f.of_other();
+      if (stays) {
+        draw_without(*self, f);
+      } else {
+        tried.push_back(f.index);
+        if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
+          f.action = f.dropped ? error_action::skip : error_action::fail;
+      }
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
       const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
-      if (good && f.index != tried.front()) count_substitute(*j, f.position, f.index, counted);
+      if (good && f.index != planned) count_substitute(*j, f.position, f.index, counted);
       failure next;
       next.slot = f.slot;
       next.position = f.position;
       next.number = f.number + 1;
-      next.index = f.substitute;
+      next.others = f.others + (stays ? 1 : 0);
+      next.index = stays ? f.index : f.substitute;
       next.tries = 0;
       next.drawn = f.drawn;
       j->note(std::move(f));
@@ -107,6 +115,7 @@ class settling {
 
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+  static constexpr std::uint32_t most_in_turn = 100;  // that fail, go well and fail again without an end
 
   /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
   struct on_the_clocks {
@@ -131,7 +140,6 @@ class settling {
     c->move_to({self->seed, c->epoch(), f->position, f->index});
     c->enter(static_cast<std::uint32_t>(types::order_end));
     std::exception_ptr cause;
-    bool quarantined = false;
     try {
       j->columns.forget(static_cast<std::size_t>(f->slot));
       if constexpr (types::samples_suspend) {
@@ -144,18 +152,13 @@ class settling {
         on_the_clocks clocks(self->path);
         self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
-    } catch (const quarantined_sample&) {
-      cause = std::current_exception();
-      quarantined = true;
     } catch (...) {
       cause = std::current_exception();
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
-    f->dropped = cause == dropped();
-    f->cause = std::move(cause);
-    f->stage = c->stage();
-    if (!quarantined) ++f->tries;
+    f->take_cause(std::move(cause), c->stage());
+    if (!self->is_bad(f->to_blame())) ++f->tries;
     co_return false;
   }
 
@@ -176,15 +179,36 @@ class settling {
         stopped = true;
       }
       if (stopped) co_return false;
+      failure before = *f;
       task<bool> trying = attempt(self, j, c, f);
       const bool good = co_await trying;
       if (good) {
         ++f->tries;
         co_return true;
       }
+      if (f->to_blame() == before.to_blame()) continue;
+      // That one went well; now it is another that has failed, and has tries of its own.
+      f->tries = self->is_bad(f->to_blame()) ? 0 : 1;
+      f->number = before.number + 1;
+      f->others = before.others + (before.of_other() ? 1 : 0);
+      ++before.tries;
+      before.action = error_action::retry;
+      j->note(std::move(before));
+      if (f->tries == 0 || f->number > most_in_turn) co_return false;
     }
   }
 
+  /// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
+  /// often as a substitute would be.
+  static void draw_without(const Runs& runs, failure& f) {
+    if (f.action != error_action::skip && f.action != error_action::replace) return;
+    if (f.drawn < runs.policy.options().substitutes) {
+      ++f.drawn;
+      f.action = error_action::replace;
+    } else if (f.action == error_action::replace) {
+      f.action = error_action::fail;
+    }
+  }
   /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
   static bool draw(const Runs& runs, const job_type& j, random_stream& from,
                    std::vector<std::uint64_t>& tried, failure& f) {

@@ -1,0 +1,55 @@
+/// \file
+/// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
+/// program.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/observe/phases.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/wide_rows.hpp>
+#include <wick/resample/warp.hpp>
+#include <wick/sample/error.hpp>
+
+namespace wick {
+
+void lazy_image::warp_wide(const detail::geometry_step& step) {
+  carry_out();
+  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
+  detail::warp by = step.pixels();
+  std::memcpy(by.fill.data(), &fill, sizeof fill);
+  image pairs(wide_.width, wide_.height, 2);
+  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  const image moved = detail::warped(pairs.view(), by);
+  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
+  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
+  plan_ = detail::plan::whole(by.width, by.height);
+}
+
+void lazy_image::warp(const detail::warp& by) {
+  refuse_normalized("affine, rotate and perspective");
+  refuse_wide("affine, rotate and perspective");
+  if (as_.indexes && by.filter != interpolation::nearest) {
+    throw error(
+        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
+        "have; "
+        "give them .interpolation = wick::interpolation::nearest");
+  }
+  if (by.width == width() && by.height == height() && by.centered &&
+      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
+    mirror_x();
+    return mirror_y();
+  }
+  if (!untouched()) carry_out();
+  const detail::phase_timer timer(detail::phase::resize);
+  decoded_ = detail::warped(decoded_.view(), by);
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+}  // namespace wick

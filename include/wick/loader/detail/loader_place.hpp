@@ -1,0 +1,85 @@
+/// \file
+/// Where a loader stands: how its state is written and gone on from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/resume/mixture.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/system/detail/owned.hpp>
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_place {
+  /// The batch handed over next.
+  static mixture_journal::place next(const Loader& l) noexcept {
+    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
+    if (!l.epoch_) return {};
+    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
+    return {*l.epoch_, l.batches() - l.left_};
+  }
+
+  static std::vector<std::byte> state(const Loader& l) {
+    loader_state s;
+    s.of = l.identity();
+    s.rounds = l.rounds_;
+    s.filtered = l.books_.drops.of_training;
+    l.books_.account.write(s);
+    if (l.edits_.any()) l.edits_.journal()->write(s);
+    if (l.resume_) {
+      s.moved = l.resume_->moved;
+      s.epoch = l.resume_->epoch;
+      s.batch = l.resume_->batch;
+      s.sample = l.resume_->sample;
+    } else if (l.epoch_) {
+      s.epoch = *l.epoch_;
+      s.batch = l.batches() - l.left_;
+      l.delivery_.write(s);
+      if (l.ends(s)) s.begin_next_epoch();
+    }
+    return s.to_bytes();
+  }
+
+  static void load(Loader& l, std::span<const std::byte> bytes) {
+    loader_state s = loader_state::from_bytes(bytes);
+    l.require_goes_on(s, "load_state: the state is of ");
+    l.edits_.require_same(s);
+    const std::uint64_t under_way = l.current_epoch();
+    l.plan_for(s.epoch);
+    try {
+      take_over(l, std::move(s));
+    } catch (...) {
+      l.plan_for(under_way);
+      throw;
+    }
+  }
+
+ private:
+  /// \throws wick::error when the state stands where this loader's epoch has no batch
+  static void take_over(Loader& l, loader_state s) {
+    const std::uint64_t batches = l.batches();
+    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(batches) + "; it was not written by wick");
+    }
+    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
+    l.resume_ = make_owned<const loader_state>(std::move(s));
+    l.rounds_ = l.resume_->rounds;
+    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
+    l.books_.account.read(*l.resume_);
+  }
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,149 @@
+/// \file
+/// with_others(n) and join(f): one sample of several of the same epoch. What mixup(), cutmix() and mosaic()
+/// are built on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/detail/apply.hpp>
+#include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/random.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick {
+
+/// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
+template <class Item>
+struct company {
+  Item own;  ///< the sample that stands here
+  /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
+  std::vector<detail::materialized_t<Item>> others;
+};
+
+namespace detail {
+
+struct with_others_options {
+  double p = 1;  ///< probability that a sample gets others, 0 … 1
+};
+
+class with_others_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "with_others";
+  static constexpr bool gathers = true;
+
+  with_others_stage(std::size_t count, const with_others_options& options);
+  std::size_t count() const noexcept { return count_; }
+  double probability() const noexcept { return options_.p; }
+  std::uint64_t fingerprint() const noexcept;
+
+  /// For its type: the loader gathers in its place. Without one there is nobody else.
+  template <class Item>
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
+  task<company<Item>> operator()(Item& item, context&) const {
+    company<Item> alone{std::move(item), {}};
+    co_return std::move(alone);
+  }
+
+ private:
+  std::size_t count_;
+  with_others_options options_;
+};
+template <class S>
+inline constexpr bool gathers_others = requires { S::gathers; };
+
+/// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
+/// failed sample has others of its own, and a retry has the same.
+struct other_draws {
+  static constexpr std::uint32_t most_left_out = 64;
+
+  other_draws(const place& into, std::uint32_t stage) noexcept;
+  /// Where the other stands, with random streams of its own.
+  place next(std::uint64_t index) noexcept;
+  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// \throws wick::error when those are too many
+  void leave_out();
+  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
+  /// stopping
+  void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
+
+  place base;
+  random_stream stream;
+  std::uint64_t salt;
+  std::uint64_t number = 0;
+  std::uint32_t left_out = 0;
+};
+
+/// A user's callable that makes one item of several.
+template <class F>
+class join_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "join";
+  join_stage(std::string label, F f) : label_(std::move(label)), f_(std::move(f)) {}
+  std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const {
+    if constexpr (has_parameters<F>)
+      return f_.fingerprint();
+    else
+      return 0;
+  }
+  template <class Item>
+  auto operator()(company<Item>& all, context& c) {
+    constexpr bool with_context = std::is_invocable_v<F&, Item, decltype(all.others)&, context&>;
+    constexpr bool without = std::is_invocable_v<F&, Item, decltype(all.others)&>;
+    static_assert(with_context || without,
+                  "wick: join() takes a callable of the item and the others: "
+                  "[](Item own, std::vector<Item>& others) { return …; }, with a context& if it wants; "
+                  "pictures among the others are decoded: wick::image");
+    if constexpr (with_context)
+      return f_(std::move(all.own), all.others, c);
+    else
+      return f_(std::move(all.own), all.others);
+  }
+
+ private:
+  std::string label_;
+  F f_;
+};
+
+}  // namespace detail
+
+/// Gives each sample n others of the same epoch, drawn with replacement from what the order stages leave of
+/// the source (subset and weights hold for them), each through all stages before this one with random numbers
+/// of its own. Seed, epoch, position and index decide which they are, so batches are the same with any number
+/// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
+/// join(f) behind it.
+///
+/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
+/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
+/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
+/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
+/// than 64, or p is not in [0, 1]
+detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
+
+/// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
+/// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
+/// where the sample has no others.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(F&& f) {
+  return {"join", std::forward<F>(f)};
+}
+/// The same with a name for errors and the report.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
+  return {std::move(name), std::forward<F>(f)};
+}
+
+}  // namespace wick
