@@ -44,9 +44,14 @@
 #include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
+#include <wick/observe/implementation/advice.hpp>
+#include <wick/observe/implementation/durations.hpp>
+#include <wick/observe/implementation/load_model.hpp>
 #include <wick/observe/implementation/report.hpp>
+#include <wick/observe/implementation/report_formats.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
+#include <wick/observe/implementation/what_if.hpp>
 #include <wick/order/implementation/block_shuffle.hpp>
 #include <wick/order/implementation/bucket.hpp>
 #include <wick/order/implementation/grid_rounds.hpp>
@@ -99,6 +104,7 @@
 #include <wick/system/implementation/cpu_set.hpp>
 #include <wick/system/implementation/cpus.hpp>
 #include <wick/system/implementation/file_system.hpp>
+#include <wick/system/implementation/json_string.hpp>
 #include <wick/system/implementation/line_file.hpp>
 #include <wick/system/implementation/plain_file.hpp>
 #include <wick/system/implementation/process.hpp>

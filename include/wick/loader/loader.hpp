@@ -182,7 +182,7 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
-      const std::uint64_t begun_at = detail::now_ticks();
+      const std::uint64_t begun_at = books_.report.begin_wait();
       job_type* const job = co_await feed_->next_async();
       books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
@@ -268,7 +268,7 @@ class loader<pipeline<Source, S...>> {
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.report.begin(feed_->reported());
+    books_.report.begin(detail::report_book::of(*feed_));
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
       seek();
     else
@@ -293,7 +293,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.report.end(feed_->reported());
+    books_.report.end(detail::report_book::of(*feed_));
     books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
@@ -306,7 +306,7 @@ class loader<pipeline<Source, S...>> {
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
-    const std::uint64_t begun_at = detail::now_ticks();
+    const std::uint64_t begun_at = books_.report.begin_wait();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
       if (feed_->short_samples()) {
@@ -387,7 +387,7 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  auto r = books_.report.close(detail::report_book::of(*feed_), feed_->path().stage_names(), ledger());
   r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
   if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <wick/run/budget.hpp>
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/stop_token.hpp>
@@ -60,6 +61,7 @@ class context {
         memory_(into.memory_),
         names_(into.names_),
         account_(into.account_),
+        asked_(into.asked_),
         stop_(into.stop_) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
@@ -103,7 +105,9 @@ class context {
    public:
     bool await_ready() noexcept { return !room_ || room_->await_ready(); }
     bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept {
+      if (room_) room_->await_resume();
+    }
 
    private:
     friend class context;
@@ -117,16 +121,26 @@ class context {
   /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
   /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
   /// coroutines of one sample at a time.
-  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  reserve_awaiter reserve(std::size_t bytes) noexcept {
+    *asked_ += bytes;
+    return reserve_awaiter(*this, bytes);
+  }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
+    if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
+    *asked_ += bytes;
+    return true;
   }
   /// The bound, in bytes; none in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
     if (memory_ == nullptr) return std::nullopt;
     return memory_->limit();
   }
+  /// For the loader: bytes that were reserved since it asked last, for the report.
+  std::size_t take_reserved() noexcept { return std::exchange(*asked_, 0); }
+  /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
+  void watch() { doing_.begin(); }
+  detail::activity* doing() const noexcept { return doing_.get(); }
   /// For the loader: the sample has ended.
   void give_back() noexcept { reserved_.give_back(); }
 
@@ -166,6 +180,9 @@ class context {
   const detail::sample_names* names_;
   detail::byte_account reserved_;
   detail::byte_account* account_ = &reserved_;
+  std::size_t own_asked_ = 0;
+  std::size_t* asked_ = &own_asked_;
+  detail::own_activity doing_;
   stop_token stop_;
 };
 

@@ -16,6 +16,7 @@
 #include <wick/failure/detail/settling.hpp>
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
+#include <wick/observe/clock.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
@@ -196,7 +197,7 @@ class finishing {
       j.fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    done_.publish(j.sequence, &j);
+    publish(j);
   }
 
   static detached conclude_async(finishing* self, job_type* j) {
@@ -213,7 +214,12 @@ class finishing {
       j->fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    self->done_.publish(j->sequence, j);
+    self->publish(*j);
+  }
+
+  void publish(job_type& j) noexcept {
+    j.published = now_ticks();
+    done_.publish(j.sequence, &j);
   }
 
   context batch_context(const job_type& j) noexcept {

@@ -17,8 +17,7 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/stage_path.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/observe/clock.hpp>
-#include <wick/observe/stage_clock.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
@@ -74,6 +73,8 @@ class sample_runs<pipeline<Source, S...>> {
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
+  /// What the source calls its samples; lives as long as this.
+  const sample_names& names() const noexcept { return names_; }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
   /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
@@ -111,9 +112,9 @@ class sample_runs<pipeline<Source, S...>> {
 
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
-  void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
-    std::uint64_t last = Timed ? now_ticks() : 0;
-    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, ticks, last);
+  void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
+    if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }
   /// The same where one may.
   static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {

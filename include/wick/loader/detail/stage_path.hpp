@@ -162,25 +162,21 @@ class stage_path<pipeline<Source, S...>> {
 
   // ---- samples ----
 
-  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
-  /// as many samples.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
-                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
-      clocks[s].worked(weight * count, weight * ticks[s]);
-    }
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
-  }
-
-  /// Samples that went through them, well or not.
-  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
+  /// for `timed`.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples,
+                    std::uint64_t timed) noexcept {
+    const auto one = [&](stage_clock& c) {
+      c.ran(samples);
+      if (timed != 0) c.worked(timed, 0);
+    };
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) one(clocks[s]);
+    for (std::size_t s = phase_row; s < rows; ++s) one(clocks[s]);
   }
 
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
-  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, stopwatch* clock) {
     c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
@@ -190,18 +186,11 @@ class stage_path<pipeline<Source, S...>> {
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed && I < stages) {
-        mark(ticks[I], last);
-        const phase_ticks::values inside = phase_ticks::take();
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          ticks[phase_row + p] += inside[p];
-          ticks[I] -= std::min(inside[p], ticks[I]);
-        }
-      }
+      if constexpr (Timed && I < stages) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+      if constexpr (Timed) clock->mark(I);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
   /// A source may give references to what it owns: those are copied, what it gives by value moves on.
@@ -211,11 +200,6 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(item);
     else
       return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
   }
 
   /// The same through stages that suspend: from one to the next, as a coroutine.
@@ -234,7 +218,7 @@ class stage_path<pipeline<Source, S...>> {
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
-                                                static_cast<std::uint32_t>(stage), begun);
+                                                static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
@@ -281,20 +265,23 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
       c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
+      stage_clocks::worker& mine = clocks_.mine();
+      stopwatch clock(mine, true);
+      clock.begin(c.index(), order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
-      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      clock.mark(I);
+      mine.clocks[I].ran(1);
+      mine.clocks[I].worked(1, 0);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
   template <std::size_t I, class Item, class Job>
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
-    std::uint64_t ticks[rows] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = clocks_.mine();
-    write_down(clocks, I, 1, ticks);
-    count(clocks, I, 1);
+    stage_clocks::worker& mine = clocks_.mine();
+    stopwatch clock(mine, true);
+    clock.begin(c.index(), order_row);
+    pass<I, true>(std::move(item), c, j, slot, &clock);
+    count(mine.clocks, I, 1, 1);
   }
 
   // ---- batches ----
@@ -308,7 +295,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun);
+        count_batch(I, begun, c.index());
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -319,9 +306,9 @@ class stage_path<pipeline<Source, S...>> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+  void count_batch(std::size_t stage, std::uint64_t begun, std::uint64_t number) noexcept {
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, number);
   }
 
   /// The same through stages that suspend.
@@ -337,7 +324,7 @@ class stage_path<pipeline<Source, S...>> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, c->index());
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -347,7 +334,7 @@ class stage_path<pipeline<Source, S...>> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, c->index());
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
