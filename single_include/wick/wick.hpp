@@ -129,6 +129,170 @@ using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::mon
 #include <mutex>
 #include <vector>
 
+// ==== wick/run/detail/activity.hpp
+/// \file
+/// What a piece of work that may suspend is waiting for, since when, and how long it has waited for what.
+
+#include <array>
+
+// ==== wick/run/detail/frame_pool.hpp
+/// \file
+/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
+/// front of the heap.
+
+#include <new>
+
+namespace wick::detail {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
+inline constexpr bool frames_from_heap = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool frames_from_heap = true;
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+
+/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
+/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
+/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
+/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in
+/// use, so that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for
+/// heap profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
+class frame_pool {
+ public:
+  static void* allocate(std::size_t size) {
+    const std::size_t c = size_class(size);
+    if (c >= classes || frames_from_heap) return ::operator new(size);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.first == nullptr && !refill(mine, c)) return ::operator new((c + 1) * granularity);
+    --mine.count;
+    return std::exchange(mine.first, mine.first->next);
+  }
+
+  static void release(void* memory, std::size_t size) noexcept {
+    const std::size_t c = size_class(size);
+    if (c >= classes || frames_from_heap) return ::operator delete(memory);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.count >= list_length && !make_room(mine, c)) return ::operator delete(memory);
+    mine.first = ::new (memory) node{mine.first, nullptr};
+    ++mine.count;
+  }
+
+  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
+  static void trim() noexcept {
+    frame_pool& mine = of_this_thread();
+    for (std::size_t c = 0; c < classes; ++c) {
+      lists& l = mine.lists_[c];
+      if (l.count != closed) l.count = 0;
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      while (node* const list = depot::take(c)) drop(list);
+    }
+  }
+
+ private:
+  struct node {
+    node* next;
+    node* next_list;  // of the first of a list in the depot
+  };
+  struct lists {
+    node* first = nullptr;  // `count` of them
+    std::size_t count = 0;
+    node* full = nullptr;  // list_length of them, or none
+  };
+  static constexpr std::size_t granularity = 64;
+  static constexpr std::size_t classes = 32;  // up to 2 KiB
+  static constexpr std::size_t list_length = 64, closed = ~std::size_t{0};
+
+  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
+
+  class depot {
+   public:
+    static node* take(std::size_t c) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return nullptr;
+      node* const list = d.first_;
+      if (list != nullptr) {
+        d.first_ = list->next_list;
+        --d.count_;
+      }
+      d.mutex_.unlock();
+      return list;
+    }
+    static bool give(std::size_t c, node* list) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return false;
+      const bool room = d.count_ * list_length * (c + 1) * granularity < (std::size_t{1} << 20);
+      if (room) {
+        list->next_list = std::exchange(d.first_, list);
+        ++d.count_;
+      }
+      d.mutex_.unlock();
+      return room;
+    }
+
+   private:
+    static std::array<depot, classes>& all() noexcept {
+      static constinit std::array<depot, classes> depots;
+      return depots;
+    }
+    std::mutex mutex_;
+    node* first_ = nullptr;
+    std::size_t count_ = 0;
+  };
+
+  [[gnu::noinline]] static bool refill(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed) return false;
+    mine.first = mine.full != nullptr ? std::exchange(mine.full, nullptr) : depot::take(c);
+    if (mine.first == nullptr) return false;
+    mine.count = list_length;
+    return true;
+  }
+  [[gnu::noinline]] static bool make_room(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed || (mine.full != nullptr && !depot::give(c, mine.full))) return false;
+    mine.full = std::exchange(mine.first, nullptr);
+    mine.count = 0;
+    return true;
+  }
+
+  constexpr frame_pool() noexcept = default;
+  static void drop(node* list) noexcept {
+    while (list != nullptr) ::operator delete(std::exchange(list, list->next));
+  }
+  void close() noexcept {
+    for (lists& l : lists_) {
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      l.count = closed;
+    }
+  }
+  struct at_thread_end {
+    frame_pool& pool;
+    ~at_thread_end() { pool.close(); }
+  };
+  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
+    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
+    // already.
+    thread_local frame_pool pool;
+    thread_local const at_thread_end closer{pool};
+    return pool;
+  }
+
+  std::array<lists, classes> lists_{};
+};
+
+/// A promise that derives from this takes its frame from the pool.
+struct pooled_frame {
+  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
+};
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/resume.hpp
 /// \file
 /// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
@@ -150,11 +314,14 @@ struct resume_stack {
   resume_node** last = &first;
 };
 
+class activity;
+
 /// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and
 /// wait for it to suspend or to end: a child that finds its own name there at its end knows that its parent
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
+  activity* of = nullptr;  // what runs belongs to, where somebody wants to know
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -182,14 +349,17 @@ inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
   resume_stack* const outer = std::exchange(here.stack, &stack);
+  activity* const outer_of = std::exchange(here.of, nullptr);
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
     if (stack.first == nullptr) stack.last = &stack.first;
     stack.depth = 0;
+    here.of = nullptr;
     node->handle.resume();
   }
   here.stack = outer;
+  here.of = outer_of;
 }
 
 /// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep
@@ -213,6 +383,171 @@ inline bool resume_nested(resumption& here, resume_node& node) {
   return true;
 }
 inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_resumption(), node); }
+
+}  // namespace wick::detail
+
+// ==== wick/system/detail/ticks.hpp
+/// \file
+/// The processor's time-stamp counter, where there is one: a clock that costs a few nanoseconds.
+
+// ==== wick/system/detail/duration.hpp
+/// \file
+/// The durations and clocks of std::chrono. libstdc++ has them in a header of their own; <chrono> brings
+/// calendars, formats and <sstream>, a tenth of what core.hpp would cost with it.
+
+#include <ratio>
+
+#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
+#include <bits/chrono.h>
+#else
+#include <chrono>
+#endif
+
+namespace wick::detail {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
+/// between two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What is waited for. `nothing`: it runs, or waits for what is not wick's.
+enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
+inline constexpr std::size_t wait_kinds = 8;
+inline constexpr std::array<std::string_view, wait_kinds> wait_names = {
+    "itself",    "an I/O thread", "a call on an I/O thread", "memory", "time", "a lock",
+    "a channel", "a worker"};
+
+/// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
+/// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
+/// something of the user's went on with when the work had ended. Any thread reads; those that write do so one
+/// after the other, unless the work waits for several things at once, of which the last one then counts.
+class activity : public pooled_frame {
+ public:
+  activity() noexcept = default;
+  activity(const activity&) = delete;
+  activity& operator=(const activity&) = delete;
+
+  /// Of what the calling thread runs; null where nobody wants to know. Not to be kept over a suspension.
+  static activity* current() noexcept { return this_thread_resumption().of; }
+  /// What the calling thread runs is this one's from now on.
+  void enter() noexcept { this_thread_resumption().of = this; }
+
+  void now(wait_for what) noexcept {
+    const std::uint64_t time = now_ticks();
+    const auto before = static_cast<std::size_t>(what_.load(std::memory_order_relaxed));
+    std::atomic<std::uint64_t>& sum = spent_[before];
+    const std::uint64_t sum_before = sum.load(std::memory_order_relaxed),
+                        piece = time - since_.load(std::memory_order_relaxed);
+    if (before == 0 && sum_before == 0) first_.store(piece, std::memory_order_relaxed);
+    sum.store(sum_before + piece, std::memory_order_relaxed);
+    since_.store(time, std::memory_order_relaxed);
+    what_.store(what, std::memory_order_relaxed);
+  }
+  wait_for what() const noexcept { return what_.load(std::memory_order_relaxed); }
+  /// Ticks, at which it began to wait, or to run again.
+  std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
+
+  /// Ticks waited for each; for nothing: those in which it ran, as far as anybody knows.
+  using times = std::array<std::uint64_t, wait_kinds>;
+  /// What was spent so far is forgotten. By who does the work.
+  void begin() noexcept {
+    for (std::atomic<std::uint64_t>& s : spent_) {
+      if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
+    }
+    first_.store(0, std::memory_order_relaxed);
+    since_.store(now_ticks(), std::memory_order_relaxed);
+  }
+  /// Since begin().
+  times spent() noexcept {
+    now(wait_for::nothing);
+    times out{};
+    for (std::size_t i = 0; i < wait_kinds; ++i) out[i] = spent_[i].load(std::memory_order_relaxed);
+    return out;
+  }
+  /// Of spent()[0] what was before the first wait.
+  std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
+
+  void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
+  void drop() noexcept {
+    if (kept_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  ~activity() = default;
+
+  std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
+  std::atomic<std::uint64_t> first_{0}, since_{0};
+  std::atomic<std::uint32_t> kept_{1};
+  std::atomic<wait_for> what_{wait_for::nothing};
+};
+
+/// The work itself, which has one.
+class own_activity {
+ public:
+  own_activity() noexcept = default;
+  own_activity(const own_activity&) = delete;
+  own_activity& operator=(const own_activity&) = delete;
+  ~own_activity() {
+    if (mine_ == nullptr) return;
+    if (activity*& of = this_thread_resumption().of; of == mine_) of = nullptr;
+    mine_->drop();
+  }
+  /// What the calling thread runs has one from now on. \throws std::bad_alloc
+  void begin() {
+    mine_ = new activity;
+    mine_->enter();
+  }
+  activity* get() const noexcept { return mine_; }
+
+ private:
+  activity* mine_ = nullptr;
+};
+
+/// In an awaiter: one wait.
+class noted_wait {
+ public:
+  noted_wait() noexcept = default;
+  /// Of an awaiter that is moved before it is awaited.
+  noted_wait(const noted_wait&) noexcept {}
+  noted_wait& operator=(const noted_wait&) = delete;
+  ~noted_wait() {
+    if (of_ != nullptr) of_->drop();
+  }
+  /// On the thread that suspends, before anybody could resume.
+  void begin(wait_for what) noexcept {
+    of_ = activity::current();
+    if (of_ == nullptr) return;
+    of_->keep();
+    of_->now(what);
+  }
+  /// Something else is waited for now. By who brings it on.
+  void now(wait_for what) noexcept {
+    if (of_ != nullptr) of_->now(what);
+  }
+  /// On the thread that goes on.
+  void end() noexcept {
+    if (of_ == nullptr) return;
+    of_->now(wait_for::nothing);
+    of_->enter();
+    std::exchange(of_, nullptr)->drop();
+  }
+
+ private:
+  activity* of_ = nullptr;
+};
 
 }  // namespace wick::detail
 
@@ -246,8 +581,6 @@ struct turn {
 /// \file
 /// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of
 /// them.
-
-#include <array>
 
 // ==== wick/run/detail/injector.hpp
 /// \file
@@ -284,19 +617,6 @@ struct job {
 #include <unistd.h>
 #else
 #include <thread>
-#endif
-
-// ==== wick/system/detail/duration.hpp
-/// \file
-/// The durations and clocks of std::chrono. libstdc++ has them in a header of their own; <chrono> brings
-/// calendars, formats and <sstream>, a tenth of what core.hpp would cost with it.
-
-#include <ratio>
-
-#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
-#include <bits/chrono.h>
-#else
-#include <chrono>
 #endif
 
 namespace wick::detail {
@@ -1134,6 +1454,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
+        self->wait_.now(wait_for::io_call);
         try {
           if constexpr (std::is_void_v<result>)
             self->f_();
@@ -1142,12 +1463,20 @@ class io_pool {
         } catch (...) {
           self->exception_ = std::current_exception();
         }
+        self->wait_.now(wait_for::worker);
         self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
         detail::post_to(self->on_, j);
       };
-      io_.post(this);
+      wait_.begin(wait_for::io_thread);
+      try {
+        io_.post(this);
+      } catch (...) {
+        wait_.end();
+        throw;
+      }
     }
     result await_resume() {
+      wait_.end();
       if (exception_) std::rethrow_exception(std::move(exception_));
       if constexpr (!std::is_void_v<result>) return std::move(*value_);
     }
@@ -1158,6 +1487,7 @@ class io_pool {
     executor& on_;
     F f_;
     std::coroutine_handle<> handle_;
+    noted_wait wait_;
     std::conditional_t<std::is_void_v<result>, nothing, std::optional<result>> value_;
     std::exception_ptr exception_;
   };
@@ -1395,6 +1725,8 @@ class executor {
   }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
   double worker_seconds() const noexcept;
+  /// The same of each.
+  std::vector<double> each_worker_seconds() const;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
@@ -1647,7 +1979,15 @@ class byte_budget {
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
       execute = [](job* j) noexcept { detail::resume(static_cast<waiter*>(j)->handle_); };
-      return budget_->wait(this);
+      wait_.begin(wait_for::memory);
+      try {
+        if (budget_->wait(this)) return true;
+      } catch (...) {
+        wait_.end();
+        throw;
+      }
+      wait_.end();
+      return false;
     }
 
    protected:
@@ -1663,9 +2003,11 @@ class byte_budget {
     std::size_t bytes_;
     turn turn_;
     std::coroutine_handle<> handle_;
+    noted_wait wait_;
     bool granted_ = false;
 
    protected:
+    void end_wait() noexcept { wait_.end(); }
     std::size_t bytes() const noexcept { return bytes_; }
     byte_account* into() const noexcept { return into_; }
   };
@@ -1677,6 +2019,7 @@ class byte_budget {
       return static_cast<bool>(at_once_);
     }
     byte_charge await_resume() noexcept {
+      end_wait();
       return at_once_ ? std::move(at_once_) : byte_charge(budget_, bytes());
     }
 
@@ -1689,7 +2032,7 @@ class byte_budget {
   class [[nodiscard]] account_awaiter : public waiter {
    public:
     bool await_ready() noexcept { return budget_->try_acquire(*into(), bytes()); }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept { end_wait(); }
 
    private:
     friend class byte_budget;
@@ -1980,164 +2323,6 @@ class linked_stop_source : public stop_source {
 /// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
 
 #include <memory>
-
-// ==== wick/run/detail/frame_pool.hpp
-/// \file
-/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
-/// front of the heap.
-
-#include <new>
-
-namespace wick::detail {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
-inline constexpr bool frames_from_heap = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool frames_from_heap = true;
-#else
-inline constexpr bool frames_from_heap = false;
-#endif
-#else
-inline constexpr bool frames_from_heap = false;
-#endif
-
-/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
-/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
-/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
-/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in
-/// use, so that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for
-/// heap profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
-class frame_pool {
- public:
-  static void* allocate(std::size_t size) {
-    const std::size_t c = size_class(size);
-    if (c >= classes || frames_from_heap) return ::operator new(size);
-    lists& mine = of_this_thread().lists_[c];
-    if (mine.first == nullptr && !refill(mine, c)) return ::operator new((c + 1) * granularity);
-    --mine.count;
-    return std::exchange(mine.first, mine.first->next);
-  }
-
-  static void release(void* memory, std::size_t size) noexcept {
-    const std::size_t c = size_class(size);
-    if (c >= classes || frames_from_heap) return ::operator delete(memory);
-    lists& mine = of_this_thread().lists_[c];
-    if (mine.count >= list_length && !make_room(mine, c)) return ::operator delete(memory);
-    mine.first = ::new (memory) node{mine.first, nullptr};
-    ++mine.count;
-  }
-
-  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
-  static void trim() noexcept {
-    frame_pool& mine = of_this_thread();
-    for (std::size_t c = 0; c < classes; ++c) {
-      lists& l = mine.lists_[c];
-      if (l.count != closed) l.count = 0;
-      drop(std::exchange(l.first, nullptr));
-      drop(std::exchange(l.full, nullptr));
-      while (node* const list = depot::take(c)) drop(list);
-    }
-  }
-
- private:
-  struct node {
-    node* next;
-    node* next_list;  // of the first of a list in the depot
-  };
-  struct lists {
-    node* first = nullptr;  // `count` of them
-    std::size_t count = 0;
-    node* full = nullptr;  // list_length of them, or none
-  };
-  static constexpr std::size_t granularity = 64;
-  static constexpr std::size_t classes = 32;  // up to 2 KiB
-  static constexpr std::size_t list_length = 64, closed = ~std::size_t{0};
-
-  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
-
-  class depot {
-   public:
-    static node* take(std::size_t c) noexcept {
-      depot& d = all()[c];
-      if (!d.mutex_.try_lock()) return nullptr;
-      node* const list = d.first_;
-      if (list != nullptr) {
-        d.first_ = list->next_list;
-        --d.count_;
-      }
-      d.mutex_.unlock();
-      return list;
-    }
-    static bool give(std::size_t c, node* list) noexcept {
-      depot& d = all()[c];
-      if (!d.mutex_.try_lock()) return false;
-      const bool room = d.count_ * list_length * (c + 1) * granularity < (std::size_t{1} << 20);
-      if (room) {
-        list->next_list = std::exchange(d.first_, list);
-        ++d.count_;
-      }
-      d.mutex_.unlock();
-      return room;
-    }
-
-   private:
-    static std::array<depot, classes>& all() noexcept {
-      static constinit std::array<depot, classes> depots;
-      return depots;
-    }
-    std::mutex mutex_;
-    node* first_ = nullptr;
-    std::size_t count_ = 0;
-  };
-
-  [[gnu::noinline]] static bool refill(lists& mine, std::size_t c) noexcept {
-    if (mine.count == closed) return false;
-    mine.first = mine.full != nullptr ? std::exchange(mine.full, nullptr) : depot::take(c);
-    if (mine.first == nullptr) return false;
-    mine.count = list_length;
-    return true;
-  }
-  [[gnu::noinline]] static bool make_room(lists& mine, std::size_t c) noexcept {
-    if (mine.count == closed || (mine.full != nullptr && !depot::give(c, mine.full))) return false;
-    mine.full = std::exchange(mine.first, nullptr);
-    mine.count = 0;
-    return true;
-  }
-
-  constexpr frame_pool() noexcept = default;
-  static void drop(node* list) noexcept {
-    while (list != nullptr) ::operator delete(std::exchange(list, list->next));
-  }
-  void close() noexcept {
-    for (lists& l : lists_) {
-      drop(std::exchange(l.first, nullptr));
-      drop(std::exchange(l.full, nullptr));
-      l.count = closed;
-    }
-  }
-  struct at_thread_end {
-    frame_pool& pool;
-    ~at_thread_end() { pool.close(); }
-  };
-  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
-    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
-    // already.
-    thread_local frame_pool pool;
-    thread_local const at_thread_end closer{pool};
-    return pool;
-  }
-
-  std::array<lists, classes> lists_{};
-};
-
-/// A promise that derives from this takes its frame from the pool.
-struct pooled_frame {
-  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
-  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
-};
-
-}  // namespace wick::detail
 
 namespace wick {
 
@@ -2524,6 +2709,7 @@ class context {
         memory_(into.memory_),
         names_(into.names_),
         account_(into.account_),
+        asked_(into.asked_),
         stop_(into.stop_) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
@@ -2567,7 +2753,9 @@ class context {
    public:
     bool await_ready() noexcept { return !room_ || room_->await_ready(); }
     bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept {
+      if (room_) room_->await_resume();
+    }
 
    private:
     friend class context;
@@ -2581,16 +2769,26 @@ class context {
   /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
   /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
   /// coroutines of one sample at a time.
-  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  reserve_awaiter reserve(std::size_t bytes) noexcept {
+    *asked_ += bytes;
+    return reserve_awaiter(*this, bytes);
+  }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
+    if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
+    *asked_ += bytes;
+    return true;
   }
   /// The bound, in bytes; none in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
     if (memory_ == nullptr) return std::nullopt;
     return memory_->limit();
   }
+  /// For the loader: bytes that were reserved since it asked last, for the report.
+  std::size_t take_reserved() noexcept { return std::exchange(*asked_, 0); }
+  /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
+  void watch() { doing_.begin(); }
+  detail::activity* doing() const noexcept { return doing_.get(); }
   /// For the loader: the sample has ended.
   void give_back() noexcept { reserved_.give_back(); }
 
@@ -2630,6 +2828,9 @@ class context {
   const detail::sample_names* names_;
   detail::byte_account reserved_;
   detail::byte_account* account_ = &reserved_;
+  std::size_t own_asked_ = 0;
+  std::size_t* asked_ = &own_asked_;
+  detail::own_activity doing_;
   stop_token stop_;
 };
 
@@ -5258,23 +5459,9 @@ void check_size(const picture_info& info, std::int64_t max_pixels);
 
 // ==== wick/observe/clock.hpp
 /// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+/// How long a tick of the clock that costs a few nanoseconds takes.
 
 namespace wick::detail {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
-/// between two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
 
 /// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
 /// it.
@@ -9516,6 +9703,22 @@ class ledger {
 
 }  // namespace wick
 
+// ==== wick/system/detail/json_string.hpp
+/// \file
+/// Text of any bytes as a string of JSON.
+
+namespace wick::detail {
+
+/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
+/// overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t utf8_character(std::string_view text) noexcept;
+
+/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
+/// \xNN, as printable() does, since JSON has no other bytes.
+std::string json_string(std::string_view text);
+
+}  // namespace wick::detail
+
 // ==== wick/system/detail/line_file.hpp
 /// \file
 /// A file to which any number of processes append lines, each whole, whatever stops them.
@@ -9635,14 +9838,6 @@ class line_file {
 
 namespace wick::detail {
 
-/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
-/// overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t utf8_character(std::string_view text) noexcept;
-
-/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
-/// \xNN, as printable() does, since JSON has no other bytes.
-std::string json_string(std::string_view text);
-
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
@@ -9753,16 +9948,142 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 /// \file
 /// Where the time went: a table of stages, the share of waiting, and what to change.
 
+// ==== wick/observe/detail/load_model.hpp
+/// \file
+/// A loader as a model of queues, run in virtual time: how many samples a second does it give?
+
+namespace wick::detail {
+
+/// How long something takes, one occasion like another: quantiles in equal steps, as multiples of the mean.
+/// Empty: always the mean.
+struct spread {
+  std::vector<float> multiples;
+  bool constant() const noexcept { return multiples.empty(); }
+};
+
+/// All times in seconds, for one sample unless it says otherwise. Discrete events: workers take samples in
+/// order, a sample goes from stage to stage, waits in some of them without a worker, and the training loop
+/// takes batches in order. Threads that want a processor share what processors there are.
+struct load_model {
+  struct stage {
+    double work = 0;     ///< on a processor
+    double held = 0;     ///< with a worker, but without a processor: a lock, a call that blocks
+    double io = 0;       ///< in a call of an I/O thread, after which a worker goes on
+    double io_work = 0;  ///< of that on a processor
+    double wait = 0;     ///< waited without worker and I/O thread
+    double lock = 0;     ///< the same for a lock
+    double bytes = 0;    ///< of the memory budget, until the sample ends; asked for before io
+    spread times;        ///< of work and held, and of what is waited for where there is any
+    spread sizes;        ///< of bytes
+    bool suspends() const noexcept { return io > 0 || wait > 0 || lock > 0 || bytes > 0; }
+  };
+
+  std::size_t workers = 1, io_threads = 1, processors = 1;
+  std::size_t in_flight = 0;              ///< samples under way at a time; 0: as many as workers
+  std::size_t prefetch = 4;               ///< batches ahead
+  std::size_t batch = 1;                  ///< samples
+  double memory = 0;                      ///< bytes; 0: without bound
+  double other_processors = 0;            ///< taken by the rest of the program, on average
+  std::vector<stage> stages;              ///< up to and including batch()
+  double batch_work = 0, batch_held = 0;  ///< stages behind it, a batch
+  double step_work = 0;                   ///< the training step, a batch: on a processor
+  double step_held = 0;                   ///< the rest of it
+  spread steps;
+  bool loop_helps = false;    ///< the waiting loop runs samples itself
+  std::size_t at_a_time = 1;  ///< samples that a worker claims together
+
+  struct outcome {
+    double samples_per_second = 0;
+    double waiting = 0;  ///< share of the loop's time, 0 … 1
+    double working = 0;  ///< share of the workers' time
+  };
+  /// Another `seed` draws the same times in another order.
+  outcome run(std::uint64_t seed = 1) const;
+};
+
+/// What a loader has measured: the model that it follows, and how fast it really was.
+struct measured_load {
+  load_model model;
+  std::vector<std::string> names;  ///< of model.stages; "" for what is none of the user's
+  std::string batch_stage;         ///< the longest of those behind batch()
+  double samples_per_second = 0;   ///< 0: nothing was taken
+  double error = 0;                ///< of the times of stages, relative
+  bool chooses_in_flight = true;   ///< from workers and I/O threads, as loader_options::in_flight says
+
+  static std::size_t in_flight(std::size_t workers, std::size_t io_threads) noexcept {
+    return 4 * workers + 2 * io_threads + 16;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/observe/what_if.hpp
+/// \file
+/// A question to a report: what would the pipeline give if something were changed?
+
+namespace wick {
+
+/// What is changed; what is left out stays as it was measured. Several changes are made together:
+/// `report.predict({.workers = 8, .step_ms = 0})`.
+struct what_if {
+  std::optional<std::size_t> workers = {};     ///< threads that run stages
+  std::optional<std::size_t> io_threads = {};  ///< threads for calls that block
+  std::optional<std::size_t> processors = {};  ///< that the program may use
+  std::optional<std::size_t> in_flight = {};   ///< samples under way at a time
+  std::optional<std::size_t> prefetch = {};    ///< batches ahead
+  std::optional<std::size_t> memory = {};      ///< loader_options::memory, in bytes
+  std::optional<double> step_ms = {};          ///< the training step; 0: the loader alone
+  std::string stage = {};                      ///< the stage that the next three are about
+  double times_faster = 1;        ///< its work, and what it waits for; infinity: it takes no time
+  bool without_blocking = false;  ///< it waits for no lock, and in no call that blocks its worker
+  double without_slowest = 0;     ///< this share of its samples takes as long as the others
+};
+
+/// What a report expects of a change: samples a second, with the bounds of what measuring leaves open.
+struct prediction {
+  double samples_per_second = 0;
+  double low = 0, high = 0;  ///< about two standard deviations
+  double gain = 0;           ///< samples_per_second as a multiple of what was measured
+  double gain_error = 0;     ///< as ± of gain
+
+  /// "1.9 x ± 0.1".
+  std::string to_string() const;
+};
+
+}  // namespace wick
+
 namespace wick {
 
 namespace detail {
 
-/// How often a stage ran, and how long that took.
+/// What samples waited for without a worker, in seconds summed over them.
+struct waits_report {
+  double io_thread = 0;  ///< until an I/O thread was free
+  double io_call = 0;    ///< for a call on an I/O thread
+  double memory = 0;     ///< for room in loader_options::memory
+  double lock = 0;       ///< for an async_mutex, async_semaphore or channel
+  double time = 0;       ///< in sleep_for
+  double worker = 0;     ///< until a worker was free to go on
+  double other = 0;      ///< for something that is not wick's
+};
+
+/// How often a stage ran, and how long that took. All times in seconds.
 struct stage_report {
-  std::string name;         ///< as errors show it
-  std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
-  double busy = 0;          ///< seconds of work, summed over workers
-  double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
+  std::string name;          ///< as errors show it
+  std::uint64_t count = 0;   ///< samples, each as often as it was tried; for stages behind batch() batches
+  double busy = 0;           ///< on workers, summed over them
+  double blocked = 0;        ///< suspended, summed over samples (many wait at the same time)
+  double processor = 0;      ///< of busy: had a processor
+  double held = 0;           ///< of busy: had none of its own will, in a lock or a call that blocks
+  std::uint64_t failed = 0;  ///< samples that failed here
+  std::uint64_t bytes = 0;   ///< that its samples reserved of the loader's memory
+  double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
+  double slowest = 0;                   ///< of those that were timed
+  std::string slowest_key;              ///< which it was
+  waits_report waits;                   ///< of blocked
+
+  bool of_batches = false;  ///< behind batch()
+  bool part = false;        ///< of the stage before it: "batch: decode"
 };
 
 /// What became of samples that failed in a stage: "decode", "replaced", 12.
@@ -9770,6 +10091,24 @@ struct outcome_report {
   std::string stage;         ///< that failed
   std::string_view outcome;  ///< "failed", "skipped", "replaced", "good when tried again"
   std::uint64_t count = 0;   ///< samples
+};
+
+/// Of all iterations of the training loop, in seconds.
+struct timing_report {
+  double mean = 0, median = 0, p99 = 0;
+};
+
+/// What workers did when they did nothing for this loader, in seconds summed over them.
+struct idle_report {
+  double samples = 0;  ///< as many samples as may be under way were waiting for something (reads, memory, …)
+  double order = 0;    ///< the batches ahead were all begun, and the oldest was not ready yet
+  double loop = 0;     ///< the batches ahead were ready: the training loop had not taken them
+};
+
+/// One worker. In seconds.
+struct worker_report {
+  double busy = 0;       ///< with this loader's samples and batches
+  double processor = 0;  ///< that it had, for whomever
 };
 
 }  // namespace detail
@@ -9795,11 +10134,17 @@ struct report {
   double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;        ///< the same of the median iteration
   std::uint64_t iterations = 0;  ///< of the training loop
-  std::uint64_t filtered = 0;    ///< samples that filter() has left out
-  std::uint64_t failures = 0;    ///< samples that could not be delivered
+  detail::timing_report waiting, iteration, step;  ///< of one iteration: waiting for data, all, the rest
+  detail::idle_report idle;
+  std::size_t memory_limit = 0;                  ///< loader_options::memory, in bytes
+  std::size_t memory_used = 0, memory_peak = 0;  ///< of it now, and at most so far
+  std::uint64_t filtered = 0;                    ///< samples that filter() has left out
+  std::uint64_t failures = 0;                    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
-  std::vector<std::string> notes;                ///< what is worth knowing, a line each
+  std::vector<detail::worker_report> each_worker;
+  std::vector<std::string> notes;  ///< what is worth knowing, a line each
+  detail::measured_load load;      ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept;
@@ -9807,15 +10152,50 @@ struct report {
   double utilization() const noexcept { return share(worked, workers); }
   /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
   double share(double some, std::size_t threads) const noexcept;
-  /// One sentence: is the loop kept waiting, by what, and what would help.
+  double samples_per_second() const noexcept {
+    return taking > 0 ? static_cast<double>(samples) / taking : 0.0;
+  }
+  /// The training loop waits for more than one hundredth of its time.
+  bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
+
+  /// What the pipeline would give if something were changed, from what was measured: `predict({.workers =
+  /// 8})`. All is run as a model of queues with the times that samples took: see the guide. \throws
+  /// wick::error when no stage has that name, or nothing was taken yet
+  prediction predict(const what_if& changed) const;
+
+  /// What bounds the pipeline, and what mending it would give; a sentence or a few.
   std::string advice() const;
-  /// All of it as text, a line a stage: what `std::cout << train.report()` prints.
+  /// All of it as text of at most 80 columns, a line a stage: what `std::cout << train.report()` prints.
   std::string to_string() const;
+  /// The same as a JSON object: names as here, times in seconds.
+  std::string to_json() const;
+  /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
+  std::string to_prometheus(std::string_view labels = {}) const;
+  /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its
+  /// kin.
+  template <class To>
+  void scalars(To&& to) const {
+    for (const auto& [name, value] : all_scalars()) to(std::string_view(name), value);
+  }
+  /// Writes it to standard error on rank 0; on others only if stalled(), with the rank before it. \returns
+  /// whether it did
+  bool print_if_stalled(std::size_t rank = 0) const;
+
+ private:
+  struct scalar {
+    std::string name;
+    double value;
+  };
+  std::vector<scalar> all_scalars() const;
 };
 
 namespace detail {
 /// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
 std::string format_duration(double seconds);
+/// "4.2 %", from a tenth on "42 %".
+std::string format_percent(double share);
+/// Of a terminal.
+std::size_t columns(std::string_view text) noexcept;
 }  // namespace detail
 
 template <class Stream>
@@ -10147,20 +10527,266 @@ class drop_book {
 /// \file
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 
+// ==== wick/loader/detail/pump_crew.hpp
+/// \file
+/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
+
+// ==== wick/system/cpus.hpp
+/// \file
+/// How many processors this process may really use: what its affinity mask and its control groups leave it.
+
+namespace wick::detail {
+
+/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
+std::size_t parse_cpu_max(const char* text) noexcept;
+
+/// What is in a small file of the system's; empty when it can't be read.
+std::string text_of(const std::string& path);
+
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
+/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
+std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
+
+/// The processors that the control groups of this process leave it, 0: no limit.
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
+/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
+/// beside v1's folders
+std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
+
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
+/// doesn't say.
+inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
+
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
+/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
+/// hardware_concurrency may say 64. Asks the system each time.
+std::size_t available_cpus();
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Why pumps are put away, in ticks summed over them.
+struct idle_ticks {
+  std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
+  std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
+  std::uint64_t loop = 0;     ///< the oldest is ready, and was not taken
+};
+
+/// What a report needs to know of how a loader works.
+struct feed_figures {
+  std::size_t prefetch = 1;     ///< batches ahead
+  std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
+  std::uint64_t at_a_time = 1;  ///< samples that a worker claims
+  bool loop_helps = false;      ///< the waiting loop may run samples
+  bool chooses_in_flight = true;
+  idle_ticks idle;
+};
+
+/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
+/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
+/// up a processor, since three threads on two processors only take turns, and their caches with them.
+///
+/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
+template <class Owner>
+class pump_crew {
+ public:
+  struct pump : job {
+    Owner* of = nullptr;
+  };
+
+  pump_crew(Owner& of, executor& on)
+      : on_(on),
+        pumps_(on.workers()),
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
+    free_.reserve(pumps_.size());
+    for (pump& p : pumps_) {
+      p.of = &of;
+      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      free_.push_back(&p);
+    }
+    idle_.store(free_.size(), std::memory_order_relaxed);
+  }
+  pump_crew(const pump_crew&) = delete;
+  pump_crew& operator=(const pump_crew&) = delete;
+
+  idle_ticks idle() const noexcept { return spent_; }
+  /// A batch that has been ready since then was taken: others can be begun.
+  void taken(std::uint64_t ready_since) noexcept {
+    if (!samples_wait_) count(ready_since, spent_.order);
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+  }
+
+  /// One more, if may_start(): it starts the next.
+  void start() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
+    pump* const p = free_.back();
+    free_.pop_back();
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    on_.post(p);
+  }
+  /// `samples_wait`: there are positions to claim, but too many samples are under way.
+  void put_away(pump* p, bool samples_wait) noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
+    samples_wait_ = samples_wait;
+    free_.push_back(p);
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    if (working() == 0) all_away_.notify_all();
+  }
+  void wait_all_away(std::unique_lock<std::mutex>& lock) {
+    all_away_.wait(lock, [&] { return working() == 0; });
+  }
+
+  /// A hint: false when all are at work, or as many as the consumer leaves room for.
+  bool may_start() const noexcept {
+    const std::size_t idle = idle_.load(std::memory_order_relaxed);
+    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
+  }
+  /// A hint: more are at work than the consumer leaves room for.
+  bool too_many() const noexcept {
+    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
+  }
+  /// It has run samples just now, and will again unless something else keeps it.
+  bool consumer_helps() const noexcept {
+    // Signed: two processors' clocks may differ by a little.
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+  }
+  /// Told by the consumer while it runs samples.
+  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
+  /// By the consumer, before it sleeps, under the mutex.
+  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
+  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
+
+  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
+  /// Pumps that were away until then were so for this.
+  void count(std::uint64_t until, std::uint64_t& why) noexcept {
+    if (static_cast<std::int64_t>(until - since_) <= 0) return;
+    if (since_ != 0) why += (until - since_) * free_.size();
+    since_ = until;
+  }
+
+  executor& on_;
+  std::vector<pump> pumps_;
+  const std::size_t beside_consumer_;
+  std::vector<pump*> free_;
+  condition all_away_;
+  idle_ticks spent_;
+  std::uint64_t since_ = 0;
+  bool samples_wait_ = false;
+  alignas(64) std::atomic<std::size_t> idle_{0};
+  alignas(64) std::atomic<std::uint64_t> helped_{0};
+};
+
+}  // namespace wick::detail
+
 // ==== wick/observe/detail/stage_clocks.hpp
 /// \file
 /// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 
-// ==== wick/observe/stage_clock.hpp
+// ==== wick/observe/detail/durations.hpp
 /// \file
-/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
+/// How long something took, each time: kept by size, so that any quantile can be told from little memory.
 
 namespace wick::detail {
 
+/// Eight bins for each power of two, so that a quantile is off by at most a sixteenth; below eight one each.
+struct duration_bins {
+  static constexpr std::size_t count = 46 * 8;  // up to 2^48 ticks, a day
+  static std::size_t of(std::uint64_t ticks) noexcept {
+    if (ticks < 8) return static_cast<std::size_t>(ticks);
+    const auto power = static_cast<unsigned>(std::bit_width(ticks)) - 1;
+    const std::size_t bin = (power - 2) * 8 + ((ticks >> (power - 3)) & 7);
+    return bin < count ? bin : count - 1;
+  }
+  /// The middle of what is in it.
+  static double middle(std::size_t bin) noexcept {
+    if (bin < 8) return static_cast<double>(bin);
+    const auto power = bin / 8 - 1;
+    const double width = static_cast<double>(std::uint64_t{1} << power);
+    return static_cast<double>(8 + bin % 8) * width + (width - 1) / 2;
+  }
+};
+
+/// Counted by one thread, read by any; relaxed, as stage_clock.
+class duration_counts {
+ public:
+  void add(std::uint64_t ticks) noexcept {
+    std::atomic<std::uint32_t>& bin = bins_[duration_bins::of(ticks)];
+    bin.store(bin.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  std::uint32_t in(std::size_t bin) const noexcept { return bins_[bin].load(std::memory_order_relaxed); }
+
+ private:
+  std::array<std::atomic<std::uint32_t>, duration_bins::count> bins_{};
+};
+
+/// Several of them, put together. A value.
+class durations {
+ public:
+  durations() : bins_(duration_bins::count) {}
+  void add(const duration_counts& of) noexcept;
+  void add(std::uint64_t ticks) noexcept { ++bins_[duration_bins::of(ticks)]; }
+  void add(const durations& other) noexcept;
+  void clear() noexcept;
+  /// What has come since `before`, an earlier value of the same counts.
+  durations since(const durations& before) const;
+
+  std::uint64_t count() const noexcept;
+  /// Ticks that the share `q` (0 … 1) of all did not exceed; between bins it is interpolated. 0 of none.
+  double quantile(double q) const noexcept;
+  double mean() const noexcept;
+  /// As multiples of the mean, in `steps` equal steps of probability: what load_model draws from. None when
+  /// they are all about the same.
+  std::vector<float> multiples(std::size_t steps) const;
+
+ private:
+  std::vector<std::uint32_t> bins_;  // counts may wrap round, differences don't
+};
+
+}  // namespace wick::detail
+
+// ==== wick/observe/stage_clock.hpp
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited and for what.
+
+namespace wick::detail {
+
+/// Some work: how long it took, and how much of that it had a processor.
+struct probe {
+  std::uint64_t ticks = 0, nanoseconds = 0;
+  bool blocked = false;  ///< it went without of its own will meanwhile, in a lock or a call that blocks, and
+                         ///< was not only made to wait for its turn
+};
+/// Several of these.
+struct probes {
+  std::uint64_t count = 0, ticks = 0, nanoseconds = 0;
+  std::uint64_t blocked_ticks = 0, blocked_nanoseconds = 0;  ///< of those that blocked
+
+  void add(const probes& o) noexcept {
+    count += o.count;
+    ticks += o.ticks;
+    nanoseconds += o.nanoseconds;
+    blocked_ticks += o.blocked_ticks;
+    blocked_nanoseconds += o.blocked_nanoseconds;
+  }
+  void subtract(const probes& o) noexcept {
+    count -= o.count;
+    ticks -= o.ticks;
+    nanoseconds -= o.nanoseconds;
+    blocked_ticks -= o.blocked_ticks;
+    blocked_nanoseconds -= o.blocked_nanoseconds;
+  }
+};
+
 /// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads
 /// and stores, relaxed, because a report needs each number whole and not all of the same instant. Short
-/// samples are timed now and then only, so the time of all is inferred from the timed ones.
-class stage_clock {
+/// samples are timed now and then only, so the time of all is inferred from the timed ones; processor time
+/// is read still more seldom, since it costs a call of the system.
+class alignas(64) stage_clock {
  public:
   void ran(std::uint64_t times) noexcept { add(count_, times); }
   void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
@@ -10168,18 +10794,117 @@ class stage_clock {
     add(ticks_, ticks);
   }
   void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
+  /// One sample's, or one run's.
+  void probed(const probe& p) noexcept {
+    add(probes_, 1);
+    add(probed_, p.ticks);
+    add(processor_, p.nanoseconds);
+    if (!p.blocked) return;
+    add(blocked_, p.ticks);
+    add(blocked_processor_, p.nanoseconds);
+  }
 
   std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
   std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
   std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
+  /// What single ones have had of a processor.
+  probes probed() const noexcept {
+    return {probes_.load(std::memory_order_relaxed), probed_.load(std::memory_order_relaxed),
+            processor_.load(std::memory_order_relaxed), blocked_.load(std::memory_order_relaxed),
+            blocked_processor_.load(std::memory_order_relaxed)};
+  }
 
  private:
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+  std::atomic<std::uint64_t> probes_{0}, probed_{0}, processor_{0}, blocked_{0}, blocked_processor_{0};
 };
+
+/// What is kept of single samples: how long each took in the stage, the slowest, and what they waited for.
+class stage_record {
+ public:
+  /// A sample took so long; `index` is its place in the source.
+  void took(std::uint64_t ticks, std::uint64_t index) noexcept {
+    times_.add(ticks);
+    if (ticks <= slowest_.load(std::memory_order_relaxed)) return;
+    slowest_.store(ticks, std::memory_order_relaxed);
+    slowest_index_.store(index, std::memory_order_relaxed);
+  }
+  void waited(const activity::times& ticks) noexcept {
+    for (std::size_t i = 1; i < wait_kinds; ++i) {
+      if (ticks[i] != 0) add(waits_[i], ticks[i]);
+    }
+  }
+  /// A sample that took very long: these are probed each.
+  void took_long(const probe& p) noexcept {
+    add(long_[0], 1);
+    add(long_[1], p.ticks);
+    add(long_[2], p.nanoseconds);
+    if (!p.blocked) return;
+    add(long_[3], p.ticks);
+    add(long_[4], p.nanoseconds);
+  }
+  /// A sample reserved memory in this stage.
+  void reserved(std::uint64_t bytes) noexcept {
+    add(bytes_, bytes);
+    sizes_.add(bytes);
+  }
+
+  const duration_counts& times() const noexcept { return times_; }
+  /// Bytes that samples reserved.
+  const duration_counts& sizes() const noexcept { return sizes_; }
+  probes long_ones() const noexcept {
+    return {long_[0].load(std::memory_order_relaxed), long_[1].load(std::memory_order_relaxed),
+            long_[2].load(std::memory_order_relaxed), long_[3].load(std::memory_order_relaxed),
+            long_[4].load(std::memory_order_relaxed)};
+  }
+  std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  /// The two may be of different samples for a moment.
+  std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
+  std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t waited(wait_for what) const noexcept {
+    return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+  }
+  /// The next report has a slowest one of its own. Any thread: one that is slower just now may be missed.
+  void forget_slowest() noexcept { slowest_.store(0, std::memory_order_relaxed); }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  duration_counts times_, sizes_;
+  std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, bytes_{0};
+  std::array<std::atomic<std::uint64_t>, 5> long_{};
+  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/system/detail/processor_time.hpp
+/// \file
+/// How long processors have worked for a thread, or for the whole program.
+
+namespace wick::detail {
+
+/// What a thread has had of processors.
+struct thread_usage {
+  std::uint64_t nanoseconds = 0;  ///< of a processor
+  std::uint64_t waits = 0;        ///< how often it went without of its own will: it waited for something
+};
+/// Of the calling thread. Nothing where the system doesn't say.
+thread_usage usage_of_this_thread() noexcept;
+
+/// Seconds on the clock `id`; 0 when it can't be read.
+double seconds_on(clockid_t id) noexcept;
+
+/// Of all threads of this process, ended ones included.
+inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
+
+/// Of a thread that has not been joined; 0 where the system doesn't say.
+double thread_seconds(::pthread_t thread) noexcept;
 
 }  // namespace wick::detail
 
@@ -10197,51 +10922,188 @@ class stage_clocks {
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
 
-  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return row(on_.this_slot()); }
+  /// One worker's, or one's who helps.
+  struct worker {
+    stage_clock* clocks;
+    stage_record* records;
+    const tick_scale* scale;
+    std::uint64_t next_probe = 0;  // ticks
+    thread_usage last;             // at the end of the last probe, which was at `last_at`
+    std::uint64_t last_at = 0;
+    std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
+
+    /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
+    void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
+                    std::uint64_t readings) noexcept {
+      last = usage;
+      last_at = at;
+      next_probe = at + 400 * cost;
+      if (readings != 0) long_ticks = 1000 * cost / readings;
+    }
+  };
+  /// The calling thread's; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] worker& mine() noexcept { return workers_[on_.this_slot()]; }
 
   /// A run of samples, by its own row of clocks.
-  void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
-    mine[stages_].worked(count, ticks);
-  }
-  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-  }
+  stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
+
+  /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
+    stage_clock& c = mine().clocks[stage];
     c.ran(1);
     c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
+    c.waited(std::uint64_t{0} - ticks);
   }
-  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
+  /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
+  void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.clocks[stage].waited(ticks - ran);
+    if (ran != 0) w.clocks[stage].worked(0, ran);
+    w.records[stage].took(ticks, index);
+  }
+  void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
+    mine().records[stage].waited(ticks);
+  }
+  void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
+  /// Once in a stage, without suspending.
+  void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.clocks[stage].ran(1);
+    w.clocks[stage].worked(1, ticks);
+    w.records[stage].took(ticks, index);
+  }
 
   struct sum {
     std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+    probes probed, long_ones;
+    std::uint64_t bytes = 0;
+    activity::times waits{};
+    durations times, sizes;
+
+    void add(const stage_clock& c, const stage_record* r);
+    /// What has come since an earlier one.
+    sum since(const sum& before) const;
   };
+  /// Of each row, and at the end of the runs.
   std::vector<sum> totals() const;
+  /// The slowest sample since it was asked last: ticks and index; no ticks: none was timed.
+  struct slow_sample {
+    std::uint64_t ticks = 0, index = 0;
+  };
+  slow_sample take_slowest(std::size_t row) const noexcept;
 
   /// All that was run so far, on workers and on threads that helped.
   struct usage {
     std::uint64_t workers = 0, helpers = 0;
   };
   usage ticks() const noexcept;
+  /// Of one worker, up to on.workers().
+  std::uint64_t ticks_of(std::size_t slot) const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
   /// Of all runs, as in sum::timed_ticks.
   std::uint64_t run_ticks() const noexcept;
 
  private:
-  stage_clock* row(std::size_t slot) const noexcept { return clocks_ + slot * stride_; }
-
   executor& on_;
-  const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
+  const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
   const bool suspend_;
-  // A row for each slot, in lines of the cache of its own: one worker writes it for each run of samples.
-  static constexpr std::size_t line = 64;
-  const std::size_t slots_, stride_;  // of rows, in clocks
-  stage_clock* const clocks_;
+  const std::size_t slots_;
+  const tick_scale scale_;
+  std::vector<stage_clock> clocks_;
+  std::vector<stage_record> records_;
+  struct alignas(64) place : worker {};
+  std::vector<place> workers_;
+};
+
+/// One thread's reading of the clocks while it takes samples from stage to stage. Each sample begins where
+/// the one before it has ended.
+class stopwatch {
+ public:
+  /// `weight`: what is timed stands for so many times as many samples. `may_probe`: they are so long that
+  /// processor time can be read in between.
+  stopwatch(stage_clocks::worker& w, bool may_probe, std::uint64_t weight = 1) noexcept
+      : worker_(w), weight_(weight), may_probe_(may_probe), last_(now_ticks()) {}
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+  ~stopwatch() { end_probe(); }
+
+  /// What went before was `row`'s.
+  void begin(std::uint64_t index, std::size_t row) noexcept {
+    index_ = index;
+    const std::uint64_t now = now_ticks();
+    worker_.clocks[row].worked(0, weight_ * (now - last_));
+    last_ = now;
+    end_probe();
+    if (may_probe_ && now >= worker_.next_probe) begin_probe();
+  }
+  /// What went since the last mark was `row`'s.
+  void mark(std::size_t row) noexcept {
+    const std::uint64_t now = now_ticks(), ticks = now - last_;
+    note(row, ticks);
+    last_ = now;
+    ended(row, ticks);
+  }
+  /// The same where `inside` are parts of it, with rows of their own from `parts` on.
+  template <class Ticks>
+  void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
+    const std::uint64_t now = now_ticks();
+    std::uint64_t rest = now - last_;
+    const std::uint64_t ticks = rest;
+    for (std::size_t p = 0; p < inside.size(); ++p) {
+      if (inside[p] == 0) continue;
+      note(parts + p, inside[p]);
+      rest -= inside[p] < rest ? inside[p] : rest;
+    }
+    note(row, rest);
+    last_ = now;
+    ended(row, ticks);
+  }
+
+ private:
+  void note(std::size_t row, std::uint64_t ticks) noexcept {
+    worker_.clocks[row].worked(0, weight_ * ticks);
+    worker_.records[row].took(ticks, index_);
+  }
+  /// All of `row` is over, at last_.
+  void ended(std::size_t row, std::uint64_t ticks) noexcept {
+    if (probes_) return end_of(row, ticks);
+    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks);
+  }
+  void took_long(std::size_t row, std::uint64_t ticks) noexcept;
+  void begin_probe() noexcept;
+  void end_of(std::size_t row, std::uint64_t ticks) noexcept;
+  void end_probe() noexcept {
+    if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
+  }
+
+  stage_clocks::worker& worker_;
+  const std::uint64_t weight_;
+  const bool may_probe_;
+  bool probes_ = false;
+  std::uint64_t last_, index_ = 0;
+  std::uint64_t cost_ = 0, readings_ = 0;
+  thread_usage usage_;
+};
+
+/// The processor time of one run of short samples, now and then.
+class run_probe {
+ public:
+  run_probe(stage_clocks::worker& w, std::uint64_t now) noexcept : worker_(w), due_(now >= w.next_probe) {
+    if (due_) begin();
+  }
+  /// The run took so long.
+  void end(stage_clock& runs, std::uint64_t ticks) noexcept {
+    if (due_) finish(runs, ticks);
+  }
+
+ private:
+  void begin() noexcept;
+  void finish(stage_clock& runs, std::uint64_t ticks) noexcept;
+  stage_clocks::worker& worker_;
+  const bool due_;
+  std::uint64_t cost_ = 0;
+  thread_usage usage_;
 };
 
 }  // namespace wick::detail
@@ -10254,7 +11116,8 @@ class stage_clocks {
 namespace wick::detail {
 
 /// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of
-/// the share over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
+/// the share over all iterations since the last reset (in bins of 0.1 %), and how long waiting, iterations
+/// and what is between took. One thread.
 class stall_meter {
  public:
   void iteration(std::uint64_t waited, std::uint64_t total) noexcept {
@@ -10264,10 +11127,16 @@ class stall_meter {
     waited_ += waited;
     total_ += total;
     ++bins_[static_cast<std::size_t>(static_cast<double>(waited) / static_cast<double>(total) * bins)];
+    waits_.add(waited);
+    iterations_.add(total);
+    steps_.add(total - waited);
   }
   std::uint64_t count() const noexcept { return count_; }
   std::uint64_t waited_ticks() const noexcept { return waited_; }
   std::uint64_t total_ticks() const noexcept { return total_; }
+  const durations& waits() const noexcept { return waits_; }
+  const durations& iterations() const noexcept { return iterations_; }
+  const durations& steps() const noexcept { return steps_; }
   /// Share of all time, 0 … 1.
   double mean() const noexcept {
     return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
@@ -10275,12 +11144,13 @@ class stall_meter {
   /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones
   /// don't move it.
   double median() const noexcept;
-  void reset() noexcept { *this = {}; }
+  void reset() noexcept;
 
  private:
   static constexpr std::size_t bins = 1000;
   std::array<std::uint64_t, bins + 1> bins_{};
   std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
+  durations waits_, iterations_, steps_;
 };
 
 }  // namespace wick::detail
@@ -10290,22 +11160,50 @@ namespace wick::detail {
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_book {
  public:
-  /// What a loader's report is asked of: its executor, its clocks, and what their rows are of.
+  /// What a loader's report is asked of: its executor, its clocks and what their rows are of, and what it was
+  /// told.
   struct subject {
     executor& on;
     const stage_clocks& clocks;
-    std::size_t order_row, phase_row, batching;  // batching: the number of that stage, if there is one
+    const byte_budget& budget;
+    const sample_names& names;
+    std::size_t first = 0, batching = 0;  ///< the numbers of the first stage of samples and of batch()
+    std::size_t order_row = 0, phase_row = 0;
+    std::size_t batch = 1;
+    feed_figures figures = {};
   };
+
+  template <class Feed>
+  static subject of(Feed& f) {
+    using path = typename Feed::path_type;
+    subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
+    out.first = path::types::order_end;
+    out.batching = path::types::batching;
+    out.order_row = path::order_row;
+    out.phase_row = path::phase_row;
+    out.batch = f.plan().batch_size();
+    out.figures = f.figures();
+    return out;
+  }
 
   /// Batches are taken from now on.
   void begin(const subject& of);
   /// There are no more, until the next epoch.
   void end(const subject& of);
+  /// The loop comes for a batch. When that is, in ticks.
+  std::uint64_t begin_wait() noexcept {
+    if (probes_) end_probe();
+    const std::uint64_t now = now_ticks();
+    // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
+    if (std::exchange(first_, false)) last_taken_ = now;
+    return now;
+  }
   /// A batch came, for which the loop has waited since then.
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    stalls_.iteration(now - begun_at, now - last_taken_);
     last_taken_ = now;
+    if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
@@ -10316,25 +11214,37 @@ class report_book {
   report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
 
  private:
-  /// All in seconds but the last two, which are ticks of the workers.
+  /// Seconds, and then ticks.
   struct usage {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
-    std::uint64_t own = 0, others = 0;
+    std::uint64_t own = 0, others = 0, idle_samples = 0, idle_order = 0, idle_loop = 0;
+    std::vector<double> worker_seconds;
+    std::vector<std::uint64_t> worker_ticks;
 
-    void add(const usage& until, const usage& since) noexcept;
+    void add(const usage& until, const usage& since);
   };
   usage usage_of(const subject& of) const;
+  void begin_probe() noexcept;
+  void end_probe() noexcept;
+  void measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since, double tick) const;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
+  bool first_ = true;               // of an epoch
   std::uint64_t helped_ticks_ = 0;  // since the last report
   std::uint64_t taken_ = 0, samples_ = 0;
+
+  // The processor time of steps, of some of them.
+  bool probes_ = false;
+  std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
+  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0;  // since the last report
+  thread_usage at_step_;
+
   tick_scale scale_;
   bool taking_ = false;
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
     std::vector<stage_clocks::sum> clocks;
-    std::uint64_t run_ticks = 0;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;
     std::vector<error_count> outcomes;
@@ -10474,6 +11384,7 @@ struct alignas(64) batch_job {
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
+  std::uint64_t published = 0;  // ticks, at which it was ready
   Order order;
   Columns columns;
   std::optional<Value> value;
@@ -10588,6 +11499,36 @@ struct alignas(64) batch_job {
 
 }  // namespace wick::detail
 
+// ==== wick/loader/detail/batches_ahead.hpp
+/// \file
+/// How many batches a loader is ahead of its consumer.
+
+namespace wick::detail {
+
+/// Four small ones are made in no time, and used up while a thread is interrupted for less than a
+/// millisecond: there are more where that costs little memory.
+struct batches_ahead {
+  std::size_t few, most;  // whatever they take, and where they take little
+
+  /// \param wanted  loader_options::prefetch
+  batches_ahead(std::size_t wanted, std::size_t workers) noexcept
+      : few(wanted != 0   ? wanted
+            : workers < 8 ? 4
+                          : 8),
+        most(wanted != 0 ? wanted : 8) {}
+
+  std::shared_ptr<slab_pool> make_pool(std::shared_ptr<slab_memory> memory) const {
+    return std::make_shared<slab_pool>(std::move(memory), (most + 2) * 8, few + 1, most + 1);
+  }
+  /// By what their memory was asked for so far.
+  std::size_t at(const slab_pool& pool) const noexcept {
+    const std::size_t bytes = pool.bytes_asked();
+    return bytes == 0 ? few : slab_pool::cheap_blocks(bytes, few + 1, most + 1) - 1;
+  }
+};
+
+}  // namespace wick::detail
+
 // ==== wick/loader/detail/claimed_runs.hpp
 /// \file
 /// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
@@ -10674,10 +11615,19 @@ class [[nodiscard]] sleep_awaiter : job, timer {
     expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
     // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
     if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
+    wait_.begin(wait_for::time);
     called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
-    return env_.on().timers().add(*this);
+    try {
+      if (env_.on().timers().add(*this)) return true;
+    } catch (...) {
+      wait_.end();
+      throw;
+    }
+    wait_.end();
+    return false;
   }
   void await_resume() {
+    wait_.end();
     calling_off_.reset();
     if (called_off_) throw cancelled();
   }
@@ -10691,11 +11641,13 @@ class [[nodiscard]] sleep_awaiter : job, timer {
   };
   void wake(bool on_time) noexcept {
     called_off_ = !on_time;
+    wait_.now(wait_for::worker);
     env_.on().post(this);
   }
 
   environment env_;
   std::coroutine_handle<> handle_;
+  noted_wait wait_;
   bool called_off_ = false;
   std::optional<stop_callback<on_stop>> calling_off_;
 };
@@ -10833,15 +11785,14 @@ class settling {
 
   /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
   struct on_the_clocks {
-    path_type& path;
-    std::uint64_t ticks[path_type::rows] = {};
+    stage_clocks& clocks;
+    stage_clocks::worker& mine = clocks.mine();
     const std::uint64_t begun = now_ticks();
-    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    stopwatch clock{mine, true};
+    explicit on_the_clocks(path_type& p) noexcept : clocks(p.clocks()) {}
     ~on_the_clocks() {
-      stage_clock* const mine = path.clocks().mine();
-      path_type::write_down(mine, types::order_end, 1, ticks);
-      path_type::count(mine, types::order_end, 1);
-      path.clocks().ran(mine, 1, now_ticks() - begun);
+      path_type::count(mine.clocks, types::order_end, 1, 1);
+      clocks.runs_of(mine).worked(1, now_ticks() - begun);
     }
   };
 
@@ -10864,7 +11815,7 @@ class settling {
         if (self->is_bad(f->index)) self->refuse(*c);
         const typename Runs::end_of_sample end{c};
         on_the_clocks clocks(self->path);
-        self->template run<true>(*j, f->slot, *c, clocks.ticks);
+        self->template run<true>(*j, f->slot, *c, &clocks.clock);
       }
     } catch (...) {
       cause = std::current_exception();
@@ -11150,7 +12101,8 @@ class claimed_runs {
 
  private:
   void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = runs_.path.clocks().mine();
+    stage_clocks::worker& mine = runs_.path.clocks().mine();
+    stage_clock* const clocks = mine.clocks;
     const std::uint64_t begun = now_ticks();
     const bool chooses = prefetching_source<source_type> && !types::samples_suspend && !pace_.slow_samples();
     const std::size_t depth = chooses ? depths_.next() : 0;
@@ -11177,7 +12129,7 @@ class claimed_runs {
           lose(j, from + i, where);
         }
       });
-      took(clocks, count, now_ticks() - begun);
+      took(mine, count, now_ticks() - begun);
     } else {
       // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which
       // counts as 64.
@@ -11186,26 +12138,26 @@ class claimed_runs {
       context c = runs_.context_at({}, j);
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
+      // A fast run in 64 stands for all of them.
+      const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
       if (timed) {
-        std::uint64_t ticks[path_type::rows] = {};
-        ticks[order_row] = now_ticks() - begun;
+        stopwatch clock(mine, slow, weight);
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<true>(j, from + i, index, bad, c, ticks, failed);
+          run_here<true>(j, from + i, index, bad, c, &clock, failed);
         });
-        // A fast run in 64 stands for all of them.
-        const std::uint64_t weight = slow ? 1 : 64;
-        path_type::write_down(clocks, types::order_end, count, ticks, weight);
-        clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
+        run_probe probe(mine, begun);
         for_each([&](std::uint64_t i, std::uint64_t index) {
           run_here<false>(j, from + i, index, bad, c, nullptr, failed);
         });
+        probe.end(runs_.path.clocks().runs_of(mine), now_ticks() - begun);
       }
       c.give_back();
-      path_type::count(clocks, types::order_end, count);
+      path_type::count(clocks, types::order_end, count, weight * count);
       clocks[order_row].ran(count);
+      clocks[order_row].worked(weight * count, 0);
       const std::uint64_t passed = now_ticks() - begun;
-      took(clocks, count, passed);
+      took(mine, count, passed);
       if (chooses && !timed) depths_.learn(depth, count, passed);
       const std::uint64_t good = count - failed.size();
       j.print.fetch_add(print, std::memory_order_relaxed);
@@ -11214,19 +12166,20 @@ class claimed_runs {
     }
   }
 
-  void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
+  void took(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
     pace_.learn(count, ticks);
-    runs_.path.clocks().ran(clocks, count, ticks);
+    runs_.path.clocks().runs_of(mine).worked(count, ticks);
   }
 
   template <bool Timed>
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
+                stopwatch* clock, std::vector<failure>& failed) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
-      runs_.template run<Timed>(j, slot, c, ticks);
+      runs_.template run<Timed>(j, slot, c, clock);
     } catch (...) {
+      if constexpr (Timed) clock->mark(std::min<std::size_t>(c.stage(), order_row));
       add_failed(j, failed, slot, c);
     }
   }
@@ -11277,6 +12230,7 @@ class claimed_runs {
     context c = self->runs_.context_at(where, *j);
     failure f;
     try {
+      c.watch();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {
@@ -12332,13 +13286,14 @@ decltype(auto) awaiter_in(A& a) {
     return awaiter_of(std::move(a));
 }
 
-/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
-/// coroutine.
+/// `Clocks` is as stage_clocks, and outlives the coroutine.
 template <class Inner, class Clocks>
 class timed_await {
  public:
-  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
-      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
+  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun, context* of) noexcept
+      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun), of_(of) {
+    if (activity* const doing = of->doing()) doing->begin();
+  }
 
   bool await_ready() { return inner_.await_ready(); }
 
@@ -12374,10 +13329,18 @@ class timed_await {
 
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
-    if (suspended_)
-      clocks_->waited(stage_, ended_ - begun_);
-    else
-      clocks_->worked(stage_, ended_ - begun_);
+    if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
+    if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    std::uint64_t ran = 0;
+    if (activity* const doing = of_->doing()) {
+      doing->enter();  // somebody else's awaiter may have let it go on
+      const activity::times spent = doing->spent();
+      const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
+      // Without a wait that is wick's all of it is one that is not.
+      if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
+      clocks_->waited_for(stage_, spent);
+    }
+    clocks_->waited(stage_, ended_ - begun_, ran, of_->index());
   }
 
  private:
@@ -12385,6 +13348,7 @@ class timed_await {
   Clocks* clocks_;
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
+  context* of_;
   bool suspended_ = false;
 };
 
@@ -12520,25 +13484,21 @@ class stage_path<pipeline<Source, S...>> {
 
   // ---- samples ----
 
-  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
-  /// as many samples.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
-                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
-      clocks[s].worked(weight * count, weight * ticks[s]);
-    }
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
-  }
-
-  /// Samples that went through them, well or not.
-  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
+  /// for `timed`.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples,
+                    std::uint64_t timed) noexcept {
+    const auto one = [&](stage_clock& c) {
+      c.ran(samples);
+      if (timed != 0) c.worked(timed, 0);
+    };
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) one(clocks[s]);
+    for (std::size_t s = phase_row; s < rows; ++s) one(clocks[s]);
   }
 
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
-  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, stopwatch* clock) {
     c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
@@ -12548,18 +13508,11 @@ class stage_path<pipeline<Source, S...>> {
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed && I < stages) {
-        mark(ticks[I], last);
-        const phase_ticks::values inside = phase_ticks::take();
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          ticks[phase_row + p] += inside[p];
-          ticks[I] -= std::min(inside[p], ticks[I]);
-        }
-      }
+      if constexpr (Timed && I < stages) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+      if constexpr (Timed) clock->mark(I);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
   /// A source may give references to what it owns: those are copied, what it gives by value moves on.
@@ -12569,11 +13522,6 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(item);
     else
       return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
   }
 
   /// The same through stages that suspend: from one to the next, as a coroutine.
@@ -12592,7 +13540,7 @@ class stage_path<pipeline<Source, S...>> {
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
-                                                static_cast<std::uint32_t>(stage), begun);
+                                                static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
@@ -12639,20 +13587,23 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
       c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
+      stage_clocks::worker& mine = clocks_.mine();
+      stopwatch clock(mine, true);
+      clock.begin(c.index(), order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
-      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      clock.mark(I);
+      mine.clocks[I].ran(1);
+      mine.clocks[I].worked(1, 0);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
   template <std::size_t I, class Item, class Job>
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
-    std::uint64_t ticks[rows] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = clocks_.mine();
-    write_down(clocks, I, 1, ticks);
-    count(clocks, I, 1);
+    stage_clocks::worker& mine = clocks_.mine();
+    stopwatch clock(mine, true);
+    clock.begin(c.index(), order_row);
+    pass<I, true>(std::move(item), c, j, slot, &clock);
+    count(mine.clocks, I, 1, 1);
   }
 
   // ---- batches ----
@@ -12666,7 +13617,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun);
+        count_batch(I, begun, c.index());
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -12677,9 +13628,9 @@ class stage_path<pipeline<Source, S...>> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+  void count_batch(std::size_t stage, std::uint64_t begun, std::uint64_t number) noexcept {
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, number);
   }
 
   /// The same through stages that suspend.
@@ -12695,7 +13646,7 @@ class stage_path<pipeline<Source, S...>> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, c->index());
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -12705,7 +13656,7 @@ class stage_path<pipeline<Source, S...>> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, c->index());
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -12817,6 +13768,8 @@ class sample_runs<pipeline<Source, S...>> {
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
+  /// What the source calls its samples; lives as long as this.
+  const sample_names& names() const noexcept { return names_; }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
   /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
@@ -12854,9 +13807,9 @@ class sample_runs<pipeline<Source, S...>> {
 
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
-  void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
-    std::uint64_t last = Timed ? now_ticks() : 0;
-    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, ticks, last);
+  void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
+    if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }
   /// The same where one may.
   static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
@@ -13070,7 +14023,7 @@ class compaction {
       while (!filled && j->state != batch_state::lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
-        runs.path.clocks().mine()[path_type::order_row].ran(1);
+        runs.path.clocks().mine().clocks[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;
@@ -13409,7 +14362,7 @@ class finishing {
       j.fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    done_.publish(j.sequence, &j);
+    publish(j);
   }
 
   static detached conclude_async(finishing* self, job_type* j) {
@@ -13426,7 +14379,12 @@ class finishing {
       j->fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    self->done_.publish(j->sequence, j);
+    self->publish(*j);
+  }
+
+  void publish(job_type& j) noexcept {
+    j.published = now_ticks();
+    done_.publish(j.sequence, &j);
   }
 
   context batch_context(const job_type& j) noexcept {
@@ -13461,125 +14419,6 @@ class finishing {
   const std::shared_ptr<slab_pool> pool_;
   const bool with_content_, compact_;
   compaction<Runs, finishing> compaction_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/pump_crew.hpp
-/// \file
-/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
-
-// ==== wick/system/cpus.hpp
-/// \file
-/// How many processors this process may really use: what its affinity mask and its control groups leave it.
-
-namespace wick::detail {
-
-/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
-std::size_t parse_cpu_max(const char* text) noexcept;
-
-/// What is in a small file of the system's; empty when it can't be read.
-std::string text_of(const std::string& path);
-
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
-/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
-std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
-
-/// The processors that the control groups of this process leave it, 0: no limit.
-/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
-/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
-/// beside v1's folders
-std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
-
-/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
-/// doesn't say.
-inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
-
-/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
-/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
-/// hardware_concurrency may say 64. Asks the system each time.
-std::size_t available_cpus();
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
-/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
-/// up a processor, since three threads on two processors only take turns, and their caches with them.
-///
-/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
-template <class Owner>
-class pump_crew {
- public:
-  struct pump : job {
-    Owner* of = nullptr;
-  };
-
-  pump_crew(Owner& of, executor& on)
-      : on_(on),
-        pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
-    free_.reserve(pumps_.size());
-    for (pump& p : pumps_) {
-      p.of = &of;
-      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
-      free_.push_back(&p);
-    }
-    idle_.store(free_.size(), std::memory_order_relaxed);
-  }
-  pump_crew(const pump_crew&) = delete;
-  pump_crew& operator=(const pump_crew&) = delete;
-
-  /// One more, if may_start(): it starts the next.
-  void start() noexcept {
-    pump* const p = free_.back();
-    free_.pop_back();
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    on_.post(p);
-  }
-  void put_away(pump* p) noexcept {
-    free_.push_back(p);
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    if (working() == 0) all_away_.notify_all();
-  }
-  void wait_all_away(std::unique_lock<std::mutex>& lock) {
-    all_away_.wait(lock, [&] { return working() == 0; });
-  }
-
-  /// A hint: false when all are at work, or as many as the consumer leaves room for.
-  bool may_start() const noexcept {
-    const std::size_t idle = idle_.load(std::memory_order_relaxed);
-    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
-  }
-  /// A hint: more are at work than the consumer leaves room for.
-  bool too_many() const noexcept {
-    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
-  }
-  /// It has run samples just now, and will again unless something else keeps it.
-  bool consumer_helps() const noexcept {
-    // Signed: two processors' clocks may differ by a little.
-    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
-  }
-  /// Told by the consumer while it runs samples.
-  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
-  /// By the consumer, before it sleeps, under the mutex.
-  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
-  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
-  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
-
- private:
-  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
-
-  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-
-  executor& on_;
-  std::vector<pump> pumps_;
-  const std::size_t beside_consumer_;
-  std::vector<pump*> free_;
-  condition all_away_;
-  alignas(64) std::atomic<std::size_t> idle_{0};
-  alignas(64) std::atomic<std::uint64_t> helped_{0};
 };
 
 }  // namespace wick::detail
@@ -13681,6 +14520,7 @@ class tokens {
   }
   /// True when there was none before.
   bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  std::uint64_t limit() const noexcept { return limit_; }
   bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
 
  private:
@@ -13752,11 +14592,11 @@ class feed;
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
-  using path_type = typename runs_type::path_type;
-  using types = typename path_type::types;
   using job_type = typename runs_type::job_type;
 
  public:
+  using path_type = typename runs_type::path_type;
+  using types = typename path_type::types;
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
@@ -13764,16 +14604,15 @@ class feed<pipeline<Source, S...>> {
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
         on_(on),
-        few_(options.prefetch != 0 ? options.prefetch
-             : on.workers() < 8    ? 4
-                                   : 8),
-        most_(options.prefetch != 0 ? options.prefetch : 8),
-        tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        window_(options.prefetch, on.workers()),
+        tokens_(options.in_flight != 0 ? options.in_flight
+                                       : measured_load::in_flight(on.workers(), on.io().threads())),
+        chooses_in_flight_(options.in_flight == 0),
         run_ahead_(options.prefetch_next_epoch),
-        done_(most_),
-        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
+        done_(window_.most),
+        pool_(window_.make_pool(runs_.path.batch_memory())),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
-        ahead_(most_),
+        ahead_(window_.most),
         claimed_(runs_, *this),
         crew_(*this, on) {}
   feed(const feed&) = delete;
@@ -13798,8 +14637,15 @@ class feed<pipeline<Source, S...>> {
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
-  report_book::subject reported() noexcept {
-    return {on_, runs_.path.clocks(), path_type::order_row, path_type::phase_row, types::batching};
+  /// What a report needs to know of how it works.
+  feed_figures figures() noexcept {
+    const auto lock = lock_briefly(mutex_);
+    return {window(),
+            types::samples_suspend ? tokens_.limit() : 0,
+            claimed_.pace().run_length(),
+            short_samples(),
+            chooses_in_flight_,
+            crew_.idle()};
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
@@ -13877,6 +14723,7 @@ class feed<pipeline<Source, S...>> {
     j->value.reset();
     advance(next_out_);
     const auto lock = lock_briefly(mutex_);
+    crew_.taken(j->published);
     try {
       open_more();
     } catch (...) {  // no memory: who waits for a batch that was not opened tries again
@@ -13906,12 +14753,7 @@ class feed<pipeline<Source, S...>> {
     if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
-  /// Batches ahead. Four small ones are made in no time, and used up while a thread is interrupted for less
-  /// than a millisecond: there are more where that costs little memory.
-  std::size_t window() const noexcept {
-    const std::size_t bytes = pool_->bytes_asked();
-    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
-  }
+  std::size_t window() const noexcept { return window_.at(*pool_); }
 
   void open_more() {
     const std::uint64_t end = done_.taken() + window();
@@ -13977,7 +14819,7 @@ class feed<pipeline<Source, S...>> {
   bool retire(pump* p) noexcept {
     const auto lock = lock_briefly(mutex_);
     if (!crew_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
-    crew_.put_away(p);
+    crew_.put_away(p, !may_claim());
     return true;
   }
 
@@ -14078,8 +14920,9 @@ class feed<pipeline<Source, S...>> {
   runs_type runs_;
   source_size<Source> size_{origin()};
   executor& on_;
-  const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
-  tokens tokens_;                 // of samples that may be under way at a time
+  const batches_ahead window_;
+  tokens tokens_;  // of samples that may be under way at a time
+  const bool chooses_in_flight_;
   bool run_ahead_;
 
   // the consumer's
@@ -14750,7 +15593,7 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
-      const std::uint64_t begun_at = detail::now_ticks();
+      const std::uint64_t begun_at = books_.report.begin_wait();
       job_type* const job = co_await feed_->next_async();
       books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
@@ -14836,7 +15679,7 @@ class loader<pipeline<Source, S...>> {
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.report.begin(feed_->reported());
+    books_.report.begin(detail::report_book::of(*feed_));
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
       seek();
     else
@@ -14861,7 +15704,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.report.end(feed_->reported());
+    books_.report.end(detail::report_book::of(*feed_));
     books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
@@ -14874,7 +15717,7 @@ class loader<pipeline<Source, S...>> {
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
-    const std::uint64_t begun_at = detail::now_ticks();
+    const std::uint64_t begun_at = books_.report.begin_wait();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
       if (feed_->short_samples()) {
@@ -14955,7 +15798,7 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  auto r = books_.report.close(detail::report_book::of(*feed_), feed_->path().stage_names(), ledger());
   r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
   if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
@@ -17774,10 +18617,14 @@ struct waiter : job {
 
   explicit waiter(environment e) noexcept : env(e) {}
   /// Lets the coroutine go on. Nothing of the waiter may be touched afterwards.
-  void wake() noexcept { env.on().post(this); }
+  void wake() noexcept {
+    wait.now(wait_for::worker);
+    env.on().post(this);
+  }
 
   environment env;
   std::coroutine_handle<> handle;
+  noted_wait wait;
   waiter* before = nullptr;
   waiter* after = nullptr;
   stages stage = stages::arriving;
@@ -17853,12 +18700,16 @@ class line_awaiter : public waiter {
     handle = h;
     execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
     if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
-    return owner_->join(static_cast<Derived&>(*this));  // another thread may go on with this from here on
+    wait.begin(Owner::waited_for);
+    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may go on with this by now
+    wait.end();
+    return false;
   }
 
  protected:
   /// \throws wick::cancelled
   void finish() {
+    wait.end();
     calling_off_.reset();  // waits for a callback on its way, which only looks and finds nothing to do
     if (stage == stages::called_off) throw cancelled();
   }
@@ -17969,6 +18820,7 @@ class async_semaphore {
 
  private:
   friend class detail::line_awaiter<async_semaphore, acquire_awaiter>;
+  static constexpr detail::wait_for waited_for = detail::wait_for::lock;
 
   bool take(std::size_t n) noexcept {
     if (!line_.empty() || free_ < n) return false;
@@ -18192,6 +19044,8 @@ class channel {
 
  private:
   friend class detail::line_awaiter<channel, send_awaiter>;
+  static constexpr detail::wait_for waited_for = detail::wait_for::channel;
+
   friend class detail::line_awaiter<channel, receive_awaiter>;
   using stages = detail::waiter::stages;
 
@@ -24070,47 +24924,6 @@ void ledger::count(const ledger_entry& e) {
 
 namespace wick::detail {
 
-std::size_t utf8_character(std::string_view text) noexcept {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-    return at(i) >= low && at(i) <= high;
-  };
-  const unsigned lead = at(0);
-  if (text.empty()) return 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
-                                                                                                          : 0;
-  }
-  return 0;
-}
-
-std::string json_string(std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out = "\"";
-  while (!text.empty()) {
-    const auto byte = static_cast<unsigned char>(text[0]);
-    const std::size_t length = utf8_character(text);
-    if (length == 0) {
-      out += "\\\\x";
-      out += {digits[byte >> 4], digits[byte & 15]};
-    } else if (byte == '"' || byte == '\\') {
-      out += {'\\', text[0]};
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += "\\u00";
-      out += {digits[byte >> 4], digits[byte & 15]};
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return out += '"';
-}
-
 std::string to_json(const ledger_entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
                     ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
@@ -27043,26 +27856,11 @@ void lazy_image::warp(const detail::warp& by) {
 /// \file
 /// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
 
-// ==== wick/system/detail/processor_time.hpp
-/// \file
-/// How long processors have worked for a thread, or for the whole program.
+#include <cmath>
 
 namespace wick::detail {
 
-/// Seconds on the clock `id`; 0 when it can't be read.
-double seconds_on(clockid_t id) noexcept;
-
-/// Of all threads of this process, ended ones included.
-inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
-
-/// Of a thread that has not been joined; 0 where the system doesn't say.
-double thread_seconds(::pthread_t thread) noexcept;
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-void report_book::usage::add(const usage& until, const usage& since) noexcept {
+void report_book::usage::add(const usage& until, const usage& since) {
   time += until.time - since.time;
   program += until.program - since.program;
   workers += until.workers - since.workers;
@@ -27070,45 +27868,106 @@ void report_book::usage::add(const usage& until, const usage& since) noexcept {
   io_calls += until.io_calls - since.io_calls;
   own += until.own - since.own;
   others += until.others - since.others;
+  idle_samples += until.idle_samples - since.idle_samples;
+  idle_order += until.idle_order - since.idle_order;
+  idle_loop += until.idle_loop - since.idle_loop;
+  worker_seconds.resize(until.worker_seconds.size());
+  worker_ticks.resize(until.worker_ticks.size());
+  for (std::size_t i = 0; i < worker_seconds.size(); ++i)
+    worker_seconds[i] += until.worker_seconds[i] - since.worker_seconds[i];
+  for (std::size_t i = 0; i < worker_ticks.size(); ++i)
+    worker_ticks[i] += until.worker_ticks[i] - since.worker_ticks[i];
 }
 
 report_book::usage report_book::usage_of(const subject& of) const {
   const io_pool::usage io = of.on.io().used();
-  return {scale_.elapsed(),
-          process_seconds(),
-          of.on.worker_seconds(),
-          io.processor,
-          io.calls,
-          of.clocks.ticks().workers,
-          of.on.tenants().ticks_of_others(&of.clocks)};
+  usage out;
+  out.time = scale_.elapsed();
+  out.program = process_seconds();
+  out.worker_seconds = of.on.each_worker_seconds();
+  for (const double s : out.worker_seconds) out.workers += s;
+  out.io = io.processor;
+  out.io_calls = io.calls;
+  out.own = of.clocks.ticks().workers;
+  out.others = of.on.tenants().ticks_of_others(&of.clocks);
+  for (std::size_t i = 0; i < of.on.workers(); ++i) out.worker_ticks.push_back(of.clocks.ticks_of(i));
+  out.worker_seconds.resize(of.on.workers());
+  out.idle_samples = of.figures.idle.samples;
+  out.idle_order = of.figures.idle.order;
+  out.idle_loop = of.figures.idle.loop;
+  return out;
 }
 
 void report_book::begin(const subject& of) {
   end(of);
   taking_ = true;
   since_ = usage_of(of);
-  if (last_taken_ != 0)
-    last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
+  probes_ = false;
+  first_ = true;
 }
 
 void report_book::end(const subject& of) {
+  probes_ = false;
   if (!std::exchange(taking_, false)) return;
   used_.add(usage_of(of), since_);
 }
 
+void report_book::begin_probe() noexcept {
+  const std::uint64_t begun = now_ticks();
+  at_step_ = usage_of_this_thread();
+  probed_at_ = now_ticks();
+  probe_cost_ = probed_at_ - begun;
+  probes_ = true;
+}
+
+void report_book::end_probe() noexcept {
+  probes_ = false;
+  const std::uint64_t now = now_ticks();
+  const thread_usage usage = usage_of_this_thread();
+  // One that the loop took on another thread says nothing.
+  if (usage.nanoseconds >= at_step_.nanoseconds) {
+    step_ticks_ += now - probed_at_;
+    step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
+  }
+  next_probe_ = now + 800 * probe_cost_;  // a quarter of a percent
+}
+
+namespace {
+double seconds_of(std::uint64_t nanoseconds) noexcept { return 1e-9 * static_cast<double>(nanoseconds); }
+}  // namespace
+
 /// What the clocks of a stage say of the time between two looks, in ticks.
 struct clocked {
-  clocked(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept
-      : count(now.count - before.count) {
-    const double timed = static_cast<double>(now.timed - before.timed);
-    if (timed > 0) {
-      busy = static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+  explicit clocked(const stage_clocks::sum& s) noexcept : count(s.count) {
+    if (s.timed > 0)
+      busy = static_cast<double>(s.timed_ticks) * static_cast<double>(s.count) / static_cast<double>(s.timed);
+    const auto waited = static_cast<std::int64_t>(s.waited);
     if (waited > 0) blocked = static_cast<double>(waited);
   }
   std::uint64_t count;
   double busy = 0, blocked = 0;
+};
+
+/// Of work: how much of it had a processor, and how much had none of its own will, as shares of it.
+struct probed_share {
+  double processor = 1, held = 0;
+  bool known = false;
+
+  probed_share() = default;
+  /// Those that took long were probed each; of the others those that were stand for all.
+  probed_share(const stage_clocks::sum& s, double tick) noexcept {
+    const double all = static_cast<double>(s.timed_ticks) * tick;
+    if (all <= 0 || s.probed.count + s.long_ones.count == 0) return;
+    const auto held_in = [&](const probes& p) {
+      return std::max(0.0, static_cast<double>(p.blocked_ticks) * tick - seconds_of(p.blocked_nanoseconds));
+    };
+    const auto others = static_cast<double>(s.timed - std::min(s.timed, s.long_ones.count));
+    const double weight = s.probed.count == 0 ? 0 : others / static_cast<double>(s.probed.count);
+    known = s.probed.count != 0 || others < 0.1 * static_cast<double>(s.timed);
+    processor = std::clamp(
+        (seconds_of(s.long_ones.nanoseconds) + weight * seconds_of(s.probed.nanoseconds)) / all, 0.0, 1.0);
+    held = std::clamp((held_in(s.long_ones) + weight * held_in(s.probed)) / all, 0.0, 1 - processor);
+  }
 };
 
 report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
@@ -27119,6 +27978,10 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   const double tick = scale_.seconds_per_tick();
   const std::vector<stage_clocks::sum> totals = of.clocks.totals();
   if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+  std::vector<stage_clocks::sum> since;
+  since.reserve(totals.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) since.push_back(totals[i].since(reported_.clocks[i]));
+  const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
   r.seconds = now.time - reported_.time;
   r.taking = used_.time;
   r.workers = of.on.workers();
@@ -27126,55 +27989,209 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   r.cpus = available_cpus();
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
-  r.worked = static_cast<double>(used_.own) * tick;
-  r.others = static_cast<double>(used_.others) * tick;
-  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
+  r.worked = in_seconds(used_.own);
+  r.others = in_seconds(used_.others);
+  r.helped = in_seconds(std::exchange(helped_ticks_, 0));
   r.io_calls = used_.io_calls;
   r.worker_processor = used_.workers;
   r.io_processor = used_.io;
   r.processor = used_.program;
+  r.idle = {in_seconds(used_.idle_samples), in_seconds(used_.idle_order), in_seconds(used_.idle_loop)};
   r.failures = failures.total() - reported_.failures;
   r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
   r.iterations = stalls_.count();
-  const auto clocked_in = [&](std::size_t row) { return clocked(totals[row], reported_.clocks[row]); };
+  const auto timing = [&](const durations& d, double sum) {
+    return timing_report{r.iterations == 0 ? 0 : sum * tick / static_cast<double>(r.iterations),
+                         d.quantile(0.5) * tick, d.quantile(0.99) * tick};
+  };
+  const auto waited = static_cast<double>(stalls_.waited_ticks()),
+             all = static_cast<double>(stalls_.total_ticks());
+  r.waiting = timing(stalls_.waits(), waited);
+  r.iteration = timing(stalls_.iterations(), all);
+  r.step = timing(stalls_.steps(), all - waited);
+  r.memory_limit = of.budget.limit();
+  r.memory_used = of.budget.used();
+  r.memory_peak = of.budget.peak();
+  for (std::size_t i = 0; i < used_.worker_ticks.size(); ++i)
+    r.each_worker.push_back({in_seconds(used_.worker_ticks[i]), used_.worker_seconds[i]});
+
+  const std::size_t rows = since.size() - 1;  // the last is that of the runs
   double samples = 0, batches = 0;
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    (of.clocks.of_samples(i) ? samples : batches) += clocked_in(i).busy;
-  }
+  for (std::size_t i = 0; i < rows; ++i)
+    (of.clocks.of_samples(i) ? samples : batches) += clocked(since[i]).busy;
   // What is inferred of the stages is made to fit what is known of the runs.
-  const std::uint64_t run_ticks = of.clocks.run_ticks();
-  const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
+  const double runs = static_cast<double>(since[rows].timed_ticks);
   const double fit = of.clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
   // Clocks are read while workers go on: a run may end in between that began before the last report.
   const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
   const double busy = (samples * fit + batches) * tick;
   const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+  // Of short samples there is but one ratio for all stages, that of whole runs.
+  // Of whole runs what was probed is a run, and what is timed samples.
+  stage_clocks::sum run = since[rows];
+  run.timed = run.probed.count;
+  run.timed_ticks = run.probed.ticks;
+  const probed_share of_runs(run, tick), of_batch(since[std::min(of.batching, of.order_row)], tick);
   const auto stage = [&](std::size_t row, std::string name) {
-    const clocked c = clocked_in(row);
-    stage_report s;
-    s.name = std::move(name);
-    s.count = c.count;
-    s.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
-    s.blocked = c.blocked * tick;
-    return s;
+    const stage_clocks::sum& s = since[row];
+    const clocked c(s);
+    stage_report out;
+    out.name = std::move(name);
+    out.count = c.count;
+    out.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
+    out.blocked = c.blocked * tick;
+    probed_share p = row >= of.phase_row ? of_batch : probed_share(s, tick);
+    if (!p.known && of.clocks.of_samples(row)) p = of_runs;
+    out.processor = out.busy * p.processor;
+    out.held = out.busy * p.held;
+    out.bytes = s.bytes;
+    out.median = s.times.quantile(0.5) * tick;
+    out.p90 = s.times.quantile(0.9) * tick;
+    out.p99 = s.times.quantile(0.99) * tick;
+    if (const auto slowest = of.clocks.take_slowest(row); slowest.ticks != 0 && of.clocks.of_samples(row)) {
+      out.slowest = in_seconds(slowest.ticks);
+      try {
+        out.slowest_key = of.names.key(of.names.source, slowest.index);
+      } catch (...) {  // the source has fewer samples by now
+      }
+    }
+    const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
+    waits_report& w = out.waits;
+    w.io_thread = wait(wait_for::io_thread);
+    w.io_call = wait(wait_for::io_call);
+    w.memory = wait(wait_for::memory);
+    w.lock = wait(wait_for::lock) + wait(wait_for::channel);
+    w.time = wait(wait_for::time);
+    w.worker = wait(wait_for::worker);
+    w.other = std::max(0.0, out.blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
+    for (const outcome_report& o : r.outcomes) {
+      if (o.stage == out.name && o.outcome == "failed") out.failed += o.count;
+    }
+    return out;
   };
   r.stages.push_back(stage(of.order_row, "order"));
   for (std::size_t i = 0; i < names.size(); ++i) {
     stage_report s = stage(i, names[i]);
+    s.of_batches = !of.clocks.of_samples(i);
     if (i == of.batching) {
       for (std::size_t p = 0; p < phase_count; ++p) {
         stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
+        inside.part = true;
         if (inside.busy > 0) r.stages.push_back(std::move(inside));
       }
     }
     if (s.count != 0) r.stages.push_back(std::move(s));
   }
-  reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
+  measure(of, r, since, tick);
+  reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
+  step_ticks_ = step_nanoseconds_ = 0;
   return r;
+}
+
+/// What is short of a mean because threads took turns on too few processors makes some samples seem slow:
+/// the longest are cut until the mean is as much less as there was of it.
+void without_turns(std::vector<float>& multiples, double turns) {
+  if (multiples.empty() || turns < 0.02) return;
+  double lost = turns * static_cast<double>(multiples.size());
+  std::size_t i = multiples.size();
+  float level = multiples.back();
+  while (i > 0) {
+    const float next = i > 1 ? multiples[i - 2] : 0.0F;
+    const double step = static_cast<double>(level - next) * static_cast<double>(multiples.size() - i + 1);
+    if (step >= lost) {
+      level -= static_cast<float>(lost / static_cast<double>(multiples.size() - i + 1));
+      break;
+    }
+    lost -= step;
+    level = next;
+    --i;
+  }
+  double sum = 0;
+  for (float& m : multiples) {
+    m = std::min(m, level);
+    sum += static_cast<double>(m);
+  }
+  if (sum <= 0) return multiples.clear();
+  for (float& m : multiples)
+    m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
+}
+
+void report_book::measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since,
+                          double tick) const {
+  constexpr std::size_t steps = 1000;
+  measured_load& load = r.load;
+  load_model& m = load.model;
+  m.workers = r.workers;
+  m.io_threads = r.io_threads;
+  m.processors = r.cpus;
+  m.in_flight = of.figures.in_flight;
+  m.prefetch = of.figures.prefetch;
+  m.batch = of.batch;
+  m.memory = static_cast<double>(r.memory_limit);
+  m.loop_helps = of.figures.loop_helps && r.helped > 0;
+  m.at_a_time = of.figures.at_a_time;
+  load.chooses_in_flight = of.figures.chooses_in_flight;
+  if (r.samples == 0 || r.taking <= 0) return;
+  load.samples_per_second = r.samples_per_second();
+  const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
+  const double io_share = r.io_calls > 0 ? std::clamp(r.io_processor / r.io_calls, 0.0, 1.0) : 0;
+  double errors = 0, all = 0;
+  const auto row_of = [&](const stage_report& s, std::size_t row) {
+    load_model::stage out;
+    out.work = s.processor / made;
+    out.held = s.held / made;
+    out.io = s.waits.io_call / made;
+    out.io_work = out.io * io_share;
+    out.wait = (s.waits.time + s.waits.other) / made;
+    out.lock = s.waits.lock / made;
+    out.bytes = static_cast<double>(s.bytes) / made;
+    out.times.multiples = since[row].times.multiples(steps);
+    if (s.blocked <= 0 && s.busy > 0) without_turns(out.times.multiples, 1 - (s.processor + s.held) / s.busy);
+    out.sizes.multiples = since[row].sizes.multiples(steps);
+    const auto n = static_cast<double>(since[row].times.count());
+    double variance = 0;
+    for (const float x : out.times.multiples)
+      variance += (static_cast<double>(x) - 1) * (static_cast<double>(x) - 1);
+    const double mean = out.work + out.held + out.io + out.wait;
+    if (n > 0 && !out.times.constant()) errors += mean * mean * variance / (steps * n);
+    all += mean;
+    m.stages.push_back(std::move(out));
+    load.names.push_back(s.name);
+  };
+  std::size_t row = of.first;
+  double longest = 0;
+  for (const stage_report& s : r.stages) {
+    if (s.of_batches) {
+      m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+      m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+      if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
+    } else if (s.name == "order" && &s == &r.stages.front()) {
+      row_of(s, of.order_row);
+    } else if (s.part) {
+      std::size_t p = 0;
+      while (p + 1 < phase_count && !s.name.ends_with(": " + std::string(phase_names[p]))) ++p;
+      row_of(s, of.phase_row + p);
+    } else {
+      while (row < of.batching && since[row].count == 0) ++row;
+      row_of(s, row++);
+    }
+  }
+  load.error = all > 0 ? std::sqrt(errors) / all : 0;
+  const double share =
+      step_ticks_ > 0
+          ? std::clamp(seconds_of(step_nanoseconds_) / (static_cast<double>(step_ticks_) * tick), 0.0, 1.0)
+          : 0;
+  m.step_work = r.step.mean * share;
+  m.step_held = r.step.mean * (1 - share);
+  m.steps.multiples = stalls_.steps().multiples(steps);
+  const double loop = r.step.mean * static_cast<double>(r.iterations) * share;
+  m.other_processors =
+      std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);
+  if (m.other_processors < 0.05) m.other_processors = 0;
 }
 
 }  // namespace wick::detail
@@ -27406,119 +28423,819 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 
 }  // namespace wick
 
+// ==== wick/observe/implementation/advice.hpp
+/// \file
+/// The bodies of what observe/detail/advice.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <cstdio>
+
+// ==== wick/observe/detail/advice.hpp
+/// \file
+/// What bounds a pipeline, and what to change: by trying each change in the model of what was measured.
+
+namespace wick {
+struct report;
+}
+
+namespace wick::detail {
+
+/// What the pipeline would be faster without.
+enum class bound : std::uint8_t {
+  nothing,     ///< nothing was taken yet, or no single change would do much
+  step,        ///< the training step: the loader would give more
+  processors,  ///< all are in use, by the pipeline
+  others,      ///< all are in use, by the rest of the program
+  loaders,     ///< other loaders have the workers
+  stage,       ///< the workers, by a stage
+  blocking,    ///< the workers, by a stage that holds them without a processor
+  reads,       ///< calls on I/O threads
+  memory,      ///< loader_options::memory
+  lock,        ///< an async_mutex, async_semaphore or channel
+  waits,       ///< what samples wait for that is not wick's, or sleep_for
+  slow_ones,   ///< a few samples that take long
+  prefetch,    ///< batches ahead
+};
+
+struct diagnosis {
+  bound by = bound::nothing;
+  std::string stage;  ///< where it is in one
+  what_if mending;    ///< what the text says a gain of
+  prediction gain;
+  std::string text;  ///< a sentence or a few
+};
+
+diagnosis diagnose(const report& r);
+
+/// Samples a second after a change, as a multiple of those before it, and how sure that is.
+prediction predict(const measured_load& load, const what_if& changed);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Tries what a loader's report may name, and tells of what would help most.
+class adviser {
+ public:
+  explicit adviser(const report& r) : r_(r) {
+    for (const stage_report& s : r.stages) {
+      if (s.part || s.of_batches) continue;
+      busy_ += s.busy;
+      latency_ += s.busy + s.blocked;
+    }
+  }
+
+  diagnosis find() {
+    if (r_.iterations == 0 || r_.load.samples_per_second <= 0) {
+      diagnosis d;
+      d.text = "nothing was taken yet";
+      return d;
+    }
+    if (r_.wait_mean < hardly) return of_step();
+    if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
+    if (r_.worked + r_.others > 0 && own() < 0.5 && r_.share(r_.worked + r_.others, r_.workers) >= most)
+      return of_loaders();
+    // What one thing would give, from the most special: of two that give about as much it is the former.
+    consider(of_memory());
+    for (const stage_report& s : r_.stages) {
+      if (s.part || s.of_batches || s.count == 0) continue;
+      consider(of_blocking(s));
+      consider(of_slow_ones(s));
+      consider(of_waits(s));
+    }
+    consider(of_reads());
+    if (best_.by != bound::nothing) return std::move(best_);
+    diagnosis stage = of_stage();
+    consider(of_prefetch());
+    if (best_.by != bound::nothing && best_.gain.gain > 1.2 &&
+        r_.share(r_.worked + r_.others, r_.workers) < most && of_processors() < full)
+      return std::move(best_);
+    return stage;
+  }
+
+ private:
+  static constexpr double hardly = 0.01;  // of the loop's time
+  static constexpr double full =
+      0.85;  // of all processors: the rest is lost, and goes to what else runs there
+  static constexpr double most = 0.7;  // of the workers' time
+  static constexpr double worth_it = 1.1;
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  static std::string number(std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  }
+  static std::string quoted(const std::string& name) { return "'" + name + "'"; }
+  static std::string bytes(double n) {
+    char text[32];
+    const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    while (n >= 1023.5 && unit < 4) n /= 1024, ++unit;
+    std::snprintf(text, sizeof(text), unit == 0 || n >= 9.95 ? "%.0f %s" : "%.1f %s", n, units[unit]);
+    return text;
+  }
+  std::string gain_of(const what_if& w) const { return predict(r_.load, w).to_string(); }
+  double of_processors() const { return r_.share(r_.processor, r_.cpus); }
+  /// The share of the program's processor time that the pipeline took.
+  double pipeline() const {
+    return std::clamp((r_.worker_processor + r_.io_processor + r_.helped) / r_.processor, 0.0, 1.0);
+  }
+  double own() const { return r_.worked / (r_.worked + r_.others); }
+  std::string waits() const { return "; the loop waits " + format_percent(r_.wait_mean) + " of its time"; }
+
+  void consider(diagnosis d) {
+    if (d.by == bound::nothing || d.gain.gain < worth_it) return;
+    if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
+  }
+  diagnosis make(bound by, std::string stage, what_if mending) const {
+    diagnosis d;
+    d.by = by;
+    d.stage = std::move(stage);
+    d.mending = std::move(mending);
+    d.gain = predict(r_.load, d.mending);
+    return d;
+  }
+
+  diagnosis of_step() const {
+    diagnosis d = make(bound::step, {}, {.step_ms = 0});
+    char rate[64];
+    std::snprintf(rate, sizeof(rate), "%.4g samples/s", d.gain.samples_per_second);
+    d.text = "the training step bounds you: the workers are idle for " +
+             format_percent(1 - r_.share(r_.worked + r_.others, r_.workers)) +
+             " of their time. Without the step the loader would give " + std::string(rate) + ", " +
+             d.gain.to_string();
+    return d;
+  }
+
+  diagnosis of_others() const {
+    diagnosis d;
+    d.by = bound::others;
+    d.text = "the rest of the program bounds you: all of the time of " + number(r_.cpus, "processor") +
+             " is used, " + format_percent(1 - pipeline()) + " of it by others than the pipeline" + waits() +
+             ". Leave the pipeline more (wick::share_cores, fewer threads of the model's)";
+    return d;
+  }
+
+  diagnosis of_loaders() const {
+    diagnosis d;
+    d.by = bound::loaders;
+    d.text = "other loaders bound you: they have this one's workers for " + format_percent(1 - own()) +
+             " of their work" + waits() + ". " +
+             (r_.workers < r_.cpus ? "Use more workers (" + std::to_string(r_.workers) + " now, " +
+                                         number(r_.cpus, "processor") + ")"
+                                   : "Take from fewer loaders at a time, or make their stages cheaper");
+    return d;
+  }
+
+  diagnosis of_memory() const {
+    double waited = 0;
+    for (const stage_report& s : r_.stages) waited += s.waits.memory;
+    if (latency_ <= 0 || waited < 0.05 * latency_) return {};
+    diagnosis d = make(bound::memory, {}, {.memory = std::size_t{1} << 60});
+    const std::size_t enough = 4 * r_.memory_limit;
+    d.text = "memory bounds you: samples wait for " + format_percent(waited / latency_) +
+             " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) +
+             " (loader_options::memory). With " + bytes(static_cast<double>(enough)) + ": " +
+             gain_of({.memory = enough}) + "; without bound: " + d.gain.to_string();
+    return d;
+  }
+
+  diagnosis of_blocking(const stage_report& s) const {
+    const double lock = latency_ > 0 ? s.waits.lock / latency_ : 0;
+    if (busy_ <= 0 || (s.held < 0.1 * busy_ && lock < 0.1)) return {};
+    const bool suspended = s.waits.lock > s.held;
+    diagnosis d =
+        make(suspended ? bound::lock : bound::blocking, s.name, {.stage = s.name, .without_blocking = true});
+    if (suspended) {
+      d.text = "a lock bounds you: samples wait in " + quoted(s.name) + " for " + format_percent(lock) +
+               " of their time for it. Without: " + d.gain.to_string();
+    } else {
+      const std::size_t more = 2 * r_.workers;
+      d.text = quoted(s.name) + " bounds you: it keeps its workers without a processor for " +
+               format_percent(s.held / busy_) +
+               " of their time, in a lock or in a call that blocks. Without: " + d.gain.to_string() +
+               ". Hold the lock for less, or leave the worker while the call lasts (co_await "
+               "context.run_blocking(…)); if it is a call, " +
+               number(more, "worker") + " instead of " + std::to_string(r_.workers) + ": " +
+               gain_of({.workers = more});
+    }
+    return d;
+  }
+
+  diagnosis of_slow_ones(const stage_report& s) const {
+    if (s.slowest <= 0 || s.median <= 0 || s.slowest < 8 * s.median) return {};
+    diagnosis d = make(bound::slow_ones, s.name, {.stage = s.name, .without_slowest = 0.01});
+    char times[32];
+    std::snprintf(times, sizeof(times), "%.0f", s.slowest / s.median);
+    d.text =
+        "a few samples bound you: in " + quoted(s.name) + " the slowest takes " + format_duration(s.slowest) +
+        ", " + times + " times the median" + (s.slowest_key.empty() ? "" : " (" + s.slowest_key + ")") +
+        ". Without the slowest hundredth: " + d.gain.to_string() + "; with prefetch " +
+        std::to_string(4 * r_.load.model.prefetch) + ": " + gain_of({.prefetch = 4 * r_.load.model.prefetch});
+    return d;
+  }
+
+  diagnosis of_waits(const stage_report& s) const {
+    const double waited = s.waits.other + s.waits.time;
+    if (latency_ <= 0 || waited < 0.1 * latency_) return {};
+    diagnosis d = make(bound::waits, s.name, {.stage = s.name, .times_faster = infinite});
+    const std::size_t more = 4 * std::max<std::size_t>(r_.load.model.in_flight, 1);
+    d.text = "what " + quoted(s.name) + " waits for bounds you: " +
+             format_duration(waited / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " each, " +
+             std::to_string(r_.load.model.in_flight) + " samples at a time. With in_flight " +
+             std::to_string(more) + " and prefetch " + std::to_string(4 * r_.load.model.prefetch) + ": " +
+             gain_of({.in_flight = more, .prefetch = 4 * r_.load.model.prefetch}) +
+             "; without it: " + d.gain.to_string();
+    return d;
+  }
+
+  diagnosis of_reads() const {
+    const stage_report* most_waited = nullptr;
+    double calls = 0;
+    for (const stage_report& s : r_.stages) {
+      calls += s.waits.io_call;
+      if (most_waited == nullptr || s.waits.io_call > most_waited->waits.io_call) most_waited = &s;
+    }
+    if (most_waited == nullptr || latency_ <= 0 || calls + most_waited->waits.io_thread < 0.1 * latency_)
+      return {};
+    const std::size_t more = 4 * r_.io_threads;
+    diagnosis d = make(bound::reads, most_waited->name,
+                       {.io_threads = 16 * r_.io_threads, .prefetch = 16 * r_.load.model.prefetch});
+    const std::string each =
+        format_duration(calls / static_cast<double>(std::max<std::uint64_t>(most_waited->count, 1)));
+    d.text = "reads bound you: " + each + " each in " + quoted(most_waited->name) + ", " +
+             std::to_string(r_.io_threads) + " at a time. With io_threads " + std::to_string(more) + ": " +
+             gain_of({.io_threads = more}) + "; with prefetch " + std::to_string(4 * r_.load.model.prefetch) +
+             " as well: " + gain_of({.io_threads = more, .prefetch = 4 * r_.load.model.prefetch});
+    return d;
+  }
+
+  diagnosis of_prefetch() const {
+    const std::size_t more = 4 * r_.load.model.prefetch;
+    diagnosis d = make(bound::prefetch, {}, {.prefetch = more});
+    d.text = "too little is made ahead: the workers are busy for " +
+             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " of their time" + waits() +
+             ". With prefetch " + std::to_string(more) + ": " + d.gain.to_string();
+    return d;
+  }
+
+  /// The stage with the most work, and the workers.
+  diagnosis of_stage() const {
+    const stage_report* slowest = nullptr;
+    double most_busy = 0;
+    for (std::size_t i = 0; i < r_.stages.size(); ++i) {
+      if (r_.stages[i].part) continue;
+      double busy = r_.stages[i].busy;
+      for (std::size_t p = i; p-- > 0 && r_.stages[p].part;) busy += r_.stages[p].busy;
+      if (busy > most_busy) most_busy = busy, slowest = &r_.stages[i];
+    }
+    if (slowest == nullptr) {
+      diagnosis d;
+      d.text = "no stage takes long enough to tell" + waits();
+      return d;
+    }
+    const bool all_used = of_processors() >= full;
+    diagnosis d = make(bound::stage, slowest->name, {.stage = slowest->name, .times_faster = 2});
+    d.text = quoted(slowest->name) + " bounds you: " + number(r_.workers, "worker") +
+             (r_.workers == 1 ? " is " : " are ") +
+             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " busy" +
+             (r_.share(r_.helped, 1) > 0.005 ? ", and the waiting loop runs samples itself" : "") +
+             (all_used ? ", all of the time of " + number(r_.cpus, "processor") + " is used" : "") + ", " +
+             format_percent(most_busy / std::max(r_.busy(), 1e-12)) + " of the work in " +
+             quoted(slowest->name) + waits() + ". Twice as fast: " + d.gain.to_string();
+    if (!all_used && r_.workers < r_.cpus) {
+      d.text += "; with " + number(r_.cpus, "worker") + ": " + gain_of({.workers = r_.cpus});
+    } else {
+      const std::size_t twice = 2 * r_.cpus;
+      d.text += "; with " + number(twice, "processor") + ": " +
+                gain_of({.workers = std::max(r_.workers, twice), .processors = twice});
+    }
+    return d;
+  }
+
+  const report& r_;
+  double busy_ = 0, latency_ = 0;
+  diagnosis best_;
+};
+
+diagnosis diagnose(const report& r) { return adviser(r).find(); }
+
+std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.0995 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/durations.hpp
+/// \file
+/// The bodies of what observe/detail/durations.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void durations::add(const duration_counts& of) noexcept {
+  for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += of.in(i);
+}
+
+void durations::add(const durations& other) noexcept {
+  for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
+}
+
+void durations::clear() noexcept { std::fill(bins_.begin(), bins_.end(), 0U); }
+
+durations durations::since(const durations& before) const {
+  durations out = *this;
+  for (std::size_t i = 0; i < bins_.size(); ++i) out.bins_[i] -= before.bins_[i];
+  return out;
+}
+
+std::uint64_t durations::count() const noexcept {
+  std::uint64_t n = 0;
+  for (const std::uint32_t b : bins_) n += b;
+  return n;
+}
+
+double durations::quantile(double q) const noexcept {
+  const auto all = static_cast<double>(count());
+  if (all == 0) return 0;
+  // The k-th of n stands at (k - 1/2) / n: the quantile of a single one is that one.
+  const double wanted = std::clamp(q, 0.0, 1.0) * all;
+  double below = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    if (bins_[i] == 0) continue;
+    last = i;
+    const double here = bins_[i];
+    if (below + here >= wanted) {
+      if (i < 8) return static_cast<double>(i);
+      const double width = static_cast<double>(std::uint64_t{1} << (i / 8 - 1));
+      const double low = duration_bins::middle(i) - (width - 1) / 2;
+      return low + (width - 1) * std::clamp((wanted - below) / here, 0.0, 1.0);
+    }
+    below += here;
+  }
+  return duration_bins::middle(last);
+}
+
+double durations::mean() const noexcept {
+  double sum = 0, n = 0;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    sum += duration_bins::middle(i) * bins_[i];
+    n += bins_[i];
+  }
+  return n == 0 ? 0 : sum / n;
+}
+
+std::vector<float> durations::multiples(std::size_t steps) const {
+  std::vector<float> out;
+  const double m = mean(), all = static_cast<double>(count());
+  if (m <= 0 || all <= 0 || steps == 0 || quantile(1) < 1.1 * quantile(0)) return out;
+  out.reserve(steps);
+  double sum = 0, below = 0;
+  std::size_t bin = 0;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const double wanted = (static_cast<double>(i) + 0.5) / static_cast<double>(steps) * all;
+    while (bin + 1 < bins_.size() && below + bins_[bin] < wanted) below += bins_[bin++];
+    out.push_back(static_cast<float>(duration_bins::middle(bin) / m));
+    sum += static_cast<double>(out.back());
+  }
+  // A tail thinner than a step is in the last: the mean is what is kept.
+  const double lacks = static_cast<double>(steps) - sum;
+  out.back() = static_cast<float>(std::max(0.0, static_cast<double>(out.back()) + lacks));
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/load_model.hpp
+/// \file
+/// The bodies of what observe/detail/load_model.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+// ==== wick/observe/implementation/load_simulation.hpp
+/// \file
+/// One run of a load_model, event by event. Included by the bodies of load_model.hpp alone.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// One run of a load_model. A unit is some samples that are claimed together, or a part of those.
+class load_simulation {
+ public:
+  load_simulation(const load_model& m, std::uint64_t seed) : m_(m), random_(seed * 0x9E3779B97F4A7C15 + 1) {
+    const double batch = static_cast<double>(std::max<std::size_t>(m.batch, 1));
+    // So many units that the ends of a run weigh little, and so few that it takes milliseconds.
+    const double batches = std::max(4.0 * static_cast<double>(m.prefetch) + 8, 3000.0 * claim() / batch);
+    double unit = std::max(1.0, std::min(claim(), batch));
+    // Samples that wait do so each for itself.
+    const bool suspends = std::any_of(m.stages.begin(), m.stages.end(),
+                                      [](const load_model::stage& s) { return s.suspends(); });
+    if (suspends) unit = 1;
+    const double most = suspends ? 4 * most_units : most_units;
+    if (batches * batch / unit > most) unit = batches * batch / most;
+    units_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(batch / unit)));
+    size_ = batch / static_cast<double>(units_);
+    batches_ = static_cast<std::size_t>(std::ceil(std::min(batches, 2.0 * most_units)));
+    made_ = batches_ + std::max<std::size_t>(m.prefetch, 1);  // nobody runs dry at the end
+    in_flight_ =
+        m.in_flight == 0
+            ? std::numeric_limits<std::size_t>::max()
+            : std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(m.in_flight) / size_));
+    plan();
+    draw();
+  }
+
+  load_model::outcome run();
+
+ private:
+  static constexpr double most_units = 12'000;
+  enum class kind : std::uint8_t { worker, io, waited, step, slice };
+  /// Something that ends.
+  struct event {
+    double at;
+    std::uint32_t who;  // a unit; of a slice the burst
+    kind what;
+    bool operator<(const event& o) const noexcept { return at > o.at || (at == o.at && who > o.who); }
+  };
+  struct heap {
+    std::vector<event> all;
+    void push(event e) {
+      all.push_back(e);
+      std::push_heap(all.begin(), all.end());  // the earliest on top
+    }
+    event pop() {
+      std::pop_heap(all.begin(), all.end());
+      const event e = all.back();
+      all.pop_back();
+      return e;
+    }
+  };
+  /// What happens between two suspensions.
+  struct leg {
+    double work = 0, held = 0;                        // on a worker, before
+    double bytes = 0, io = 0, io_work = 0, wait = 0;  // then, without one
+    std::vector<std::size_t> from;                    // stages that are in work and held
+    std::size_t suspends = ~std::size_t{0};           // the stage that does
+  };
+  struct unit {
+    std::uint32_t leg = 0;
+    double bytes = 0;
+  };
+
+  static bool later(std::uint32_t a, std::uint32_t b) noexcept { return a > b; }
+  double claim() const noexcept { return static_cast<double>(std::max<std::size_t>(m_.at_a_time, 1)); }
+  void plan();
+  void draw();
+  double multiple(std::size_t stage, std::size_t unit, bool of_size = false) const noexcept {
+    const std::vector<float>& drawn = (of_size ? sizes_ : times_)[stage];
+    return drawn.empty() ? 1.0 : static_cast<double>(drawn[unit % drawn.size()]);
+  }
+  std::uint64_t bits() noexcept {  // xorshift64*
+    random_ ^= random_ >> 12;
+    random_ ^= random_ << 25;
+    random_ ^= random_ >> 27;
+    return random_ * 0x2545F4914F6CDD1D;
+  }
+  std::vector<float> shuffled(const spread& of, std::size_t wanted, double together);
+
+  // ---- processors: who comes first computes first, and makes room for others after a while ----
+  static constexpr double time_slice = 3e-3;
+  struct burst {
+    double left, held;  // on a processor, and then without it
+    std::uint32_t who;
+    kind what;
+  };
+  void compute(double seconds, double held, std::uint32_t who, kind what) {
+    std::uint32_t b;
+    if (free_.empty()) {
+      b = static_cast<std::uint32_t>(bursts_.size());
+      bursts_.push_back({});
+    } else {
+      b = free_.back();
+      free_.pop_back();
+    }
+    bursts_[b] = {seconds, held, who, what};
+    turns_.push_back(b);
+    run_bursts();
+  }
+  void run_bursts() {
+    const double there = static_cast<double>(std::max<std::size_t>(m_.processors, 1));
+    while (static_cast<double>(computing_) < there && turn_ < turns_.size()) {
+      const std::uint32_t b = turns_[turn_++];
+      ++computing_;
+      const double speed = std::min(1.0, there / (static_cast<double>(computing_) + m_.other_processors));
+      const double some = std::min(bursts_[b].left, time_slice);
+      bursts_[b].left -= some;
+      clock_.push({now_ + some / speed, b, kind::slice});
+    }
+  }
+  void end_slice(std::uint32_t b) {
+    --computing_;
+    if (bursts_[b].left > 0) {
+      turns_.push_back(b);
+    } else {
+      clock_.push({now_ + bursts_[b].held, bursts_[b].who, bursts_[b].what});
+      free_.push_back(b);
+    }
+    run_bursts();
+  }
+
+  // ---- what happens ----
+  void fill_workers();
+  void begin_leg(std::uint32_t u);
+  void leg_worked(std::uint32_t u);
+  void ask_memory(std::uint32_t u);
+  void grant_memory();
+  void ask_io(std::uint32_t u);
+  void end_wait(std::uint32_t u);
+  void end_unit(std::uint32_t u);
+  void look();
+  bool may_claim() const noexcept {
+    return next_ < std::min(opened(), made_) * units_ && under_way_ < in_flight_;
+  }
+  std::size_t opened() const noexcept { return taken_ + std::max<std::size_t>(m_.prefetch, 1); }
+  std::size_t seats() const noexcept { return m_.workers + (m_.loop_helps && waiting_ ? 1 : 0); }
+
+  const load_model& m_;
+  std::uint64_t random_;
+  std::size_t units_ = 1, batches_ = 1, made_ = 1, in_flight_ = 1;  // batches_: as many are taken
+  double size_ = 1;
+  std::vector<leg> legs_;
+  std::vector<std::vector<float>> times_, sizes_;
+  std::vector<float> steps_;
+
+  double now_ = 0;
+  std::size_t computing_ = 0;
+  heap clock_;
+  std::vector<burst> bursts_;
+  std::vector<std::uint32_t> free_, turns_;  // turns_: FIFO, from turn_ on
+  std::size_t turn_ = 0;
+
+  std::vector<unit> all_;
+  std::vector<std::uint32_t> left_;  // a batch: units that have not ended; then 1 more for the batch stages
+  std::vector<char> finished_;
+  std::size_t next_ = 0, under_way_ = 0, busy_ = 0, taken_ = 0, io_busy_ = 0;
+  bool waiting_ = true;  // the loop, for a batch
+  double used_ = 0;
+  std::vector<std::uint32_t> ready_, io_queue_;  // FIFO, by index
+  std::size_t ready_at_ = 0, io_at_ = 0;
+  std::vector<std::uint32_t> want_memory_;  // a heap, lowest first
+  double waited_ = 0, worked_ = 0, since_waiting_ = 0;
+  double measured_from_ = 0, measured_wait_ = 0, measured_work_ = 0;
+  std::size_t measured_taken_ = 0;
+  std::vector<std::uint32_t> batch_jobs_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+void load_simulation::plan() {
+  leg l;
+  for (std::size_t i = 0; i < m_.stages.size(); ++i) {
+    const load_model::stage& s = m_.stages[i];
+    l.from.push_back(i);
+    l.work += s.work;
+    l.held += s.held;
+    if (!s.suspends()) continue;
+    l.bytes = s.bytes;
+    l.io = s.io;
+    l.io_work = s.io_work;
+    l.wait = s.wait + s.lock;
+    l.suspends = i;
+    legs_.push_back(std::exchange(l, leg{}));
+  }
+  legs_.push_back(std::move(l));
+}
+
+/// The quantiles of a spread once each, in another order each time; `together`: samples that a unit has.
+std::vector<float> load_simulation::shuffled(const spread& of, std::size_t wanted, double together) {
+  std::vector<float> out;
+  if (of.constant()) return out;
+  const std::size_t n = of.multiples.size();
+  const auto some = static_cast<std::size_t>(std::max(1.0, std::lround(together) * 1.0));
+  out.reserve(wanted);
+  std::vector<float> deck;
+  std::size_t at = 0;
+  const auto draw = [&] {
+    if (at == deck.size()) {
+      deck = of.multiples;
+      for (std::size_t i = n; i > 1; --i) std::swap(deck[i - 1], deck[bits() % i]);
+      at = 0;
+    }
+    return deck[at++];
+  };
+  for (std::size_t i = 0; i < wanted; ++i) {
+    if (some > 64) {  // the mean of so many is the mean
+      out.push_back(1.0F);
+      continue;
+    }
+    float sum = 0;
+    for (std::size_t k = 0; k < some; ++k) sum += draw();
+    out.push_back(sum / static_cast<float>(some));
+  }
+  return out;
+}
+
+void load_simulation::draw() {
+  const std::size_t all = units_ * made_;
+  for (const load_model::stage& s : m_.stages) {
+    times_.push_back(shuffled(s.times, all, size_));
+    sizes_.push_back(shuffled(s.sizes, all, size_));
+  }
+  steps_ = shuffled(m_.steps, batches_, 1);
+}
+
+void load_simulation::fill_workers() {
+  while (busy_ < seats()) {
+    if (ready_at_ < ready_.size()) {  // who goes on comes before who begins
+      const std::uint32_t u = ready_[ready_at_++];
+      ++busy_;
+      begin_leg(u);
+    } else if (!batch_jobs_.empty()) {
+      const std::uint32_t b = batch_jobs_.back();
+      batch_jobs_.pop_back();
+      ++busy_;
+      worked_ += m_.batch_work + m_.batch_held;
+      compute(m_.batch_work, m_.batch_held, static_cast<std::uint32_t>(all_.size()) + b, kind::worker);
+    } else if (may_claim()) {
+      const auto u = static_cast<std::uint32_t>(next_++);
+      ++under_way_;
+      ++busy_;
+      begin_leg(u);
+    } else {
+      return;
+    }
+  }
+}
+
+void load_simulation::begin_leg(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  double work = 0, held = 0;
+  for (const std::size_t s : l.from) {
+    const double times = multiple(s, u) * size_;
+    work += m_.stages[s].work * times;
+    held += m_.stages[s].held * times;
+  }
+  worked_ += work + held;
+  compute(work, held, u, kind::worker);
+}
+
+/// A worker is free: the sample ends, or waits.
+void load_simulation::leg_worked(std::uint32_t u) {
+  --busy_;
+  if (u >= all_.size()) {  // the batch stages of a batch
+    finished_[u - all_.size()] = 1;
+    return;
+  }
+  if (legs_[all_[u].leg].suspends == ~std::size_t{0}) return end_unit(u);
+  ask_memory(u);
+}
+
+void load_simulation::ask_memory(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  if (l.bytes <= 0 || m_.memory <= 0) return ask_io(u);
+  want_memory_.push_back(u);
+  std::push_heap(want_memory_.begin(), want_memory_.end(), later);
+  grant_memory();
+}
+
+/// In the order of the samples; what is larger than the bound goes alone.
+void load_simulation::grant_memory() {
+  while (!want_memory_.empty()) {
+    const std::uint32_t u = want_memory_.front();
+    const leg& l = legs_[all_[u].leg];
+    const double bytes = l.bytes * multiple(l.suspends, u, true) * size_;
+    if (used_ > 0 && used_ + bytes > m_.memory) return;
+    std::pop_heap(want_memory_.begin(), want_memory_.end(), later);
+    want_memory_.pop_back();
+    used_ += bytes;
+    all_[u].bytes += bytes;
+    ask_io(u);
+  }
+}
+
+void load_simulation::ask_io(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  if (l.io <= 0) return end_wait(u);
+  if (io_busy_ < std::max<std::size_t>(m_.io_threads, 1)) {
+    ++io_busy_;
+    const double times = multiple(l.suspends, u) * size_;
+    if (l.io_work > 0)
+      compute(l.io_work * times, std::max(0.0, l.io - l.io_work) * times, u, kind::io);
+    else
+      clock_.push({now_ + l.io * times, u, kind::io});
+  } else {
+    io_queue_.push_back(u);
+  }
+}
+
+void load_simulation::end_wait(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  const double wait = l.wait * multiple(l.suspends, u);
+  clock_.push({now_ + wait, u, kind::waited});
+}
+
+void load_simulation::end_unit(std::uint32_t u) {
+  --under_way_;
+  if (all_[u].bytes > 0) {
+    used_ = std::max(0.0, used_ - all_[u].bytes);
+    if (used_ < 1e-6) used_ = 0;
+    all_[u].bytes = 0;
+    grant_memory();
+  }
+  const std::size_t b = u / units_;
+  if (--left_[b] != 0) return;
+  if (m_.batch_work + m_.batch_held > 0) {
+    batch_jobs_.push_back(static_cast<std::uint32_t>(b));
+  } else {
+    finished_[b] = 1;
+  }
+}
+
+/// The loop takes what is ready.
+void load_simulation::look() {
+  while (waiting_ && taken_ < batches_ && finished_[taken_] != 0) {
+    waited_ += now_ - since_waiting_;
+    ++taken_;
+    waiting_ = false;
+    // What comes first differs from what follows: nothing was ahead then.
+    if (taken_ == std::min(std::max<std::size_t>(m_.prefetch, 1) + 1, (batches_ + 1) / 2)) {
+      measured_from_ = now_;
+      measured_wait_ = waited_;
+      measured_work_ = worked_;
+      measured_taken_ = taken_;
+    }
+    const double times = steps_.empty() ? 1.0 : static_cast<double>(steps_[(taken_ - 1) % steps_.size()]);
+    const double work = m_.step_work * times, held = m_.step_held * times;
+    if (work + held <= 0) {
+      waiting_ = true;
+      since_waiting_ = now_;
+    } else if (work > 0) {
+      compute(work, held, 0, kind::step);
+    } else {
+      clock_.push({now_ + held, 0, kind::step});
+    }
+  }
+}
+
+load_model::outcome load_simulation::run() {
+  all_.resize(units_ * made_);
+  left_.assign(made_, static_cast<std::uint32_t>(units_));
+  finished_.assign(made_, 0);
+  while (taken_ < batches_) {
+    look();
+    fill_workers();
+    if (clock_.all.empty()) break;  // all taken
+    const event e = clock_.pop();
+    now_ = e.at;
+    switch (e.what) {
+      case kind::worker:
+        leg_worked(e.who);
+        break;
+      case kind::io:
+        --io_busy_;
+        end_wait(e.who);
+        if (io_at_ < io_queue_.size()) ask_io(io_queue_[io_at_++]);
+        break;
+      case kind::waited:
+        ++all_[e.who].leg;
+        ready_.push_back(e.who);
+        break;
+      case kind::slice:
+        end_slice(e.who);
+        break;
+      case kind::step:
+        waiting_ = true;
+        since_waiting_ = now_;
+        break;
+    }
+  }
+  load_model::outcome out;
+  const double seconds = now_ - measured_from_;
+  const double taken = static_cast<double>(taken_ - measured_taken_);
+  if (seconds <= 0 || taken <= 0) {
+    out.samples_per_second = std::numeric_limits<double>::infinity();
+    return out;
+  }
+  out.samples_per_second = taken * static_cast<double>(m_.batch) / seconds;
+  out.waiting = (waited_ - measured_wait_) / seconds;
+  out.working =
+      (worked_ - measured_work_) / (seconds * static_cast<double>(std::max<std::size_t>(m_.workers, 1)));
+  return out;
+}
+
+load_model::outcome load_model::run(std::uint64_t seed) const { return load_simulation(*this, seed).run(); }
+
+}  // namespace wick::detail
+
 // ==== wick/observe/implementation/report.hpp
 /// \file
 /// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
 
 #include <cstdio>
-
-// ==== wick/observe/detail/advice.hpp
-/// \file
-/// What to change, in a sentence, from what was measured of a loader. Arithmetic and words; measuring is
-/// elsewhere.
-
-#include <cstdio>
-
-namespace wick::detail {
-
-/// Measured while batches were being taken. Shares are 0 … 1.
-struct load_figures {
-  std::uint64_t iterations = 0;  // batches that the loop came for
-  double wait = 0;               // share of the loop's time in which it had no batch
-  double helped = 0;             // share of the loop's time in which it then ran samples itself
-  std::size_t workers = 0, io_threads = 0, cpus = 0;
-  double processors = 0;  // share of the time of all `cpus` that this program took
-  double pipeline = 1;    // share of that which workers, I/O threads and the helping loop took
-  double busy = 0;        // share of the workers' time in which they were at work, for whomever
-  double running = 0;     // share of the workers' time in which they had a processor
-  double own = 1;         // share of the workers' work that was this loader's
-  double io_busy = 0;     // share of the I/O threads' time in which they were in a call
-  double suspended = 0;   // samples that waited in a stage, on average
-  std::string slowest;    // the stage with the most work
-  double slowest_share = 0;
-  std::string waits_in;  // the stage in which samples waited most
-};
-
-/// "4.2 %", from a tenth on "42 %".
-inline std::string format_percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
-
-inline std::string advise(const load_figures& f) {
-  constexpr double hardly = 0.01;  // of the loop's time
-  constexpr double full =
-      0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
-  constexpr double most = 0.7;  // of a thread's time: it is what holds the others up
-  const auto number = [](std::size_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
-  const std::string cpus = number(f.cpus, "processor"), workers = number(f.workers, "worker");
-  const std::string cheaper =
-      "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
-  const std::string slowest = f.slowest.empty() ? ""
-                                                : ", with '" + f.slowest + "' for " +
-                                                      format_percent(f.slowest_share) + " of their time";
-  const std::string others =
-      "other loaders have this one's workers for " + format_percent(1 - f.own) + " of their work";
-
-  if (f.iterations == 0) return "nothing was taken yet";
-  if (f.wait < hardly) return "the training loop hardly waits for data: the model sets the pace";
-  const bool helps = f.helped > f.wait / 2;
-  std::string text = "the training loop waits " + format_percent(f.wait) + " of its time";
-  if (helps) text += ", and runs samples itself meanwhile";
-  text += "; ";
-
-  if (f.processors >= full) {
-    text += "all of the time of " + cpus + " is used";
-    if (f.pipeline < 0.5) {
-      return text + ", " + format_percent(1 - f.pipeline) +
-             " of it by the rest of the program: leave the pipeline more (wick::share_cores, fewer threads "
-             "of the "
-             "model's)";
-    }
-    if (f.own < 0.5)
-      return text + ", and " + others + ": take from fewer loaders at a time, or make their stages cheaper";
-    text += slowest.empty() ? ": make the stages cheaper" : ", by '" + f.slowest + "' most: " + cheaper;
-    return text + "; more threads would only take turns" +
-           (f.workers > f.cpus ? ", as the " + workers + " do already" : "");
-  }
-  if (f.busy >= most) {
-    const bool room = f.workers < f.cpus;
-    const std::string more = "use more workers (" + std::to_string(f.workers) + " now, " + cpus + ")";
-    if (f.own < 0.5) {
-      return text + others + ": " +
-             (room ? more : "take from fewer loaders at a time, or make their stages cheaper");
-    }
-    if (f.running < f.busy - 0.3) {
-      return text + "the workers are at work for " + format_percent(f.busy) +
-             " of their time, and have a processor for " + format_percent(f.running) +
-             ": either a stage blocks them" + (f.slowest.empty() ? "" : ", probably '" + f.slowest + "'") +
-             " (a lock, a read or a wait of its own: see io_pool), or other programs have the processors";
-    }
-    return text + "the workers are busy" + slowest + ": " + (room ? more : cheaper);
-  }
-  if (helps) {
-    return text + "samples are so short that it makes many of them, and the workers are free for " +
-           format_percent(1 - f.busy) +
-           " of their time: raise prefetch or make batches larger, so that there is more to share";
-  }
-  if (f.suspended >= 0.5 && !f.waits_in.empty()) {
-    char many[32];
-    std::snprintf(many, sizeof(many), f.suspended < 10 ? "%.1f" : "%.0f", f.suspended);
-    text +=
-        "the workers are idle and " + std::string(many) + " samples at a time wait in '" + f.waits_in + "': ";
-    if (f.io_busy >= most) {
-      return text + "raise io_threads (" + std::to_string(f.io_threads) +
-             " now, all in use), or bring the data closer";
-    }
-    return text + "raise prefetch, so that more wait at a time, or bring closer what they wait for";
-  }
-  return text + "the workers are idle: raise prefetch";
-}
-
-}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -27552,90 +29269,367 @@ double report::share(double some, std::size_t threads) const noexcept {
   return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
 }
 
-std::string report::advice() const {
-  detail::load_figures f;
-  f.iterations = iterations;
-  f.wait = wait_mean;
-  f.helped = share(helped, 1);
-  f.workers = workers;
-  f.io_threads = io_threads;
-  f.cpus = cpus;
-  f.processors = share(processor, cpus);
-  if (processor > 0)
-    f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
-  f.busy = share(worked + others, workers);
-  f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
-  f.busy = std::max(f.busy, f.running);
-  if (worked + others > 0) f.own = worked / (worked + others);
-  f.io_busy = share(io_calls, io_threads);
-  double blocked = 0;
-  const detail::stage_report *slowest = nullptr, *waiting = nullptr;
-  for (const detail::stage_report& s : stages) {
-    blocked += s.blocked;
-    if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
-    if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
-  }
-  if (seconds > 0) f.suspended = blocked / seconds;
-  if (slowest != nullptr) f.slowest = slowest->name, f.slowest_share = slowest->busy / busy();
-  if (waiting != nullptr) f.waits_in = waiting->name;
-  return detail::advise(f);
+std::string report::advice() const { return detail::diagnose(*this).text; }
+
+bool report::print_if_stalled(std::size_t rank) const {
+  if (rank != 0 && !stalled()) return false;
+  std::string text = to_string();
+  if (rank != 0) text = "rank " + std::to_string(rank) + ": " + text;
+  std::fputs(text.c_str(), stderr);
+  return true;
 }
 
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Characters on a terminal: UTF-8's continuation bytes are none.
+std::size_t columns(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// Words in lines of at most 80 columns, the first after `lead`, the others as far in.
+std::string wrapped(std::string_view lead, std::string_view text) {
+  std::string out(lead);
+  std::size_t at = columns(lead);
+  const std::string indent(std::min<std::size_t>(at, 20), ' ');
+  bool first = true;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t n = columns(word);
+    if (!first && at + 1 + n > 80) {
+      out += '\n' + indent;
+      at = indent.size();
+    } else if (!first) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += n;
+    first = false;
+  }
+  return out + '\n';
+}
+
+/// At most so many columns, the middle being left out.
+std::string shortened(const std::string& name, std::size_t most) {
+  if (columns(name) <= most) return name;
+  std::string out;
+  std::size_t n = 0;
+  for (const char c : name) {
+    if ((static_cast<unsigned char>(c) & 0xC0) != 0x80 && ++n >= most) break;
+    out += c;
+  }
+  return out + "~";
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
 std::string report::to_string() const {
+  using detail::format_duration;
+  using detail::format_percent;
   char line[256];
   std::string out;
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
-                taking > 0 ? static_cast<double>(samples) / taking : 0.0,
-                static_cast<unsigned long long>(batches), workers, workers == 1 ? "" : "s",
-                detail::format_percent(utilization()).c_str());
-  out += line;
-  if (share(others, workers) > 0.005) {
-    out += ", with other loaders " + detail::format_percent(share(others, workers));
-  }
-  if (share(helped, 1) > 0.005) {
-    out += ", the waiting loop helps " + detail::format_percent(share(helped, 1)) + " of its time";
-  }
-  out += '\n';
+                static_cast<unsigned long long>(samples), format_duration(taking).c_str(),
+                samples_per_second(), static_cast<unsigned long long>(batches), workers,
+                workers == 1 ? "" : "s", format_percent(utilization()).c_str());
+  std::string first = line;
+  if (share(others, workers) > 0.005)
+    first += ", with other loaders " + format_percent(share(others, workers));
+  if (share(helped, 1) > 0.005)
+    first += ", the waiting loop helps " + format_percent(share(helped, 1)) + " of its time";
+  out += detail::wrapped("", first);
   if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line),
-                  "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
+    std::snprintf(line, sizeof(line), "%.2f of %zu in use, %.2f by workers, %.2f by I/O threads",
                   processor / taking, cpus, worker_processor / taking, io_processor / taking);
-    out += line;
+    out += detail::wrapped("processors: ", line);
+  }
+  const double idles = idle.samples + idle.order + idle.loop;
+  if (idles > 0.01 * taking * static_cast<double>(workers)) {
+    std::string why;
+    const auto add = [&](double some, const char* what) {
+      if (share(some, workers) < 0.01) return;
+      why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
+    };
+    add(idle.samples, "samples wait");
+    add(idle.order, "the oldest batch is not ready");
+    add(idle.loop, "the loop has not taken what is ready");
+    if (!why.empty()) out += detail::wrapped("workers without work: ", why);
   }
   std::size_t width = 5;
-  for (const detail::stage_report& s : stages) width = std::max(width, s.name.size());
-  const int w = static_cast<int>(std::min<std::size_t>(width, 40));
-  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share",
-                "each", "blocked");
+  for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
+  width = std::min<std::size_t>(width, 20);
+  std::snprintf(line, sizeof(line), "  %-*s %9s %9s %6s %9s %9s %9s\n", static_cast<int>(width), "stage",
+                "count", "busy", "share", "median", "p99", "waited");
   out += line;
   const double all = busy();
   for (const detail::stage_report& s : stages) {
-    std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
-                  static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
-                  detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),
-                  s.count ? detail::format_duration(s.busy / static_cast<double>(s.count)).c_str() : "-",
-                  s.blocked > 0 ? detail::format_duration(s.blocked).c_str() : "-");
-    out += line;
+    std::string name = detail::shortened(s.name, width);
+    name.append(width - std::min(width, detail::columns(name)), ' ');
+    std::snprintf(line, sizeof(line), " %9llu %9s %6s %9s %9s %9s\n",
+                  static_cast<unsigned long long>(s.count), format_duration(s.busy).c_str(),
+                  format_percent(all > 0 ? s.busy / all : 0).c_str(),
+                  s.median > 0 ? format_duration(s.median).c_str() : "-",
+                  s.p99 > 0 ? format_duration(s.p99).c_str() : "-",
+                  s.blocked > 0 ? format_duration(s.blocked).c_str() : "-");
+    out += "  " + name + line;
   }
-  std::snprintf(line, sizeof(line), "waiting for data: mean %s, median %s of %llu iterations\n",
-                detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
+  std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
+                format_percent(wait_mean).c_str(), format_percent(wait_median).c_str(),
                 static_cast<unsigned long long>(iterations));
-  out += line;
+  std::string wait = line;
+  if (iterations != 0) {
+    wait += "; " + format_duration(waiting.mean) + " of " + format_duration(iteration.mean) + ", p99 " +
+            format_duration(waiting.p99) + " of " + format_duration(iteration.p99);
+  }
+  out += detail::wrapped("waiting for data: ", wait);
   if (filtered != 0) {
     out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
            " left out by filter()\n";
   }
   if (failures != 0 || !outcomes.empty()) {
-    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
+    std::string failed = std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      out += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
-             std::string(outcomes[i].outcome);
+      failed += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
+                std::string(outcomes[i].outcome);
     }
-    out += outcomes.empty() ? "; see loader.ledger()\n" : "); see loader.ledger()\n";
+    out +=
+        detail::wrapped("", failed + (outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()"));
   }
-  for (const std::string& n : notes) out += "note: " + n + "\n";
-  return out + advice() + "\n";
+  for (const std::string& n : notes) out += detail::wrapped("note: ", n);
+  return out + detail::wrapped("", advice());
+}
+
+}  // namespace wick
+
+// ==== wick/observe/implementation/report_formats.hpp
+/// \file
+/// A report as JSON, as Prometheus's text, and as single figures. Included in exactly one file of a program.
+
+#include <cmath>
+#include <cstdio>
+
+namespace wick::detail {
+
+/// Members of an object of JSON, one after the other.
+class json_object {
+ public:
+  json_object& add(std::string_view name, double value) {
+    char text[32];
+    // JSON has no infinity.
+    std::snprintf(text, sizeof(text), "%.9g", std::isfinite(value) ? value : 0.0);
+    return raw(name, text);
+  }
+  json_object& add(std::string_view name, std::uint64_t value) { return raw(name, std::to_string(value)); }
+  json_object& add(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
+  json_object& add(std::string_view name, std::string_view value) { return raw(name, json_string(value)); }
+  json_object& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
+  json_object& raw(std::string_view name, std::string_view json) {
+    text_ += text_.empty() ? "{" : ",";
+    text_ += json_string(name);
+    text_ += ':';
+    text_ += json;
+    return *this;
+  }
+  std::string text() const { return text_.empty() ? "{}" : text_ + "}"; }
+
+ private:
+  std::string text_;
+};
+
+template <class Some, class One>
+std::string json_array(const Some& some, One one) {
+  std::string out = "[";
+  for (const auto& s : some) {
+    if (out.size() > 1) out += ',';
+    out += one(s);
+  }
+  return out + "]";
+}
+
+std::string json_of(const timing_report& t) {
+  return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
+}
+
+std::string json_of(const stage_report& s) {
+  const waits_report& w = s.waits;
+  json_object waits;
+  waits.add("io_thread", w.io_thread).add("io_call", w.io_call).add("memory", w.memory).add("lock", w.lock);
+  waits.add("time", w.time).add("worker", w.worker).add("other", w.other);
+  json_object out;
+  out.add("name", s.name).add("count", s.count).add("busy", s.busy).add("blocked", s.blocked);
+  out.add("processor", s.processor).add("held", s.held).add("failed", s.failed).add("bytes", s.bytes);
+  out.add("median", s.median).add("p90", s.p90).add("p99", s.p99).add("slowest", s.slowest);
+  out.add("slowest_key", s.slowest_key).add("of_batches", s.of_batches).add("part", s.part);
+  return out.raw("waits", waits.text()).text();
+}
+
+std::string_view name_of(bound b) noexcept {
+  switch (b) {
+    case bound::nothing:
+      return "nothing";
+    case bound::step:
+      return "step";
+    case bound::processors:
+      return "processors";
+    case bound::others:
+      return "others";
+    case bound::loaders:
+      return "loaders";
+    case bound::stage:
+      return "stage";
+    case bound::blocking:
+      return "blocking";
+    case bound::reads:
+      return "reads";
+    case bound::memory:
+      return "memory";
+    case bound::lock:
+      return "lock";
+    case bound::waits:
+      return "waits";
+    case bound::slow_ones:
+      return "slow_ones";
+    case bound::prefetch:
+      return "prefetch";
+  }
+  return "nothing";
+}
+
+/// The value of a label: Prometheus escapes these three.
+std::string label(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+std::string report::to_json() const {
+  using detail::json_object;
+  json_object out;
+  out.add("seconds", seconds).add("taking", taking).add("samples", samples).add("batches", batches);
+  out.add("samples_per_second", samples_per_second()).add("iterations", iterations);
+  out.add("workers", std::uint64_t{workers}).add("io_threads", std::uint64_t{io_threads});
+  out.add("cpus", std::uint64_t{cpus});
+  out.add("worked", worked).add("others", others).add("helped", helped).add("io_calls", io_calls);
+  out.add("worker_processor", worker_processor).add("io_processor", io_processor).add("processor", processor);
+  out.add("wait_mean", wait_mean).add("wait_median", wait_median).add("stalled", stalled());
+  out.raw("waiting", json_of(waiting)).raw("iteration", json_of(iteration)).raw("step", json_of(step));
+  out.raw("idle",
+          json_object().add("samples", idle.samples).add("order", idle.order).add("loop", idle.loop).text());
+  out.raw("memory", json_object()
+                        .add("limit", std::uint64_t{memory_limit})
+                        .add("used", std::uint64_t{memory_used})
+                        .add("peak", std::uint64_t{memory_peak})
+                        .text());
+  out.add("filtered", filtered).add("failures", failures);
+  out.raw("outcomes", detail::json_array(outcomes, [](const detail::outcome_report& o) {
+            return json_object().add("stage", o.stage).add("outcome", o.outcome).add("count", o.count).text();
+          }));
+  out.raw("stages", detail::json_array(stages, [](const detail::stage_report& s) { return json_of(s); }));
+  out.raw("each_worker", detail::json_array(each_worker, [](const detail::worker_report& w) {
+            return json_object().add("busy", w.busy).add("processor", w.processor).text();
+          }));
+  out.raw("notes", detail::json_array(notes, [](const std::string& n) { return detail::json_string(n); }));
+  const detail::diagnosis d = detail::diagnose(*this);
+  json_object bound;
+  bound.add("by", detail::name_of(d.by)).add("stage", d.stage).add("text", d.text);
+  bound.add("gain", d.gain.gain).add("gain_error", d.gain.gain_error);
+  bound.add("samples_per_second", d.gain.samples_per_second).add("low", d.gain.low).add("high", d.gain.high);
+  return out.raw("bound", bound.text()).text() + "\n";
+}
+
+std::string report::to_prometheus(std::string_view labels) const {
+  std::string out;
+  const auto help = [&](const char* name, const char* text) {
+    out += std::string("# HELP wick_") + name + " " + text + "\n# TYPE wick_" + name + " gauge\n";
+  };
+  const auto value = [&](const char* name, const std::string& more, double v) {
+    std::string all(labels);
+    if (!all.empty() && !more.empty()) all += ',';
+    all += more;
+    char number[32];
+    std::snprintf(number, sizeof(number), "%.9g", v);
+    out += std::string("wick_") + name + (all.empty() ? "" : "{" + all + "}") + " " + number + "\n";
+  };
+  const auto one = [&](const char* name, const char* text, double v) {
+    help(name, text);
+    value(name, "", v);
+  };
+  one("period_seconds", "Time since the report before this one.", seconds);
+  one("taking_seconds", "Of that, time in which an epoch was being taken.", taking);
+  one("samples", "Samples delivered in the period.", static_cast<double>(samples));
+  one("batches", "Batches delivered in the period.", static_cast<double>(batches));
+  one("samples_per_second", "Samples delivered a second while an epoch was being taken.",
+      samples_per_second());
+  one("wait_ratio", "Share of the training loop's time spent waiting for data.", wait_mean);
+  one("workers", "Threads that run stages.", static_cast<double>(workers));
+  one("worker_busy_ratio", "Share of the workers' time spent on this loader.", utilization());
+  one("memory_limit_bytes", "Bound on the memory of samples under way.", static_cast<double>(memory_limit));
+  one("memory_used_bytes", "Memory of samples under way.", static_cast<double>(memory_used));
+  one("memory_peak_bytes", "The most of it so far.", static_cast<double>(memory_peak));
+  one("failures", "Samples that could not be delivered in the period.", static_cast<double>(failures));
+  one("filtered", "Samples that filter() left out in the period.", static_cast<double>(filtered));
+  const auto quantiles = [&](const char* name, const char* text, const detail::timing_report& t) {
+    help(name, text);
+    value(name, "quantile=\"0.5\"", t.median);
+    value(name, "quantile=\"0.99\"", t.p99);
+  };
+  quantiles("waiting_seconds", "Waiting for data in an iteration of the training loop.", waiting);
+  quantiles("step_seconds", "The rest of an iteration.", step);
+  const auto of_stages = [&](const char* name, const char* text, auto get) {
+    help(name, text);
+    for (const detail::stage_report& s : stages)
+      value(name, "stage=\"" + detail::label(s.name) + "\"", static_cast<double>(get(s)));
+  };
+  using stage = detail::stage_report;
+  of_stages("stage_count", "How often a stage ran.", [](const stage& s) { return s.count; });
+  of_stages("stage_busy_seconds", "Time of workers in a stage.", [](const stage& s) { return s.busy; });
+  of_stages("stage_processor_seconds", "Processor time of workers in a stage.",
+            [](const stage& s) { return s.processor; });
+  of_stages("stage_waited_seconds", "Time for which samples waited in a stage, summed over samples.",
+            [](const stage& s) { return s.blocked; });
+  of_stages("stage_failed", "Samples that failed in a stage.", [](const stage& s) { return s.failed; });
+  help("stage_seconds", "One sample in a stage, waiting included.");
+  for (const stage& s : stages) {
+    const std::string name = "stage=\"" + detail::label(s.name) + "\",quantile=\"";
+    value("stage_seconds", name + "0.5\"", s.median);
+    value("stage_seconds", name + "0.9\"", s.p90);
+    value("stage_seconds", name + "0.99\"", s.p99);
+  }
+  return out;
+}
+
+std::vector<report::scalar> report::all_scalars() const {
+  std::vector<scalar> out = {{"wick/samples_per_second", samples_per_second()},
+                             {"wick/wait", wait_mean},
+                             {"wick/waiting_p99", waiting.p99},
+                             {"wick/iteration", iteration.mean},
+                             {"wick/workers_busy", utilization()},
+                             {"wick/memory_used", static_cast<double>(memory_used)},
+                             {"wick/failures", static_cast<double>(failures)}};
+  for (const detail::stage_report& s : stages) {
+    out.push_back({"wick/stage/" + s.name + "/busy", s.busy});
+    out.push_back({"wick/stage/" + s.name + "/waited", s.blocked});
+    out.push_back({"wick/stage/" + s.name + "/p99", s.p99});
+  }
+  return out;
 }
 
 }  // namespace wick
@@ -27649,58 +29643,160 @@ namespace wick::detail {
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
                            bool suspend)
     : on_(on),
-      stages_(rows),
+      rows_(rows),
       batching_(batching),
       batch_end_(stages),
       suspend_(suspend),
       slots_(on.slots()),
-      stride_((rows + line / sizeof(stage_clock)) / (line / sizeof(stage_clock)) *
-              (line / sizeof(stage_clock))),
-      clocks_(static_cast<stage_clock*>(
-          ::operator new(slots_* stride_ * sizeof(stage_clock), std::align_val_t{line}))) {
-  static_assert(line % sizeof(stage_clock) == 0 && std::is_trivially_destructible_v<stage_clock>);
-  std::uninitialized_value_construct_n(clocks_, slots_ * stride_);
+      clocks_(slots_ * (rows + 1)),
+      records_(slots_ * rows) {
+  workers_.reserve(slots_);
+  for (std::size_t slot = 0; slot < slots_; ++slot)
+    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
 }
 
 stage_clocks::~stage_clocks() {
   if (!on_.forked()) on_.tenants().leave(this);
-  ::operator delete(clocks_, std::align_val_t{line});
+}
+
+void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
+  count += c.count();
+  timed += c.timed();
+  timed_ticks += c.timed_ticks();
+  waited += c.waited_ticks();
+  probed.add(c.probed());
+  if (r == nullptr) return;
+  long_ones.add(r->long_ones());
+  bytes += r->bytes();
+  times.add(r->times());
+  sizes.add(r->sizes());
+  for (std::size_t i = 1; i < wait_kinds; ++i) waits[i] += r->waited(static_cast<wait_for>(i));
+}
+
+stage_clocks::sum stage_clocks::sum::since(const sum& before) const {
+  sum out = *this;
+  out.count -= before.count;
+  out.timed -= before.timed;
+  out.timed_ticks -= before.timed_ticks;
+  out.waited -= before.waited;
+  out.probed.subtract(before.probed);
+  out.long_ones.subtract(before.long_ones);
+  out.bytes -= before.bytes;
+  for (std::size_t i = 1; i < wait_kinds; ++i) out.waits[i] -= before.waits[i];
+  out.times = times.since(before.times);
+  out.sizes = sizes.since(before.sizes);
+  return out;
 }
 
 std::vector<stage_clocks::sum> stage_clocks::totals() const {
-  std::vector<sum> out(stages_);
-  for (std::size_t slot = 0; slot < slots_; ++slot) {
-    for (std::size_t i = 0; i < stages_; ++i) {
-      const stage_clock& clock = row(slot)[i];
-      out[i].count += clock.count();
-      out[i].timed += clock.timed();
-      out[i].timed_ticks += clock.timed_ticks();
-      out[i].waited += clock.waited_ticks();
-    }
+  std::vector<sum> out(rows_ + 1);
+  for (const place& w : workers_) {
+    for (std::size_t i = 0; i <= rows_; ++i) out[i].add(w.clocks[i], i < rows_ ? &w.records[i] : nullptr);
   }
   return out;
 }
 
+stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noexcept {
+  slow_sample out;
+  for (const place& w : workers_) {
+    stage_record& r = w.records[row];
+    if (r.slowest() > out.ticks) out = {r.slowest(), r.slowest_index()};
+    r.forget_slowest();
+  }
+  return out;
+}
+
+std::uint64_t stage_clocks::ticks_of(std::size_t slot) const noexcept {
+  const stage_clock* const row = workers_[slot].clocks;
+  std::uint64_t samples = row[rows_].timed_ticks(), timed = 0, batches = 0;
+  for (std::size_t i = 0; i < rows_; ++i) (of_samples(i) ? timed : batches) += row[i].timed_ticks();
+  // What is run of a sample after it was suspended is in no run.
+  if (suspend_) samples = std::max(samples, timed);
+  return samples + batches;
+}
+
 stage_clocks::usage stage_clocks::ticks() const noexcept {
   usage out;
-  for (std::size_t slot = 0; slot < slots_; ++slot) {
-    std::uint64_t samples = row(slot)[stages_].timed_ticks(), timed = 0, batches = 0;
-    for (std::size_t i = 0; i < stages_; ++i) {
-      (of_samples(i) ? timed : batches) += row(slot)[i].timed_ticks();
-    }
-    // What is run of a sample after it was suspended is in no run.
-    if (suspend_) samples = std::max(samples, timed);
-    (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
-  }
+  for (std::size_t slot = 0; slot < slots_; ++slot)
+    (slot < on_.workers() ? out.workers : out.helpers) += ticks_of(slot);
   return out;
 }
 
 std::uint64_t stage_clocks::run_ticks() const noexcept {
   std::uint64_t sum = 0;
-  for (std::size_t slot = 0; slot < slots_; ++slot) sum += row(slot)[stages_].timed_ticks();
+  for (const place& w : workers_) sum += w.clocks[rows_].timed_ticks();
   return sum;
+}
+
+/// What reading the usage takes of the processor itself.
+std::uint64_t cost_of_reading() noexcept {
+  static const std::uint64_t cost = [] {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int i = 0; i < 8; ++i) {
+      const thread_usage before = usage_of_this_thread(), after = usage_of_this_thread();
+      least = std::min(least, after.nanoseconds - before.nanoseconds);
+    }
+    return least;
+  }();
+  return cost;
+}
+
+/// What a thread has had between two readings, `ticks` apart.
+probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
+  const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
+  return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+}
+
+void stopwatch::begin_probe() noexcept {
+  probes_ = true;
+  usage_ = usage_of_this_thread();
+  const std::uint64_t now = now_ticks();
+  cost_ = now - last_;
+  readings_ = 1;
+  last_ = now;
+}
+
+void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
+  const thread_usage now = usage_of_this_thread();
+  const probe p = between(usage_, now, ticks);
+  if (ticks > worker_.long_ticks)
+    worker_.records[row].took_long(p);
+  else
+    worker_.clocks[row].probed(p);
+  usage_ = now;
+  const std::uint64_t then = now_ticks();
+  cost_ += then - last_;
+  ++readings_;
+  last_ = then;
+}
+
+/// That it would was not known at its beginning: what came between the last probe and that is taken as work.
+void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
+  const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
+  const thread_usage now = usage_of_this_thread();
+  probe p = between(worker_.last, now, ticks);
+  if (before < ticks) {
+    const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();
+    const double least = static_cast<double>(p.nanoseconds) - nanoseconds * static_cast<double>(before);
+    p.nanoseconds = static_cast<std::uint64_t>(std::max(0.0, least));
+    worker_.records[row].took_long(p);
+  }
+  worker_.last = now;
+  worker_.last_at = now_ticks();
+}
+
+void run_probe::begin() noexcept {
+  const std::uint64_t begun = now_ticks();
+  usage_ = usage_of_this_thread();
+  cost_ = now_ticks() - begun;
+}
+
+void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
+  const thread_usage now = usage_of_this_thread();
+  runs.probed(between(usage_, now, ticks));
+  worker_.has_probed(now, now_ticks(), 2 * cost_, 0);
 }
 
 }  // namespace wick::detail
@@ -27720,7 +29816,130 @@ double stall_meter::median() const noexcept {
   return 0.0;
 }
 
+void stall_meter::reset() noexcept {
+  bins_ = {};
+  count_ = waited_ = total_ = 0;
+  for (durations* d : {&waits_, &iterations_, &steps_}) d->clear();
+}
+
 }  // namespace wick::detail
+
+// ==== wick/observe/implementation/what_if.hpp
+/// \file
+/// The bodies of what observe/what_if.hpp declares, and what a change does to the model. Included in exactly
+/// one file of a program.
+
+#include <cmath>
+#include <cstdio>
+
+namespace wick::detail {
+
+/// The slowest share of what is drawn takes as long as the median. \returns the mean, as a share of what it
+/// was
+double without_slowest(spread& of, double share) {
+  std::vector<float>& m = of.multiples;  // rising
+  if (m.empty() || share <= 0) return 1;
+  const auto cut = static_cast<std::size_t>(std::ceil(std::min(share, 1.0) * static_cast<double>(m.size())));
+  const float middle = m[m.size() / 2];
+  for (std::size_t i = m.size() - cut; i < m.size(); ++i) m[i] = std::min(m[i], middle);
+  double sum = 0;
+  for (const float x : m) sum += static_cast<double>(x);
+  const double mean = sum / static_cast<double>(m.size());
+  if (mean <= 0) return 1;
+  for (float& x : m) x = static_cast<float>(static_cast<double>(x) / mean);
+  return mean;
+}
+
+/// \throws std::invalid_argument when no stage has that name
+load_model changed(const measured_load& load, const what_if& w) {
+  load_model m = load.model;
+  if (w.workers) m.workers = std::max<std::size_t>(*w.workers, 1);
+  if (w.io_threads) m.io_threads = std::max<std::size_t>(*w.io_threads, 1);
+  if (w.processors) m.processors = std::max<std::size_t>(*w.processors, 1);
+  if (w.in_flight)
+    m.in_flight = std::max<std::size_t>(*w.in_flight, 1);
+  else if (m.in_flight != 0 && load.chooses_in_flight)
+    m.in_flight = measured_load::in_flight(m.workers, m.io_threads);
+  if (w.prefetch) m.prefetch = std::max<std::size_t>(*w.prefetch, 1);
+  if (w.memory) m.memory = static_cast<double>(*w.memory);
+  if (w.step_ms) {
+    const double before = m.step_work + m.step_held, after = std::max(*w.step_ms, 0.0) / 1e3;
+    m.step_work = before > 0 ? m.step_work / before * after : 0;
+    m.step_held = after - m.step_work;
+  }
+  if (w.stage.empty()) return m;
+  bool found = false;
+  for (std::size_t i = 0; i < m.stages.size(); ++i) {
+    const std::string& name = load.names[i];
+    if (name != w.stage && name.rfind(w.stage + ": ", 0) != 0) continue;
+    found = true;
+    load_model::stage& s = m.stages[i];
+    double factor = w.times_faster > 0 ? 1 / w.times_faster : 1;
+    factor *= without_slowest(s.times, w.without_slowest);
+    for (double* t : {&s.work, &s.held, &s.io, &s.io_work, &s.wait, &s.lock}) *t *= factor;
+    if (w.without_blocking) s.held = s.lock = 0;
+  }
+  if (!found && load.batch_stage == w.stage) {
+    found = true;
+    m.batch_work /= std::max(w.times_faster, 1e-9);
+    m.batch_held = w.without_blocking ? 0 : m.batch_held / std::max(w.times_faster, 1e-9);
+  }
+  if (!found) {
+    std::string known;
+    for (const std::string& n : load.names) known += (known.empty() ? "" : ", ") + n;
+    throw std::invalid_argument("wick: what_if: no stage is called '" + w.stage + "'; there are: " + known);
+  }
+  return m;
+}
+
+prediction predict(const measured_load& load, const what_if& w) {
+  constexpr int runs = 5;
+  const load_model then = changed(load, w);
+  double now_sum = 0, then_sum = 0, squares = 0;
+  double ratios[runs];
+  for (int i = 0; i < runs; ++i) {
+    const auto seed = static_cast<std::uint64_t>(i) + 1;
+    const double before = load.model.run(seed).samples_per_second, after = then.run(seed).samples_per_second;
+    now_sum += before;
+    then_sum += after;
+    ratios[i] = after / before;
+  }
+  prediction out;
+  out.gain = then_sum / now_sum;
+  for (const double r : ratios) squares += (r - out.gain) * (r - out.gain);
+  const double spread = std::sqrt(squares / (runs * (runs - 1))) / out.gain;
+  // What is measured badly, and what the model gets wrong of how it is, weighs the more the more is changed.
+  const double misfit = std::log(load.samples_per_second / (now_sum / runs));
+  const double changed_by = std::min(1.0, std::abs(std::log(out.gain)));
+  const double error = std::sqrt(0.01 * 0.01 + spread * spread +
+                                 changed_by * changed_by * (load.error * load.error + misfit * misfit / 4));
+  out.samples_per_second = load.samples_per_second * out.gain;
+  out.gain_error = 2 * error * out.gain;
+  out.low = out.samples_per_second * std::max(0.0, 1 - 2 * error);
+  out.high = out.samples_per_second * (1 + 2 * error);
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+std::string prediction::to_string() const {
+  char text[64];
+  const int digits = gain < 1.95 ? 2 : gain < 9.95 ? 1 : 0;
+  std::snprintf(text, sizeof(text), "%.*f x ± %.*f", digits, gain, digits,
+                std::max(gain_error, std::pow(10.0, -digits)));
+  return text;
+}
+
+prediction report::predict(const what_if& changed) const {
+  if (load.samples_per_second <= 0)
+    throw std::invalid_argument(
+        "wick: report: nothing was taken since the report before, so nothing can be predicted");
+  return detail::predict(load, changed);
+}
+
+}  // namespace wick
 
 // ==== wick/order/implementation/block_shuffle.hpp
 /// \file
@@ -32805,6 +35024,7 @@ void byte_budget::watch(executor& on) noexcept {
 void byte_budget::post_all(job* first) noexcept {
   while (first != nullptr) {
     job* const j = std::exchange(first, first->next);
+    static_cast<waiter*>(j)->wait_.now(wait_for::worker);
     static_cast<waiter*>(j)->on_->post(j);
   }
 }
@@ -33026,6 +35246,14 @@ double executor::worker_seconds() const noexcept {
     if (w.joinable()) sum += detail::thread_seconds(w.native_handle());
   }
   return sum;
+}
+
+std::vector<double> executor::each_worker_seconds() const {
+  std::vector<double> out;
+  if (forked()) return out;
+  for (std::thread& w : threads_->all)
+    out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
+  return out;
 }
 
 void executor::end_workers() noexcept {
@@ -33868,6 +36096,55 @@ bool is_local(int file) noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/system/implementation/json_string.hpp
+/// \file
+/// The bodies of what system/detail/json_string.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::size_t utf8_character(std::string_view text) noexcept {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at(i) >= low && at(i) <= high;
+  };
+  const unsigned lead = at(0);
+  if (text.empty()) return 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
+                                                                                                          : 0;
+  }
+  return 0;
+}
+
+std::string json_string(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = utf8_character(text);
+    if (length == 0) {
+      out += "\\\\x";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else if (byte == '"' || byte == '\\') {
+      out += {'\\', text[0]};
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\u00";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out += '"';
+}
+
+}  // namespace wick::detail
+
 // ==== wick/system/implementation/line_file.hpp
 /// \file
 /// The bodies of what system/detail/line_file.hpp declares. Included in exactly one file of a program.
@@ -34114,6 +36391,18 @@ double thread_seconds(::pthread_t thread) noexcept {
   static_cast<void>(thread);
 #endif
   return 0;
+}
+
+thread_usage usage_of_this_thread() noexcept {
+  thread_usage out;
+#ifdef RUSAGE_THREAD
+  ::rusage r;
+  if (::getrusage(RUSAGE_THREAD, &r) != 0) return out;
+  // Its times are brought up to date by the clock's tick alone.
+  out.nanoseconds = static_cast<std::uint64_t>(1e9 * seconds_on(CLOCK_THREAD_CPUTIME_ID));
+  out.waits = static_cast<std::uint64_t>(r.ru_nvcsw);
+#endif
+  return out;
 }
 
 }  // namespace wick::detail
