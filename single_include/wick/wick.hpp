@@ -5488,6 +5488,12 @@ struct pixel_numbers {
   bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
 };
 
+/// Pixels that several pictures are made of.
+struct shared_pixels {
+  image levels;
+  wide_rows wide;  ///< in place of them when that is what they are
+};
+
 }  // namespace detail
 
 /// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
@@ -5554,8 +5560,9 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Does now what was asked for. \throws wick::error for damaged data
   void carry_out();
-  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
-  lazy_image copy() const;
+  /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
+  /// wick::error when there are none before carry_out()
+  lazy_image share();
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -5567,6 +5574,11 @@ class lazy_image {
   void write_to(slot to) const;
 
  private:
+  const image& decoded() const noexcept { return shared_ ? shared_->levels : decoded_; }
+  const detail::wide_rows& wide() const noexcept { return shared_ ? shared_->wide : wide_; }
+  /// These pixels in place of those, nothing planned.
+  void hold(image pixels) noexcept;
+  void hold(detail::wide_rows rows) noexcept;
   bool untouched() const noexcept;
   void warp_wide(const detail::geometry_step& step);
   void refuse_wide(const char* what) const;
@@ -5590,7 +5602,8 @@ class lazy_image {
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
-  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
+  detail::wide_rows wide_;                               // in place of decoded_ when that is what they are
+  std::shared_ptr<const detail::shared_pixels> shared_;  // in place of both
   picture_info info_;
   bool exact_ = false;
   detail::pixel_numbers as_;
@@ -8426,7 +8439,7 @@ template <std::size_t Count, class... Stages>
 class views {
  public:
   explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
-  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+  std::array<lazy_image, Count> of(lazy_image& picture, context& c) {
     return each(picture, c, std::make_index_sequence<Count>{});
   }
   std::uint64_t fingerprint() const {
@@ -8442,8 +8455,8 @@ class views {
 
  private:
   template <std::size_t... I>
-  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
-    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  std::array<lazy_image, Count> each(lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // in this order, by the braces
   }
   template <std::size_t I, class Item>
   lazy_image pass(Item item, context& c) {
@@ -24792,7 +24805,7 @@ std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, contex
   picture.carry_out();
   std::array<lazy_image, 5> out;
   for (std::size_t i = 0; i < corners.size(); ++i) {
-    out[i] = picture.copy();
+    out[i] = picture.share();
     out[i].crop(corners[i]);
   }
   out[4] = center_crop(height_, width_)(std::move(picture), c);
@@ -26139,9 +26152,7 @@ void lazy_image::pad(const detail::border& around) {
   if (around.by.empty()) return;
   if (as_.wide && as_.indexes) {
     carry_out();
-    wide_ = detail::pad_wide(wide_, around);
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
-    return;
+    return hold(detail::pad_wide(wide(), around));
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
   replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
@@ -26232,8 +26243,8 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
-                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide().width, wide().height)
+                                    : detail::plan::whole(decoded().width(), decoded().height());
   return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
@@ -26286,7 +26297,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
 void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
-    detail::resample(decoded_.view(), plan_, to);
+    detail::resample(decoded().view(), plan_, to);
   } else {
     try {
       decode_to(to, timer);
@@ -26357,7 +26368,7 @@ detail::wide_rows lazy_image::render_wide() const {
   detail::resample_lease lease;
   detail::resample_scratch& scratch = *lease;
   detail::build_axes(plan_, 1.0, 0, 0, scratch);
-  if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
+  if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
   timer.next(detail::phase::decode);
   const int low = scratch.rows.low(), high = scratch.rows.high();
   detail::wide_rows got;
@@ -26409,7 +26420,7 @@ image lazy_image::pixels() const& {
 image lazy_image::pixels() && {
   refuse_normalized("pixels as wick::image");
   refuse_wide("pixels as wick::image");
-  if (untouched()) return std::move(decoded_);
+  if (untouched()) return shared_ ? image(shared_->levels) : std::move(decoded_);
   image out = render();
   encoded_ = {};  // not needed any more
   return out;
@@ -26430,11 +26441,14 @@ void lazy_image::replace_pixels(image pixels) {
   as_ = as;
 }
 
-lazy_image lazy_image::copy() const {
-  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+lazy_image lazy_image::share() {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is shared; call carry_out() before");
+  if (!shared_) {
+    shared_ = std::make_shared<const detail::shared_pixels>(
+        detail::shared_pixels{std::move(decoded_), std::move(wide_)});
+  }
   lazy_image out;
-  out.decoded_ = decoded_;
-  out.wide_ = wide_;
+  out.shared_ = shared_;
   out.info_ = info_;
   out.exact_ = exact_;
   out.as_ = as_;
@@ -26452,17 +26466,27 @@ lazy_image lazy_image::copy() const {
 void lazy_image::carry_out() {
   if (untouched()) return;
   if (as_.wide) {
-    wide_ = render_wide();
+    hold(render_wide());
     encoded_ = {};
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
     return;
   }
-  decoded_ = render();
+  hold(render());
   encoded_ = {};
   op_count_ = 0;
   pointwise_ = true;
   channels_ = out_channels_;
+}
+
+void lazy_image::hold(image pixels) noexcept {
+  decoded_ = std::move(pixels);
+  shared_.reset();
   plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+void lazy_image::hold(detail::wide_rows rows) noexcept {
+  wide_ = std::move(rows);
+  shared_.reset();
+  plan_ = detail::plan::whole(wide_.width, wide_.height);
 }
 
 }  // namespace wick
@@ -27009,12 +27033,12 @@ void lazy_image::warp_wide(const detail::geometry_step& step) {
   const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
   detail::warp by = step.pixels();
   std::memcpy(by.fill.data(), &fill, sizeof fill);
-  image pairs(wide_.width, wide_.height, 2);
-  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  image pairs(wide().width, wide().height, 2);
+  std::memcpy(pairs.data(), wide().levels.data(), pairs.pixels().size());
   const image moved = detail::warped(pairs.view(), by);
-  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
-  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
-  plan_ = detail::plan::whole(by.width, by.height);
+  detail::wide_rows out(by.width, by.height, 1, 0);
+  std::memcpy(out.levels.data(), moved.data(), moved.pixels().size());
+  hold(std::move(out));
 }
 
 void lazy_image::warp(const detail::warp& by) {
@@ -27033,8 +27057,7 @@ void lazy_image::warp(const detail::warp& by) {
   }
   if (!untouched()) carry_out();
   const detail::phase_timer timer(detail::phase::resize);
-  decoded_ = detail::warped(decoded_.view(), by);
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+  hold(detail::warped(decoded().view(), by));
 }
 
 }  // namespace wick

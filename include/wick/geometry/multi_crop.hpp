@@ -57,7 +57,7 @@ template <std::size_t Count, class... Stages>
 class views {
  public:
   explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
-  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+  std::array<lazy_image, Count> of(lazy_image& picture, context& c) {
     return each(picture, c, std::make_index_sequence<Count>{});
   }
   std::uint64_t fingerprint() const {
@@ -73,8 +73,8 @@ class views {
 
  private:
   template <std::size_t... I>
-  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
-    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  std::array<lazy_image, Count> each(lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // in this order, by the braces
   }
   template <std::size_t I, class Item>
   lazy_image pass(Item item, context& c) {
