@@ -4954,10 +4954,12 @@ struct warp {
 /// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
 std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
                                      const point& shear) noexcept;
-/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+/// The perspective that takes these corners to those. False, and nothing said, when three of `to` are on a
+/// line.
 bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
                          std::array<double, 8>& to_source) noexcept;
-/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size, and at
+/// least 1 px a side.
 void expand(warp& by, int width, int height) noexcept;
 
 /// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
@@ -8336,7 +8338,7 @@ detail::affine_stage affine(const detail::affine_options& options);
 /// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
 detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
 /// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
-/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of them are on a line
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
                                       const detail::perspective_options& options = {});
 /// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
@@ -24638,7 +24640,8 @@ inline bool find_source(const corners& from, const corners& to, std::array<doubl
     a[i] = {from[i][0], from[i][1]};
     b[i] = {to[i][0], to[i][1]};
   }
-  return inverse_perspective(a, b, to_source);
+  std::array<double, 8> back;  // is there where no three of `from` are on a line
+  return inverse_perspective(a, b, to_source) && inverse_perspective(b, a, back);
 }
 
 inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,

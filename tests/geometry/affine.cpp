@@ -200,4 +200,5 @@ TEST_CASE("what means nothing is refused by name") {
   const wick::detail::corners line{{{0, 0}, {1, 1}, {2, 2}, {0, 3}}},
       square{{{0, 0}, {3, 0}, {3, 3}, {0, 3}}};
   CHECK(contains(message_of([&] { return wick::perspective(square, line); }), "three of the corners"));
+  CHECK(contains(message_of([&] { return wick::perspective(line, square); }), "three of the corners"));
 }

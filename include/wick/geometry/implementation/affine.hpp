@@ -198,7 +198,8 @@ inline bool find_source(const corners& from, const corners& to, std::array<doubl
     a[i] = {from[i][0], from[i][1]};
     b[i] = {to[i][0], to[i][1]};
   }
-  return inverse_perspective(a, b, to_source);
+  std::array<double, 8> back;  // is there where no three of `from` are on a line
+  return inverse_perspective(a, b, to_source) && inverse_perspective(b, a, back);
 }
 
 inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
