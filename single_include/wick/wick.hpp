@@ -5524,7 +5524,7 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part);
-  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
+  /// \throws wick::error when a side is or was less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept;
   void mirror_y() noexcept;
@@ -5690,6 +5690,8 @@ inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
 // ---- geometry ----
 
+/// \throws wick::error when there is no pixel
+void require_pixels(frame size);
 /// \throws wick::error when parts with pixels have two sizes
 void require_one_size(frame first, frame other);
 
@@ -5721,14 +5723,16 @@ class geometry_stage {
   using stage_kind = on_sample_or_data;
 
   lazy_image operator()(lazy_image picture, context& c) const {
-    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
-      picture.follow(step);
+    const frame size{picture.width(), picture.height()};
+    require_pixels(size);
+    for (const geometry_step& step : self().decide(size, c)) picture.follow(step);
     return picture;
   }
   template <class Item>
     requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
   Item operator()(Item item, context& c) const {
     frame size = frame_of(item);
+    require_pixels(size);
     for (const geometry_step& step : self().decide(size, c)) {
       const auto follow = [&](auto& part) { part.follow(step, size); };
       for_each_part<any_placed>(item, follow);
@@ -26136,6 +26140,7 @@ void lazy_image::mirror_y() noexcept {
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
+  detail::require_pixels({this->width(), this->height()});
   if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
@@ -26820,6 +26825,12 @@ void require_plain_border(padding_mode mode, const char* what) {
   if (mode == padding_mode::constant) return;
   throw error(std::string("a border that repeats the picture would show things without ") + what +
               "; pad with padding_mode::constant");
+}
+
+void require_pixels(frame size) {
+  if (size.width > 0 && size.height > 0) return;
+  throw error("the picture is empty, " + size_text(size.width, size.height) +
+              " px; give it at least 1 px a side in the stage that made it, or leave the sample out there");
 }
 
 void require_one_size(frame first, frame other) {

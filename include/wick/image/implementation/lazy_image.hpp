@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <wick/codec/codec.hpp>
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/pad.hpp>
@@ -64,6 +65,7 @@ void lazy_image::mirror_y() noexcept {
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
+  detail::require_pixels({this->width(), this->height()});
   if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
