@@ -24475,8 +24475,12 @@ using center_point = std::optional<std::array<double, 2>>;
 inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
   if (filter != interpolation::nearest && filter != interpolation::bilinear)
     throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
-  if (center && !(std::isfinite((*center)[0]) && std::isfinite((*center)[1])))
-    throw error(std::string(stage) + ": the center is no point of a picture; give x and y in pixels");
+  // Further away Torch's floats would tell no pixel from the next one.
+  constexpr double furthest = 1e6;
+  if (center && !(std::abs((*center)[0]) <= furthest && std::abs((*center)[1]) <= furthest)) {
+    throw error(std::string(stage) +
+                ": the center is no point near a picture; give x and y in pixels, -1000000 to 1000000");
+  }
 }
 
 inline void require_finite(std::string_view stage, std::string_view what, double value) {
@@ -31829,7 +31833,7 @@ void expand(warp& by, int width, int height) noexcept {
       }
     }
     const auto cut = [half](float v) { return std::trunc((v + half) * 10000.0f) * 1e-4f; };
-    return static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least)));
+    return std::max(1, static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least))));
   };
   by.width = extent(0, half_width);
   by.height = extent(3, half_height);

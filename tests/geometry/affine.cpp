@@ -177,6 +177,28 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
                wick::random_perspective(0.5, {.fill = 1})));
 }
 
+TEST_CASE("a center far outside the picture leaves at least a pixel, and one beyond any picture is refused") {
+  for (const double x : {-1e6, -999'999.3, 0.0, 123'456.7, 1e6}) {
+    for (const double y : {-1e6, 0.0, 1e6}) {
+      for (const double angle : {0.0, 0.01, 45.0, 90.0, 200.0}) {
+        const image p = pixels(wick::rotate(angle, {.expand = true, .center = {{x, y}}}), photo(1, 1));
+        CHECK(p.width() >= 1);
+        CHECK(p.height() >= 1);
+        CHECK(p.width() + p.height() <= 8);
+      }
+    }
+  }
+  CHECK(contains(message_of([] {
+                   return wick::rotate(1, {.expand = true, .center = {{0, 1e30}}});
+                 }),
+                 "rotate: the center", "pixels"));
+  CHECK(contains(message_of([] {
+                   return wick::random_rotation(1, {.center = {{-1e7, 0}}});
+                 }),
+                 "random_rotation: the center"));
+  CHECK(contains(message_of([] { return wick::affine({.center = {{0, 1e300}}}); }), "affine: the center"));
+}
+
 TEST_CASE("what means nothing is refused by name") {
   CHECK(contains(message_of([] { return wick::affine({.scale = 0}); }), "affine: scale 0", "above 0"));
   CHECK(contains(message_of([] { return wick::affine({.angle = NAN}); }), "affine: angle nan"));

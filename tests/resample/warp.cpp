@@ -50,6 +50,13 @@ TEST_CASE("the matrix of an affine warp says where its pixels come from") {
   CHECK(inside > 1000);
 }
 
+TEST_CASE("a picture turned about what is far away has at least a pixel a side") {
+  warp by{.to_source = {1, 0, 1e9, 0, 1, -1e9, 0, 0}};
+  expand(by, 1, 1);
+  CHECK(by.width >= 1);
+  CHECK(by.height >= 1);
+}
+
 TEST_CASE("what lies infinitely far away, or nowhere, is filled") {
   const wick::image p = photo(8, 8, 3);
   for (const auto filter : {wick::interpolation::nearest, wick::interpolation::bilinear}) {
