@@ -7,6 +7,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/pixels/pixel_ops.hpp>
+#include <wick/sample/fingerprint.hpp>
 
 using namespace wick_test;
 using wick::image;
@@ -65,6 +66,19 @@ TEST_CASE("a third of the color circle turns red into green and green into blue"
       compare(done(kind::hue, -0.2f, done(kind::hue, 0.2f, photo(30, 20))), photo(30, 20));
   CHECK(there_and_back.greatest <= 3);
   CHECK(compare(done(kind::hue, 0.5f, photo(30, 20)), done(kind::hue, -0.5f, photo(30, 20))).greatest <= 1);
+}
+
+TEST_CASE("levels are rounded alike whatever instructions the compiler may take") {
+  const image p = photo(253, 187);
+  wick::fingerprint_hash all;
+  for (const kind k :
+       {kind::brightness, kind::contrast, kind::saturation, kind::hue, kind::gray, kind::sharpness}) {
+    for (const float value : {0.2f, 0.45f, 1.9f}) {
+      const image q = done(k, value, p);
+      all.add(q.data(), q.pixels().size());
+    }
+  }
+  CHECK(all.value() == 6925879690953697377u);
 }
 
 TEST_CASE("gray pictures keep saturation and hue, alpha stays as it is, planes give what pixels give") {
