@@ -21,6 +21,12 @@ image done(kind what, float value, image p) {
   return p;
 }
 int cut(double v) { return static_cast<int>(std::clamp(v, 0.0, 255.0)); }
+/// torchvision's rgb_to_grayscale: products and sums of floats, each rounded.
+std::uint8_t luma(const std::uint8_t* rgb) {
+  const auto product = [](float share, double level) { return static_cast<float>(share * level); };
+  return static_cast<std::uint8_t>(product(0.2989f, rgb[0]) + product(0.587f, rgb[1]) +
+                                   product(0.114f, rgb[2]));
+}
 /// The difference that the last bit of a float can make where a level is cut off.
 bool nearly(int a, int b) { return std::abs(a - b) <= 1; }
 
@@ -97,12 +103,12 @@ TEST_CASE("gray pictures keep saturation and hue, alpha stays as it is, planes g
   }
 }
 
-TEST_CASE("saturation and the gray picture are blend() and luma() of each pixel") {
+TEST_CASE("saturation and the gray picture are blend() and luma of each pixel") {
   const image p = photo(61, 43);
   const image gray = done(kind::gray, 1, p), saturated = done(kind::saturation, 1.7f, p);
   for (std::size_t i = 0; i < p.pixels().size(); i += 3) {
     const std::uint8_t* v = p.data() + i;
-    const std::uint8_t light = wick::detail::luma(v[0], v[1], v[2]);
+    const std::uint8_t light = luma(v);
     for (std::size_t c = 0; c < 3; ++c) {
       CHECK(gray.data()[i + c] == light);
       CHECK(saturated.data()[i + c] == wick::detail::blend(1.7f, v[c], light));
