@@ -8821,6 +8821,10 @@ detail::random_resized_crop_stage random_resized_crop(
 
 namespace wick::detail {
 
+/// What reads the pixels of such a format where `decoder` takes it. Some formats of stb_image's codec are
+/// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept;
+
 /// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
 class decoders_seen {
  public:
@@ -8831,9 +8835,9 @@ class decoders_seen {
   decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
 
   void saw(const picture_info& info) noexcept;
-  /// "JPEG by libjpeg-turbo, PNG by stb_image"; empty when there was nothing.
+  /// "JPEG by libjpeg-turbo, PNG by libdeflate"; empty when there was nothing.
   std::string text() const;
-  bool saw(std::string_view format, std::string_view decoder) const noexcept;
+  bool saw(std::string_view format, std::string_view reader) const noexcept;
 
  private:
   struct pair {
@@ -23000,6 +23004,17 @@ detail::codec_list& codecs() noexcept {
 
 namespace wick::detail {
 
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept {
+  if (&decoder != &stb_codec) return decoder.name;
+  if (format == "GIF") return "wick";
+  if (format != "PNG") return decoder.name;
+#ifdef WICK_HAS_LIBDEFLATE
+  return "libdeflate";
+#else
+  return "zlib";
+#endif
+}
+
 void decoders_seen::saw(const picture_info& info) noexcept {
   if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
 }
@@ -23008,15 +23023,16 @@ std::string decoders_seen::text() const {
   std::string out;
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " +
+           std::string(reader_of(*seen_[i].decoder, seen_[i].format));
   }
   return out;
 }
 
-bool decoders_seen::saw(std::string_view format, std::string_view decoder) const noexcept {
+bool decoders_seen::saw(std::string_view format, std::string_view reader) const noexcept {
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+    if (seen_[i].format == format && reader_of(*seen_[i].decoder, format) == reader) return true;
   }
   return false;
 }
@@ -25350,6 +25366,11 @@ std::string decode_stage::note() const {
     text +=
         "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
         "and build wick anew, without WICK_JPEG=stb";
+  }
+  if (seen_.saw("PNG", "zlib")) {
+    text +=
+        "; libdeflate is faster for PNGs: install it (apt-get install libdeflate-dev) and build wick anew, "
+        "without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)";
   }
   return text;
 }
