@@ -1,7 +1,6 @@
 #include <cmath>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "../color/stages.hpp"
 #include "../support/doctest.hpp"
@@ -13,19 +12,6 @@
 using namespace wick_test;
 using wick::image;
 using wick::interpolation;
-using row = std::vector<int>;
-
-namespace {
-
-bool near(const row& a, const row& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::abs(a[i] - b[i]) > 1) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 TEST_CASE("affine gives torchvision's pixels") {
   const image p = by_formula(5, 4);
