@@ -5030,9 +5030,9 @@ struct geometry_step {
   enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
 
   kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
-  frame size;                                      ///< resize, warp: to what
+  rect part;               ///< crop: what is kept
+  bool by_middle = false;  ///< crop: boxes and outlines whose middle is not in it are gone
+  frame size;              ///< resize, warp: to what
   interpolation filter = interpolation::bilinear;  ///< resize, warp
   border around;                                   ///< pad; the fills of warp
   std::array<double, 8> to_source{};               ///< warp: as in detail::warp
@@ -8645,9 +8645,9 @@ class random_iou_crop_stage {
 }  // namespace detail
 
 /// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
-/// others are cut. A picture without boxes stays whole, and so does one in which no crop was found in 100
-/// draws of `min_iou`. Liu et al., "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with
-/// SanitizeBoundingBoxes.
+/// others are cut; so are outlines, by the middle of all that have one id. A picture without boxes stays
+/// whole, and so does one in which no crop was found in 100 draws of `min_iou`. Liu et al., "SSD", 2015;
+/// torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
 detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
 
 }  // namespace wick
@@ -9196,8 +9196,7 @@ struct polygons {
   /// The corners of each outline, x and y in px of the picture; the last is joined with the first.
   std::vector<std::vector<std::array<float, 2>>> outlines;
   std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t>
-      ids{};  ///< a number of yours for each, such as whose part it is; as many, or none
+  std::vector<std::int64_t> ids{};     ///< a number of yours for each: whose part it is; as many, or none
 
   std::size_t size() const noexcept { return outlines.size(); }
   bool empty() const noexcept { return outlines.empty(); }
@@ -26870,6 +26869,7 @@ void require_one_size(frame first, frame other) {
 /// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
+#include <map>
 
 namespace wick {
 
@@ -26920,15 +26920,13 @@ inline double area(const outline& of) noexcept {
   return sum;
 }
 
-inline void cut(polygons& of, frame size) {
+/// Those that stay, with what belongs to them.
+template <class Keep>
+void keep(polygons& of, Keep stays) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    outline left = half(of.outlines[i], 0, 0, false);
-    left = half(left, 0, static_cast<float>(size.width), true);
-    left = half(left, 1, 0, false);
-    left = half(left, 1, static_cast<float>(size.height), true);
-    if (left.size() < 3 || area(left) == 0) continue;
-    of.outlines[n] = std::move(left);
+    if (!stays(i)) continue;
+    if (n != i) of.outlines[n] = std::move(of.outlines[i]);
     if (!of.labels.empty()) of.labels[n] = of.labels[i];
     if (!of.ids.empty()) of.ids[n] = of.ids[i];
     ++n;
@@ -26936,6 +26934,32 @@ inline void cut(polygons& of, frame size) {
   of.outlines.resize(n);
   if (!of.labels.empty()) of.labels.resize(n);
   if (!of.ids.empty()) of.ids.resize(n);
+}
+
+inline void cut(polygons& of, frame size) {
+  keep(of, [&](std::size_t i) {
+    outline& left = of.outlines[i];
+    left = half(left, 0, 0, false);
+    left = half(left, 0, static_cast<float>(size.width), true);
+    left = half(left, 1, 0, false);
+    left = half(left, 1, static_cast<float>(size.height), true);
+    return left.size() >= 3 && area(left) != 0;
+  });
+}
+
+/// As boxes around all outlines of one id are kept, or around each that has none.
+inline void keep_by_middle(polygons& of, const rect& part) {
+  const auto whose = [&of](std::size_t i) {
+    return of.ids.empty() ? static_cast<std::int64_t>(i) : of.ids[i];
+  };
+  std::map<std::int64_t, std::array<float, 4>> around;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    constexpr std::array nothing{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+    std::array<float, 4>& box = around.try_emplace(whose(i), nothing).first->second;
+    for (const auto& [x, y] : of.outlines[i])
+      box = {std::min(box[0], x), std::min(box[1], y), std::max(box[2], x), std::max(box[3], y)};
+  }
+  keep(of, [&](std::size_t i) { return boxing::has_middle_of(part, around.at(whose(i))); });
 }
 
 }  // namespace detail::outlining
@@ -26948,6 +26972,7 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
   float across = 1, right = 0, down = 1, below = 0;
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle) detail::outlining::keep_by_middle(*this, step.part);
       right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
       break;
     case kind::resize:
