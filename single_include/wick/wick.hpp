@@ -5155,10 +5155,12 @@ struct warp {
 /// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
 std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
                                      const point& shear) noexcept;
-/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+/// The perspective that takes these corners to those. False, and nothing said, when three of `to` are on a
+/// line.
 bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
                          std::array<double, 8>& to_source) noexcept;
-/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size, and at
+/// least 1 px a side.
 void expand(warp& by, int width, int height) noexcept;
 
 /// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
@@ -5229,9 +5231,9 @@ struct geometry_step {
   enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
 
   kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
-  frame size;                                      ///< resize, warp: to what
+  rect part;               ///< crop: what is kept
+  bool by_middle = false;  ///< crop: boxes and outlines whose middle is not in it are gone
+  frame size;              ///< resize, warp: to what
   interpolation filter = interpolation::bilinear;  ///< resize, warp
   border around;                                   ///< pad; the fills of warp
   std::array<double, 8> to_source{};               ///< warp: as in detail::warp
@@ -5577,9 +5579,6 @@ struct pixel_op {
   void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
 };
 
-/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
-
 /// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
 
@@ -5675,6 +5674,12 @@ struct pixel_numbers {
   bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
 };
 
+/// Pixels that several pictures are made of.
+struct shared_pixels {
+  image levels;
+  wide_rows wide;  ///< in place of them when that is what they are
+};
+
 }  // namespace detail
 
 /// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
@@ -5703,7 +5708,7 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part);
-  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
+  /// \throws wick::error when a side is or was less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept;
   void mirror_y() noexcept;
@@ -5741,8 +5746,9 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Does now what was asked for. \throws wick::error for damaged data
   void carry_out();
-  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
-  lazy_image copy() const;
+  /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
+  /// wick::error when there are none before carry_out()
+  lazy_image share();
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -5754,6 +5760,11 @@ class lazy_image {
   void write_to(slot to) const;
 
  private:
+  const image& decoded() const noexcept { return shared_ ? shared_->levels : decoded_; }
+  const detail::wide_rows& wide() const noexcept { return shared_ ? shared_->wide : wide_; }
+  /// These pixels in place of those, nothing planned.
+  void hold(image pixels) noexcept;
+  void hold(detail::wide_rows rows) noexcept;
   bool untouched() const noexcept;
   void warp_wide(const detail::geometry_step& step);
   void refuse_wide(const char* what) const;
@@ -5777,7 +5788,8 @@ class lazy_image {
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
-  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
+  detail::wide_rows wide_;                               // in place of decoded_ when that is what they are
+  std::shared_ptr<const detail::shared_pixels> shared_;  // in place of both
   picture_info info_;
   bool exact_ = false;
   detail::pixel_numbers as_;
@@ -5862,6 +5874,8 @@ inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
 // ---- geometry ----
 
+/// \throws wick::error when there is no pixel
+void require_pixels(frame size);
 /// \throws wick::error when parts with pixels have two sizes
 void require_one_size(frame first, frame other);
 
@@ -5893,14 +5907,16 @@ class geometry_stage {
   using stage_kind = on_sample_or_data;
 
   lazy_image operator()(lazy_image picture, context& c) const {
-    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
-      picture.follow(step);
+    const frame size{picture.width(), picture.height()};
+    require_pixels(size);
+    for (const geometry_step& step : self().decide(size, c)) picture.follow(step);
     return picture;
   }
   template <class Item>
     requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
   Item operator()(Item item, context& c) const {
     frame size = frame_of(item);
+    require_pixels(size);
     for (const geometry_step& step : self().decide(size, c)) {
       const auto follow = [&](auto& part) { part.follow(step, size); };
       for_each_part<any_placed>(item, follow);
@@ -8510,7 +8526,7 @@ detail::affine_stage affine(const detail::affine_options& options);
 /// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
 detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
 /// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
-/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of them are on a line
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
                                       const detail::perspective_options& options = {});
 /// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
@@ -8613,7 +8629,7 @@ template <std::size_t Count, class... Stages>
 class views {
  public:
   explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
-  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+  std::array<lazy_image, Count> of(lazy_image& picture, context& c) {
     return each(picture, c, std::make_index_sequence<Count>{});
   }
   std::uint64_t fingerprint() const {
@@ -8629,8 +8645,8 @@ class views {
 
  private:
   template <std::size_t... I>
-  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
-    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  std::array<lazy_image, Count> each(lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // in this order, by the braces
   }
   template <std::size_t I, class Item>
   lazy_image pass(Item item, context& c) {
@@ -8640,10 +8656,12 @@ class views {
       return lazy_image(std::move(item));
     } else {
       using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
-      static_assert(way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>,
-                    "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
-      static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
-      return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+      constexpr bool fits = way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>;
+      static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
+      if constexpr (fits) {  // or else the compiler goes on about what follows
+        static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
+        return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+      }
     }
   }
 
@@ -8814,9 +8832,9 @@ class random_iou_crop_stage {
 }  // namespace detail
 
 /// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
-/// others are cut. A picture without boxes stays whole, and so does one in which no crop was found in 100
-/// draws of `min_iou`. Liu et al., "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with
-/// SanitizeBoundingBoxes.
+/// others are cut; so are outlines, by the middle of all that have one id. A picture without boxes stays
+/// whole, and so does one in which no crop was found in 100 draws of `min_iou`. Liu et al., "SSD", 2015;
+/// torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
 detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
 
 }  // namespace wick
@@ -8992,6 +9010,10 @@ detail::random_resized_crop_stage random_resized_crop(
 
 namespace wick::detail {
 
+/// What reads the pixels of such a format where `decoder` takes it. Some formats of stb_image's codec are
+/// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept;
+
 /// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
 class decoders_seen {
  public:
@@ -9002,9 +9024,9 @@ class decoders_seen {
   decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
 
   void saw(const picture_info& info) noexcept;
-  /// "JPEG by libjpeg-turbo, PNG by stb_image"; empty when there was nothing.
+  /// "JPEG by libjpeg-turbo, PNG by libdeflate"; empty when there was nothing.
   std::string text() const;
-  bool saw(std::string_view format, std::string_view decoder) const noexcept;
+  bool saw(std::string_view format, std::string_view reader) const noexcept;
 
  private:
   struct pair {
@@ -9361,8 +9383,7 @@ struct polygons {
   /// The corners of each outline, x and y in px of the picture; the last is joined with the first.
   std::vector<std::vector<std::array<float, 2>>> outlines;
   std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t>
-      ids{};  ///< a number of yours for each, such as whose part it is; as many, or none
+  std::vector<std::int64_t> ids{};     ///< a number of yours for each: whose part it is; as many, or none
 
   std::size_t size() const noexcept { return outlines.size(); }
   bool empty() const noexcept { return outlines.empty(); }
@@ -22709,6 +22730,291 @@ inline constexpr augment_policy svhn{{
 
 }  // namespace wick::detail
 
+// ==== wick/geometry/implementation/affine.hpp
+/// \file
+/// The bodies of what geometry/affine.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+using center_point = std::optional<std::array<double, 2>>;
+
+inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
+  if (filter != interpolation::nearest && filter != interpolation::bilinear)
+    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+  // Further away Torch's floats would tell no pixel from the next one.
+  constexpr double furthest = 1e6;
+  if (center && !(std::abs((*center)[0]) <= furthest && std::abs((*center)[1]) <= furthest)) {
+    throw error(std::string(stage) +
+                ": the center is no point near a picture; give x and y in pixels, -1000000 to 1000000");
+  }
+}
+
+inline void require_finite(std::string_view stage, std::string_view what, double value) {
+  if (!std::isfinite(value))
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(value) +
+                "; give a finite number");
+}
+
+inline void require_degrees(std::string_view stage, std::string_view what, const degree_range& range) {
+  if (!(std::isfinite(range.least) && std::isfinite(range.most) && range.least <= range.most)) {
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(range.least) + " to " +
+                std::to_string(range.most) +
+                "; give degrees, the least first, or one number above 0 for both sides");
+  }
+}
+
+inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
+                                    const center_point& center) {
+  const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
+  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
+}
+
+inline point from_middle(frame size, const center_point& center) {
+  if (!center) return {};
+  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
+}
+
+inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                    const fill_color& fill) {
+  return {to_source, true, filter, fill.levels, size.width, size.height};
+}
+
+inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
+                          interpolation filter, const fill_color& fill, int mask_fill,
+                          const center_point& center) {
+  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
+  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
+}
+
+// ---- affine
+
+affine_stage::affine_stage(const affine_options& options) : options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", options.angle);
+  for (const double v : options.translate) require_finite(name, "translate", v);
+  for (const double v : options.shear) require_finite(name, "shear", v);
+  if (!(options.scale > 0 && std::isfinite(options.scale)))
+    throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
+}
+
+geometry_steps affine_stage::decide(frame size, context&) const noexcept {
+  const affine_options& o = options_;
+  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
+              o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t affine_stage::fingerprint() const noexcept {
+  const affine_options& o = options_;
+  return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- rotate
+
+geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
+  angle = std::fmod(angle, 360);
+  if (angle < 0) angle += 360;
+  if (!o.center) {
+    if (angle == 0) return {};
+    if (angle == 180) {
+      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
+      return geometry_step::warp(by, o.mask_fill);
+    }
+    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
+      const double sign = angle == 90 ? 1 : -1;
+      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
+      std::swap(by.width, by.height);
+      return geometry_step::warp(by, o.mask_fill);
+    }
+  }
+  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
+  warp by = warp_of(size, to_source, o.interpolation, o.fill);
+  if (o.expand) detail::expand(by, size.width, size.height);
+  return geometry_step::warp(by, o.mask_fill, o.expand);
+}
+
+inline std::uint64_t fingerprint_of(const rotate_options& o) {
+  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", angle);
+}
+
+geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
+  return detail::turn(size, angle_, options_);
+}
+
+std::uint64_t rotate_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(angle_, fingerprint_of(options_));
+}
+
+random_rotation_stage::random_rotation_stage(const degree_range& degrees, const rotate_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+}
+
+geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
+  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
+}
+
+std::uint64_t random_rotation_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(degrees_.least, degrees_.most, fingerprint_of(options_));
+}
+
+// ---- random_affine
+
+random_affine_stage::random_affine_stage(const degree_range& degrees, const random_affine_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+  require_degrees(name, "shear_x", options.shear_x);
+  require_degrees(name, "shear_y", options.shear_y);
+  for (const double share : options.translate) {
+    if (!(share >= 0 && share <= 1)) {
+      throw error("random_affine: translate " + std::to_string(share) +
+                  "; give shares of the width and the height, 0 to 1");
+    }
+  }
+  const auto& [least, most] = options.scale;
+  if (!(least > 0 && least <= most && std::isfinite(most))) {
+    throw error("random_affine: scale " + std::to_string(least) + " to " + std::to_string(most) +
+                "; give factors above 0, the least one first");
+  }
+}
+
+geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
+  const random_affine_options& o = options_;
+  random_stream& random = ctx.random();
+  const double angle = random.uniform(degrees_.least, degrees_.most);
+  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
+  const double x = std::nearbyint(random.uniform(-far_x, far_x)),
+               y = std::nearbyint(random.uniform(-far_y, far_y));
+  const double scale = random.uniform(o.scale[0], o.scale[1]);
+  const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
+               shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
+  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t random_affine_stage::fingerprint() const noexcept {
+  const random_affine_options& o = options_;
+  return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
+                              o.shear_x.most, o.shear_y.least, o.shear_y.most,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- perspective
+
+inline bool find_source(const corners& from, const corners& to, std::array<double, 8>& to_source) {
+  std::array<point, 4> a, b;
+  for (std::size_t i = 0; i < 4; ++i) {
+    a[i] = {from[i][0], from[i][1]};
+    b[i] = {to[i][0], to[i][1]};
+  }
+  std::array<double, 8> back;  // is there where no three of `from` are on a line
+  return inverse_perspective(a, b, to_source) && inverse_perspective(b, a, back);
+}
+
+inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                          const fill_color& fill, int mask_fill) {
+  warp by = warp_of(size, to_source, filter, fill);
+  by.centered = false;
+  return geometry_step::warp(by, mask_fill);
+}
+
+perspective_stage::perspective_stage(const corners& from, const corners& to,
+                                     const perspective_options& options)
+    : options_(options) {
+  detail::require_warp(name, options.interpolation);
+  if (!find_source(from, to, to_source_)) {
+    throw error(
+        "perspective: three of the corners lie on a line, no picture can be seen like that; move one");
+  }
+}
+
+geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
+  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(to_source_,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
+}
+
+random_perspective_stage::random_perspective_stage(double distortion_scale,
+                                                   const random_perspective_options& options)
+    : distortion_(distortion_scale), options_(options) {
+  detail::require_warp(name, options.interpolation);
+  detail::require_probability(name, options.p);
+  if (!(distortion_scale >= 0 && distortion_scale <= 1)) {
+    throw error("random_perspective: distortion_scale " + std::to_string(distortion_scale) + "; give 0 to 1");
+  }
+}
+
+geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return {};
+  const int width = size.width, height = size.height;
+  const auto reach = [&](int side) {
+    const int half = side / 2;
+    return static_cast<std::uint64_t>(distortion_ * half) + 1;
+  };
+  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
+  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
+  const double right = width - 1, bottom = height - 1;
+  const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
+  corners to;
+  to[0] = {near(width), near(height)};
+  to[1] = {far(width), near(height)};
+  to[2] = {far(width), far(height)};
+  to[3] = {near(width), far(height)};
+  std::array<double, 8> to_source;
+  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
+  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t random_perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(distortion_, options_.p,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
+
+detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+                                      const detail::perspective_options& options) {
+  return {from, to, options};
+}
+
+detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
+                                              const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::random_affine_stage random_affine(const detail::degree_range& degrees,
+                                          const detail::random_affine_options& options) {
+  return {degrees, options};
+}
+
+detail::random_perspective_stage random_perspective(double distortion_scale,
+                                                    const detail::random_perspective_options& options) {
+  return {distortion_scale, options};
+}
+
+}  // namespace wick
+
 namespace wick::detail {
 
 /// The strongest of each kind.
@@ -22789,9 +23095,9 @@ struct augmenting {
       case augmentation::shear_y:
         return shear(0, value);
       case augmentation::translate_x:
-        return move(inverse_affine({}, 0, {std::trunc(value), 0}, 1, {}));
+        return move({std::trunc(value), 0});
       case augmentation::translate_y:
-        return move(inverse_affine({}, 0, {0, std::trunc(value)}, 1, {}));
+        return move({0, std::trunc(value)});
       case augmentation::rotate:
         for (const geometry_step& step :
              turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
@@ -22820,14 +23126,13 @@ struct augmenting {
 
  private:
   void color(const pixel_op& op) { drawn.push_back({op, {}}); }
-  void move(const std::array<double, 8>& to_source) {
-    const warp by{to_source, true, filter, fill.levels, size.width, size.height};
-    drawn.push_back({{}, geometry_step::warp(by, mask_fill)});
+  void move(const point& translate, const point& shear = {}, const center_point& center = {}) {
+    drawn.push_back({{}, detail::move(size, 0, translate, 1, shear, filter, fill, mask_fill, center)});
   }
   void shear(double along_x, double along_y) {
-    const point corner{-size.width * 0.5, -size.height * 0.5};
     constexpr double degree = 180 / std::numbers::pi;
-    move(inverse_affine(corner, 0, {}, 1, {std::atan(along_x) * degree, std::atan(along_y) * degree}));
+    const std::array<double, 2> corner{};
+    move({}, {std::atan(along_x) * degree, std::atan(along_y) * degree}, corner);
   }
 };
 
@@ -22835,8 +23140,7 @@ inline void require_augment(std::string_view stage, int bins, interpolation filt
   if (bins < 2)
     throw error(std::string(stage) + ": " + std::to_string(bins) +
                 " strengths; give num_magnitude_bins of 2 or more");
-  if (filter != interpolation::nearest && filter != interpolation::bilinear)
-    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+  detail::require_warp(stage, filter);
 }
 
 // ---- rand_augment
@@ -23555,6 +23859,17 @@ detail::codec_list& codecs() noexcept {
 
 namespace wick::detail {
 
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept {
+  if (&decoder != &stb_codec) return decoder.name;
+  if (format == "GIF") return "wick";
+  if (format != "PNG") return decoder.name;
+#ifdef WICK_HAS_LIBDEFLATE
+  return "libdeflate";
+#else
+  return "zlib";
+#endif
+}
+
 void decoders_seen::saw(const picture_info& info) noexcept {
   if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
 }
@@ -23563,15 +23878,16 @@ std::string decoders_seen::text() const {
   std::string out;
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " +
+           std::string(reader_of(*seen_[i].decoder, seen_[i].format));
   }
   return out;
 }
 
-bool decoders_seen::saw(std::string_view format, std::string_view decoder) const noexcept {
+bool decoders_seen::saw(std::string_view format, std::string_view reader) const noexcept {
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+    if (seen_[i].format == format && reader_of(*seen_[i].decoder, format) == reader) return true;
   }
   return false;
 }
@@ -25256,286 +25572,6 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 
 }  // namespace wick::detail
 
-// ==== wick/geometry/implementation/affine.hpp
-/// \file
-/// The bodies of what geometry/affine.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick::detail {
-
-using center_point = std::optional<std::array<double, 2>>;
-
-inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
-  if (filter != interpolation::nearest && filter != interpolation::bilinear)
-    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
-  if (center && !(std::isfinite((*center)[0]) && std::isfinite((*center)[1])))
-    throw error(std::string(stage) + ": the center is no point of a picture; give x and y in pixels");
-}
-
-inline void require_finite(std::string_view stage, std::string_view what, double value) {
-  if (!std::isfinite(value))
-    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(value) +
-                "; give a finite number");
-}
-
-inline void require_degrees(std::string_view stage, std::string_view what, const degree_range& range) {
-  if (!(std::isfinite(range.least) && std::isfinite(range.most) && range.least <= range.most)) {
-    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(range.least) + " to " +
-                std::to_string(range.most) +
-                "; give degrees, the least first, or one number above 0 for both sides");
-  }
-}
-
-inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
-                                    const center_point& center) {
-  const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
-  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
-  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
-}
-
-inline point from_middle(frame size, const center_point& center) {
-  if (!center) return {};
-  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
-}
-
-inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
-                    const fill_color& fill) {
-  return {to_source, true, filter, fill.levels, size.width, size.height};
-}
-
-inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
-                          interpolation filter, const fill_color& fill, int mask_fill,
-                          const center_point& center) {
-  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
-  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
-}
-
-// ---- affine
-
-affine_stage::affine_stage(const affine_options& options) : options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_finite(name, "angle", options.angle);
-  for (const double v : options.translate) require_finite(name, "translate", v);
-  for (const double v : options.shear) require_finite(name, "shear", v);
-  if (!(options.scale > 0 && std::isfinite(options.scale)))
-    throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
-}
-
-geometry_steps affine_stage::decide(frame size, context&) const noexcept {
-  const affine_options& o = options_;
-  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
-              o.interpolation, o.fill, o.mask_fill, o.center);
-}
-
-std::uint64_t affine_stage::fingerprint() const noexcept {
-  const affine_options& o = options_;
-  return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
-                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
-}
-
-// ---- rotate
-
-geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
-  angle = std::fmod(angle, 360);
-  if (angle < 0) angle += 360;
-  if (!o.center) {
-    if (angle == 0) return {};
-    if (angle == 180) {
-      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
-      return geometry_step::warp(by, o.mask_fill);
-    }
-    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
-      const double sign = angle == 90 ? 1 : -1;
-      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
-      std::swap(by.width, by.height);
-      return geometry_step::warp(by, o.mask_fill);
-    }
-  }
-  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
-  warp by = warp_of(size, to_source, o.interpolation, o.fill);
-  if (o.expand) detail::expand(by, size.width, size.height);
-  return geometry_step::warp(by, o.mask_fill, o.expand);
-}
-
-inline std::uint64_t fingerprint_of(const rotate_options& o) {
-  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
-}
-
-rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_finite(name, "angle", angle);
-}
-
-geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
-  return detail::turn(size, angle_, options_);
-}
-
-std::uint64_t rotate_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(angle_, fingerprint_of(options_));
-}
-
-random_rotation_stage::random_rotation_stage(const degree_range& degrees, const rotate_options& options)
-    : degrees_(degrees), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_degrees(name, "degrees", degrees);
-}
-
-geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
-  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
-}
-
-std::uint64_t random_rotation_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(degrees_.least, degrees_.most, fingerprint_of(options_));
-}
-
-// ---- random_affine
-
-random_affine_stage::random_affine_stage(const degree_range& degrees, const random_affine_options& options)
-    : degrees_(degrees), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_degrees(name, "degrees", degrees);
-  require_degrees(name, "shear_x", options.shear_x);
-  require_degrees(name, "shear_y", options.shear_y);
-  for (const double share : options.translate) {
-    if (!(share >= 0 && share <= 1)) {
-      throw error("random_affine: translate " + std::to_string(share) +
-                  "; give shares of the width and the height, 0 to 1");
-    }
-  }
-  const auto& [least, most] = options.scale;
-  if (!(least > 0 && least <= most && std::isfinite(most))) {
-    throw error("random_affine: scale " + std::to_string(least) + " to " + std::to_string(most) +
-                "; give factors above 0, the least one first");
-  }
-}
-
-geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
-  const random_affine_options& o = options_;
-  random_stream& random = ctx.random();
-  const double angle = random.uniform(degrees_.least, degrees_.most);
-  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
-  const double x = std::nearbyint(random.uniform(-far_x, far_x)),
-               y = std::nearbyint(random.uniform(-far_y, far_y));
-  const double scale = random.uniform(o.scale[0], o.scale[1]);
-  const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
-               shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
-  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
-}
-
-std::uint64_t random_affine_stage::fingerprint() const noexcept {
-  const random_affine_options& o = options_;
-  return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
-                              o.shear_x.most, o.shear_y.least, o.shear_y.most,
-                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
-}
-
-// ---- perspective
-
-inline bool find_source(const corners& from, const corners& to, std::array<double, 8>& to_source) {
-  std::array<point, 4> a, b;
-  for (std::size_t i = 0; i < 4; ++i) {
-    a[i] = {from[i][0], from[i][1]};
-    b[i] = {to[i][0], to[i][1]};
-  }
-  return inverse_perspective(a, b, to_source);
-}
-
-inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
-                          const fill_color& fill, int mask_fill) {
-  warp by = warp_of(size, to_source, filter, fill);
-  by.centered = false;
-  return geometry_step::warp(by, mask_fill);
-}
-
-perspective_stage::perspective_stage(const corners& from, const corners& to,
-                                     const perspective_options& options)
-    : options_(options) {
-  detail::require_warp(name, options.interpolation);
-  if (!find_source(from, to, to_source_)) {
-    throw error(
-        "perspective: three of the corners lie on a line, no picture can be seen like that; move one");
-  }
-}
-
-geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
-  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
-}
-
-std::uint64_t perspective_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(to_source_,
-                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
-}
-
-random_perspective_stage::random_perspective_stage(double distortion_scale,
-                                                   const random_perspective_options& options)
-    : distortion_(distortion_scale), options_(options) {
-  detail::require_warp(name, options.interpolation);
-  detail::require_probability(name, options.p);
-  if (!(distortion_scale >= 0 && distortion_scale <= 1)) {
-    throw error("random_perspective: distortion_scale " + std::to_string(distortion_scale) + "; give 0 to 1");
-  }
-}
-
-geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
-  random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return {};
-  const int width = size.width, height = size.height;
-  const auto reach = [&](int side) {
-    const int half = side / 2;
-    return static_cast<std::uint64_t>(distortion_ * half) + 1;
-  };
-  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
-  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
-  const double right = width - 1, bottom = height - 1;
-  const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
-  corners to;
-  to[0] = {near(width), near(height)};
-  to[1] = {far(width), near(height)};
-  to[2] = {far(width), far(height)};
-  to[3] = {near(width), far(height)};
-  std::array<double, 8> to_source;
-  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
-  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
-}
-
-std::uint64_t random_perspective_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(distortion_, options_.p,
-                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
-}
-
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
-
-detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
-  return {degrees, options};
-}
-
-detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
-                                      const detail::perspective_options& options) {
-  return {from, to, options};
-}
-
-detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
-                                              const detail::rotate_options& options) {
-  return {degrees, options};
-}
-
-detail::random_affine_stage random_affine(const detail::degree_range& degrees,
-                                          const detail::random_affine_options& options) {
-  return {degrees, options};
-}
-
-detail::random_perspective_stage random_perspective(double distortion_scale,
-                                                    const detail::random_perspective_options& options) {
-  return {distortion_scale, options};
-}
-
-}  // namespace wick
-
 // ==== wick/geometry/implementation/letterbox.hpp
 /// \file
 /// The bodies of what geometry/letterbox.hpp declares. Included in exactly one file of a program.
@@ -25605,7 +25641,7 @@ std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, contex
   picture.carry_out();
   std::array<lazy_image, 5> out;
   for (std::size_t i = 0; i < corners.size(); ++i) {
-    out[i] = picture.copy();
+    out[i] = picture.share();
     out[i].crop(corners[i]);
   }
   out[4] = center_crop(height_, width_)(std::move(picture), c);
@@ -26144,6 +26180,11 @@ std::string decode_stage::note() const {
     text +=
         "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
         "and build wick anew, without WICK_JPEG=stb";
+  }
+  if (seen_.saw("PNG", "zlib")) {
+    text +=
+        "; libdeflate is faster for PNGs: install it (apt-get install libdeflate-dev) and build wick anew, "
+        "without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)";
   }
   return text;
 }
@@ -26933,6 +26974,7 @@ void lazy_image::mirror_y() noexcept {
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
+  detail::require_pixels({this->width(), this->height()});
   if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
@@ -26952,9 +26994,7 @@ void lazy_image::pad(const detail::border& around) {
   if (around.by.empty()) return;
   if (as_.wide && as_.indexes) {
     carry_out();
-    wide_ = detail::pad_wide(wide_, around);
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
-    return;
+    return hold(detail::pad_wide(wide(), around));
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
   replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
@@ -27045,8 +27085,8 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
-                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide().width, wide().height)
+                                    : detail::plan::whole(decoded().width(), decoded().height());
   return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
@@ -27099,7 +27139,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
 void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
-    detail::resample(decoded_.view(), plan_, to);
+    detail::resample(decoded().view(), plan_, to);
   } else {
     try {
       decode_to(to, timer);
@@ -27170,7 +27210,7 @@ detail::wide_rows lazy_image::render_wide() const {
   detail::resample_lease lease;
   detail::resample_scratch& scratch = *lease;
   detail::build_axes(plan_, 1.0, 0, 0, scratch);
-  if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
+  if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
   timer.next(detail::phase::decode);
   const int low = scratch.rows.low(), high = scratch.rows.high();
   detail::wide_rows got;
@@ -27222,7 +27262,7 @@ image lazy_image::pixels() const& {
 image lazy_image::pixels() && {
   refuse_normalized("pixels as wick::image");
   refuse_wide("pixels as wick::image");
-  if (untouched()) return std::move(decoded_);
+  if (untouched()) return shared_ ? image(shared_->levels) : std::move(decoded_);
   image out = render();
   encoded_ = {};  // not needed any more
   return out;
@@ -27243,11 +27283,14 @@ void lazy_image::replace_pixels(image pixels) {
   as_ = as;
 }
 
-lazy_image lazy_image::copy() const {
-  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+lazy_image lazy_image::share() {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is shared; call carry_out() before");
+  if (!shared_) {
+    shared_ = std::make_shared<const detail::shared_pixels>(
+        detail::shared_pixels{std::move(decoded_), std::move(wide_)});
+  }
   lazy_image out;
-  out.decoded_ = decoded_;
-  out.wide_ = wide_;
+  out.shared_ = shared_;
   out.info_ = info_;
   out.exact_ = exact_;
   out.as_ = as_;
@@ -27265,17 +27308,27 @@ lazy_image lazy_image::copy() const {
 void lazy_image::carry_out() {
   if (untouched()) return;
   if (as_.wide) {
-    wide_ = render_wide();
+    hold(render_wide());
     encoded_ = {};
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
     return;
   }
-  decoded_ = render();
+  hold(render());
   encoded_ = {};
   op_count_ = 0;
   pointwise_ = true;
   channels_ = out_channels_;
+}
+
+void lazy_image::hold(image pixels) noexcept {
+  decoded_ = std::move(pixels);
+  shared_.reset();
   plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+void lazy_image::hold(detail::wide_rows rows) noexcept {
+  wide_ = std::move(rows);
+  shared_.reset();
+  plan_ = detail::plan::whole(wide_.width, wide_.height);
 }
 
 }  // namespace wick
@@ -27608,6 +27661,12 @@ void require_plain_border(padding_mode mode, const char* what) {
               "; pad with padding_mode::constant");
 }
 
+void require_pixels(frame size) {
+  if (size.width > 0 && size.height > 0) return;
+  throw error("the picture is empty, " + size_text(size.width, size.height) +
+              " px; give it at least 1 px a side in the stage that made it, or leave the sample out there");
+}
+
 void require_one_size(frame first, frame other) {
   if (first == other) return;
   throw error("the parts of the sample have two sizes, " + size_text(first.width, first.height) + " px and " +
@@ -27623,6 +27682,7 @@ void require_one_size(frame first, frame other) {
 /// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
+#include <map>
 
 namespace wick {
 
@@ -27673,15 +27733,13 @@ inline double area(const outline& of) noexcept {
   return sum;
 }
 
-inline void cut(polygons& of, frame size) {
+/// Those that stay, with what belongs to them.
+template <class Keep>
+void keep(polygons& of, Keep stays) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    outline left = half(of.outlines[i], 0, 0, false);
-    left = half(left, 0, static_cast<float>(size.width), true);
-    left = half(left, 1, 0, false);
-    left = half(left, 1, static_cast<float>(size.height), true);
-    if (left.size() < 3 || area(left) == 0) continue;
-    of.outlines[n] = std::move(left);
+    if (!stays(i)) continue;
+    if (n != i) of.outlines[n] = std::move(of.outlines[i]);
     if (!of.labels.empty()) of.labels[n] = of.labels[i];
     if (!of.ids.empty()) of.ids[n] = of.ids[i];
     ++n;
@@ -27689,6 +27747,32 @@ inline void cut(polygons& of, frame size) {
   of.outlines.resize(n);
   if (!of.labels.empty()) of.labels.resize(n);
   if (!of.ids.empty()) of.ids.resize(n);
+}
+
+inline void cut(polygons& of, frame size) {
+  keep(of, [&](std::size_t i) {
+    outline& left = of.outlines[i];
+    left = half(left, 0, 0, false);
+    left = half(left, 0, static_cast<float>(size.width), true);
+    left = half(left, 1, 0, false);
+    left = half(left, 1, static_cast<float>(size.height), true);
+    return left.size() >= 3 && area(left) != 0;
+  });
+}
+
+/// As boxes around all outlines of one id are kept, or around each that has none.
+inline void keep_by_middle(polygons& of, const rect& part) {
+  const auto whose = [&of](std::size_t i) {
+    return of.ids.empty() ? static_cast<std::int64_t>(i) : of.ids[i];
+  };
+  std::map<std::int64_t, std::array<float, 4>> around;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    constexpr std::array nothing{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+    std::array<float, 4>& box = around.try_emplace(whose(i), nothing).first->second;
+    for (const auto& [x, y] : of.outlines[i])
+      box = {std::min(box[0], x), std::min(box[1], y), std::max(box[2], x), std::max(box[3], y)};
+  }
+  keep(of, [&](std::size_t i) { return boxing::has_middle_of(part, around.at(whose(i))); });
 }
 
 }  // namespace detail::outlining
@@ -27701,6 +27785,7 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
   float across = 1, right = 0, down = 1, below = 0;
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle) detail::outlining::keep_by_middle(*this, step.part);
       right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
       break;
     case kind::resize:
@@ -27822,12 +27907,12 @@ void lazy_image::warp_wide(const detail::geometry_step& step) {
   const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
   detail::warp by = step.pixels();
   std::memcpy(by.fill.data(), &fill, sizeof fill);
-  image pairs(wide_.width, wide_.height, 2);
-  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  image pairs(wide().width, wide().height, 2);
+  std::memcpy(pairs.data(), wide().levels.data(), pairs.pixels().size());
   const image moved = detail::warped(pairs.view(), by);
-  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
-  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
-  plan_ = detail::plan::whole(by.width, by.height);
+  detail::wide_rows out(by.width, by.height, 1, 0);
+  std::memcpy(out.levels.data(), moved.data(), moved.pixels().size());
+  hold(std::move(out));
 }
 
 void lazy_image::warp(const detail::warp& by) {
@@ -27846,8 +27931,7 @@ void lazy_image::warp(const detail::warp& by) {
   }
   if (!untouched()) carry_out();
   const detail::phase_timer timer(detail::phase::resize);
-  decoded_ = detail::warped(decoded_.view(), by);
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+  hold(detail::warped(decoded().view(), by));
 }
 
 }  // namespace wick
@@ -31522,11 +31606,6 @@ inline void sharpen(const picture_target& p, double factor) {
 
 namespace wick::detail {
 
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
-  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
-                                   0.114f * static_cast<float>(b));
-}
-
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   const float first = static_cast<float>(value) * static_cast<float>(a),
               share = static_cast<float>(1.0 - value);
@@ -31559,7 +31638,8 @@ void map_levels(const picture_target& p, const level_map& by) {
   }
 }
 
-/// luma() as a sum of three numbers that are looked up: the same products.
+/// torchvision's rgb_to_grayscale, ITU-R 601-2 luma, cut off, not rounded: a sum of three products that are
+/// looked up.
 struct luma_tables {
   explicit luma_tables(const level_map& first = {}) noexcept {
     for (std::size_t i = 0; i < 256; ++i) {
@@ -34011,7 +34091,7 @@ void expand(warp& by, int width, int height) noexcept {
       }
     }
     const auto cut = [half](float v) { return std::trunc((v + half) * 10000.0f) * 1e-4f; };
-    return static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least)));
+    return std::max(1, static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least))));
   };
   by.width = extent(0, half_width);
   by.height = extent(3, half_height);

@@ -28,15 +28,9 @@ using wick::mix_until;
 using wick::source_weight;
 using wick::weighted_source;
 using wick::detail::loader_state;
-using wick_test::cell;
-using wick_test::contains;
-using wick_test::message_of;
-using wick_test::numbers;
-using wick_test::targets_of;
+using namespace wick_test;
 
 namespace {
-
-using batches = std::vector<std::vector<std::int64_t>>;
 
 /// Numbers from `first` on, so that a number says which source it is from.
 struct from_number : numbers {
