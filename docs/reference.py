@@ -217,7 +217,7 @@ class House:
     def main(self, name):
         """The declaration by which a name is listed: that of the most general room."""
         order = list(ROOMS)
-        rooms = {self.room_of(d) for d in self.public[name]}
+        rooms = {"loader" if (r := self.room_of(d)) == "schedule" else r for d in self.public[name]}
         room = "sample" if "sample" in rooms else min(rooms - {"torch"} or rooms, key=order.index)
         return next(d for d in self.public[name] if self.room_of(d) == room)
 

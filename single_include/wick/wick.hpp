@@ -10548,162 +10548,6 @@ class drop_book {
 /// \file
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 
-// ==== wick/loader/detail/pump_crew.hpp
-/// \file
-/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
-
-// ==== wick/system/cpus.hpp
-/// \file
-/// How many processors this process may really use: what its affinity mask and its control groups leave it.
-
-namespace wick::detail {
-
-/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
-std::size_t parse_cpu_max(const char* text) noexcept;
-
-/// What is in a small file of the system's; empty when it can't be read.
-std::string text_of(const std::string& path);
-
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
-/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
-std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
-
-/// The processors that the control groups of this process leave it, 0: no limit.
-/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
-/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
-/// beside v1's folders
-std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
-
-/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
-/// doesn't say.
-inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
-
-/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
-/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
-/// hardware_concurrency may say 64. Asks the system each time.
-std::size_t available_cpus();
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Why pumps are put away, in ticks summed over them.
-struct idle_ticks {
-  std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
-  std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
-  std::uint64_t loop = 0;     ///< the oldest is ready, and was not taken
-};
-
-/// What a report needs to know of how a loader works.
-struct feed_figures {
-  std::size_t prefetch = 1;     ///< batches ahead
-  std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
-  std::uint64_t at_a_time = 1;  ///< samples that a worker claims
-  bool loop_helps = false;      ///< the waiting loop may run samples
-  bool chooses_in_flight = true;
-  idle_ticks idle;
-};
-
-/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
-/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
-/// up a processor, since three threads on two processors only take turns, and their caches with them.
-///
-/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
-template <class Owner>
-class pump_crew {
- public:
-  struct pump : job {
-    Owner* of = nullptr;
-  };
-
-  pump_crew(Owner& of, executor& on)
-      : on_(on),
-        pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
-    free_.reserve(pumps_.size());
-    for (pump& p : pumps_) {
-      p.of = &of;
-      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
-      free_.push_back(&p);
-    }
-    idle_.store(free_.size(), std::memory_order_relaxed);
-  }
-  pump_crew(const pump_crew&) = delete;
-  pump_crew& operator=(const pump_crew&) = delete;
-
-  idle_ticks idle() const noexcept { return spent_; }
-  /// A batch that has been ready since then was taken: others can be begun.
-  void taken(std::uint64_t ready_since) noexcept {
-    if (!samples_wait_) count(ready_since, spent_.order);
-    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
-  }
-
-  /// One more, if may_start(): it starts the next.
-  void start() noexcept {
-    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
-    pump* const p = free_.back();
-    free_.pop_back();
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    on_.post(p);
-  }
-  /// `samples_wait`: there are positions to claim, but too many samples are under way.
-  void put_away(pump* p, bool samples_wait) noexcept {
-    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
-    samples_wait_ = samples_wait;
-    free_.push_back(p);
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    if (working() == 0) all_away_.notify_all();
-  }
-  void wait_all_away(std::unique_lock<std::mutex>& lock) {
-    all_away_.wait(lock, [&] { return working() == 0; });
-  }
-
-  /// A hint: false when all are at work, or as many as the consumer leaves room for.
-  bool may_start() const noexcept {
-    const std::size_t idle = idle_.load(std::memory_order_relaxed);
-    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
-  }
-  /// A hint: more are at work than the consumer leaves room for.
-  bool too_many() const noexcept {
-    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
-  }
-  /// It has run samples just now, and will again unless something else keeps it.
-  bool consumer_helps() const noexcept {
-    // Signed: two processors' clocks may differ by a little.
-    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
-  }
-  /// Told by the consumer while it runs samples.
-  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
-  /// By the consumer, before it sleeps, under the mutex.
-  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
-  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
-  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
-
- private:
-  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
-
-  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-  /// Pumps that were away until then were so for this.
-  void count(std::uint64_t until, std::uint64_t& why) noexcept {
-    if (static_cast<std::int64_t>(until - since_) <= 0) return;
-    if (since_ != 0) why += (until - since_) * free_.size();
-    since_ = until;
-  }
-
-  executor& on_;
-  std::vector<pump> pumps_;
-  const std::size_t beside_consumer_;
-  std::vector<pump*> free_;
-  condition all_away_;
-  idle_ticks spent_;
-  std::uint64_t since_ = 0;
-  bool samples_wait_ = false;
-  alignas(64) std::atomic<std::size_t> idle_{0};
-  alignas(64) std::atomic<std::uint64_t> helped_{0};
-};
-
-}  // namespace wick::detail
-
 // ==== wick/observe/detail/stage_clocks.hpp
 /// \file
 /// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
@@ -11176,6 +11020,162 @@ class stall_meter {
 
 }  // namespace wick::detail
 
+// ==== wick/schedule/detail/pump_crew.hpp
+/// \file
+/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
+
+// ==== wick/system/cpus.hpp
+/// \file
+/// How many processors this process may really use: what its affinity mask and its control groups leave it.
+
+namespace wick::detail {
+
+/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
+std::size_t parse_cpu_max(const char* text) noexcept;
+
+/// What is in a small file of the system's; empty when it can't be read.
+std::string text_of(const std::string& path);
+
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
+/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
+std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
+
+/// The processors that the control groups of this process leave it, 0: no limit.
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
+/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
+/// beside v1's folders
+std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
+
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
+/// doesn't say.
+inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
+
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
+/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
+/// hardware_concurrency may say 64. Asks the system each time.
+std::size_t available_cpus();
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Why pumps are put away, in ticks summed over them.
+struct idle_ticks {
+  std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
+  std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
+  std::uint64_t loop = 0;     ///< the oldest is ready, and was not taken
+};
+
+/// What a report needs to know of how a loader works.
+struct feed_figures {
+  std::size_t prefetch = 1;     ///< batches ahead
+  std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
+  std::uint64_t at_a_time = 1;  ///< samples that a worker claims
+  bool loop_helps = false;      ///< the waiting loop may run samples
+  bool chooses_in_flight = true;
+  idle_ticks idle;
+};
+
+/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
+/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
+/// up a processor, since three threads on two processors only take turns, and their caches with them.
+///
+/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
+template <class Owner>
+class pump_crew {
+ public:
+  struct pump : job {
+    Owner* of = nullptr;
+  };
+
+  pump_crew(Owner& of, executor& on)
+      : on_(on),
+        pumps_(on.workers()),
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
+    free_.reserve(pumps_.size());
+    for (pump& p : pumps_) {
+      p.of = &of;
+      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      free_.push_back(&p);
+    }
+    idle_.store(free_.size(), std::memory_order_relaxed);
+  }
+  pump_crew(const pump_crew&) = delete;
+  pump_crew& operator=(const pump_crew&) = delete;
+
+  idle_ticks idle() const noexcept { return spent_; }
+  /// A batch that has been ready since then was taken: others can be begun.
+  void taken(std::uint64_t ready_since) noexcept {
+    if (!samples_wait_) count(ready_since, spent_.order);
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+  }
+
+  /// One more, if may_start(): it starts the next.
+  void start() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
+    pump* const p = free_.back();
+    free_.pop_back();
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    on_.post(p);
+  }
+  /// `samples_wait`: there are positions to claim, but too many samples are under way.
+  void put_away(pump* p, bool samples_wait) noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
+    samples_wait_ = samples_wait;
+    free_.push_back(p);
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    if (working() == 0) all_away_.notify_all();
+  }
+  void wait_all_away(std::unique_lock<std::mutex>& lock) {
+    all_away_.wait(lock, [&] { return working() == 0; });
+  }
+
+  /// A hint: false when all are at work, or as many as the consumer leaves room for.
+  bool may_start() const noexcept {
+    const std::size_t idle = idle_.load(std::memory_order_relaxed);
+    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
+  }
+  /// A hint: more are at work than the consumer leaves room for.
+  bool too_many() const noexcept {
+    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
+  }
+  /// It has run samples just now, and will again unless something else keeps it.
+  bool consumer_helps() const noexcept {
+    // Signed: two processors' clocks may differ by a little.
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+  }
+  /// Told by the consumer while it runs samples.
+  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
+  /// By the consumer, before it sleeps, under the mutex.
+  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
+  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
+
+  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
+  /// Pumps that were away until then were so for this.
+  void count(std::uint64_t until, std::uint64_t& why) noexcept {
+    if (static_cast<std::int64_t>(until - since_) <= 0) return;
+    if (since_ != 0) why += (until - since_) * free_.size();
+    since_ = until;
+  }
+
+  executor& on_;
+  std::vector<pump> pumps_;
+  const std::size_t beside_consumer_;
+  std::vector<pump*> free_;
+  condition all_away_;
+  idle_ticks spent_;
+  std::uint64_t since_ = 0;
+  bool samples_wait_ = false;
+  alignas(64) std::atomic<std::size_t> idle_{0};
+  alignas(64) std::atomic<std::uint64_t> helped_{0};
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
@@ -11365,12 +11365,809 @@ class batch_delivery {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/feed.hpp
+// ==== wick/loader/detail/loader_place.hpp
+/// \file
+/// Where a loader stands: how its state is written and gone on from.
+
+// ==== wick/resume/mixture.hpp
+/// \file
+/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
+
+namespace wick {
+
+/// A source of a mix() and its share of the turns.
+struct source_weight {
+  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
+  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
+  friend bool operator==(const source_weight&, const source_weight&) = default;
+};
+
+/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
+/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
+/// next batch on, which several ranks must be told.
+struct edit_options {
+  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
+  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
+};
+
+namespace detail {
+
+/// All weights from a batch on.
+struct mixture_edit {
+  std::uint64_t epoch = 0, batch = 0;
+  std::vector<double> weights;
+};
+
+/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
+/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
+/// file: of several lines with one number the first holds, and who wrote another one is told so.
+class mixture_journal {
+ public:
+  struct place {
+    std::uint64_t epoch = 0, batch = 0;
+    friend auto operator<=>(const place&, const place&) = default;
+  };
+
+  /// `pipeline` tells the data set, the stages and the global batch.
+  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
+                  std::uint64_t seed);
+
+  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
+  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
+  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
+                                      bool alone) const;
+  /// \throws wick::error when it can't be written, or another process has written another one in its place;
+  /// it is not added then
+  void add(mixture_edit e);
+  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
+  /// another pipeline, or is damaged
+  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
+  /// From now on all are written there, behind the edits that it has. \throws wick::error
+  std::vector<mixture_edit> open(const std::string& path);
+
+  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
+  std::vector<source_weight> weights_of(const mixture_edit& e) const;
+  /// What holds at a batch.
+  std::vector<source_weight> at(place where) const;
+
+  void write(loader_state& to) const noexcept;
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const;
+
+ private:
+  struct contents {
+    std::vector<mixture_edit> edits;
+    std::vector<std::uint64_t> hashes;  // behind each
+    bool begun = false;                 // has its first line
+  };
+  contents read(const std::string& path, bool of_this_run) const;
+  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
+  bool has_next(std::uint64_t hash) const;
+  std::size_t number_of(const std::string& name) const;
+  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                      std::uint64_t& after) const;
+  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
+
+  std::vector<std::string> names_;
+  std::vector<double> first_;
+  std::uint64_t pipeline_, seed_;
+  std::vector<mixture_edit> edits_;
+  std::vector<std::uint64_t> hashes_;  // behind each
+  std::size_t from_file_ = 0;          // of them were there when the file was opened
+  std::string path_;
+  owned<line_file> file_;
+};
+
+[[noreturn]] void refuse_when_compact();
+[[noreturn]] void refuse_journal_file();
+template <bool Editable>
+consteval void require_editable_mix() {
+  static_assert(Editable,
+                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
+                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
+/// \throws wick::error when the state has edits, and this loader has none
+void require_no_edits(const loader_state& s);
+
+/// A loader's edits: keeps the feed's plan that of the epoch under way.
+template <class Feed>
+class mixture_edits {
+ public:
+  using place = mixture_journal::place;
+
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const {
+    journal_ ? journal_->require_same(s) : require_no_edits(s);
+  }
+  std::vector<source_weight> at(const Feed& feed, place where) const {
+    if (journal_) return journal_->at(where);
+    const auto& mix = feed.path().template stage<0>();
+    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
+  }
+  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
+  const mixture_journal* journal() const noexcept { return journal_.get(); }
+
+  /// \param identity of the pipeline; asked for once
+  template <class F>
+  mixture_journal& open(Feed& feed, F&& identity) {
+    if (!journal_) {
+      const pipeline_identity of = identity();
+      fingerprint_hash h;
+      h.add(of.data).add(of.samples).add(of.batch);
+      for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
+      const auto& mix = feed.path().template stage<0>();
+      for (const std::string& name : mix.names()) h.add(name);
+      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
+    }
+    return *journal_;
+  }
+  /// True when the feed is planned anew, and what was prefetched is gone.
+  bool plan_for(Feed& feed, std::uint64_t epoch) {
+    if (!any() || planned_ == epoch) return false;
+    plan(feed, epoch);
+    return true;
+  }
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
+  /// left.
+  struct stand {
+    place next;
+    std::uint64_t epoch;
+    std::uint64_t& left;
+    bool& sought;
+  };
+  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
+  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
+    auto& mix = feed.path().template stage<0>();
+    require_reached(mix, e, feed.plan().batch_size());
+    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
+      refuse_when_compact();
+    const bool ended = at.left == 0;
+    const std::uint64_t taken = feed.plan().batches() - at.left;
+    at.sought = ended;
+    mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
+    planned_.reset();
+    try {
+      plan(feed, at.epoch);
+      if (to_journal) journal_->add(std::move(e));
+    } catch (...) {
+      mix.take_back_edit();
+      plan(feed, at.epoch);
+      throw;
+    }
+    if (!ended) at.left = feed.plan().batches() - taken;
+  }
+
+ private:
+  void plan(Feed& feed, std::uint64_t epoch) {
+    if (!feed.idle())
+      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
+    feed.path().template stage<0>().plan_for(epoch);
+    feed.refresh(false);
+    planned_ = epoch;
+  }
+  template <class Mix>
+  static void require_reached(const Mix& mix, const mixture_edit& e, std::uint64_t batch_size) {
+    const std::uint64_t size = mix.size_in(e.epoch), batches = (size + batch_size - 1) / batch_size;
+    if (e.batch == 0 || e.batch < batches) return;
+    throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+                " batches, and the edit is for batch " + std::to_string(e.batch) +
+                " (from 0); edit the beginning of the next epoch");
+  }
+
+  owned<mixture_journal> journal_;
+  std::optional<std::uint64_t> planned_;  // what epoch the feed is planned for
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_place {
+  /// The batch handed over next.
+  static mixture_journal::place next(const Loader& l) noexcept {
+    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
+    if (!l.epoch_) return {};
+    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
+    return {*l.epoch_, l.batches() - l.left_};
+  }
+
+  static std::vector<std::byte> state(const Loader& l) {
+    loader_state s;
+    s.of = l.identity();
+    s.rounds = l.rounds_;
+    s.filtered = l.books_.drops.of_training;
+    l.books_.account.write(s);
+    if (l.edits_.any()) l.edits_.journal()->write(s);
+    if (l.resume_) {
+      s.moved = l.resume_->moved;
+      s.epoch = l.resume_->epoch;
+      s.batch = l.resume_->batch;
+      s.sample = l.resume_->sample;
+    } else if (l.epoch_) {
+      s.epoch = *l.epoch_;
+      s.batch = l.batches() - l.left_;
+      l.delivery_.write(s);
+      if (l.ends(s)) s.begin_next_epoch();
+    }
+    return s.to_bytes();
+  }
+
+  static void load(Loader& l, std::span<const std::byte> bytes) {
+    loader_state s = loader_state::from_bytes(bytes);
+    l.require_goes_on(s, "load_state: the state is of ");
+    l.edits_.require_same(s);
+    const std::uint64_t under_way = l.current_epoch();
+    l.plan_for(s.epoch);
+    try {
+      take_over(l, std::move(s));
+    } catch (...) {
+      l.plan_for(under_way);
+      throw;
+    }
+  }
+
+ private:
+  /// \throws wick::error when the state stands where this loader's epoch has no batch
+  static void take_over(Loader& l, loader_state s) {
+    const std::uint64_t batches = l.batches();
+    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(batches) + "; it was not written by wick");
+    }
+    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
+    l.resume_ = make_owned<const loader_state>(std::move(s));
+    l.rounds_ = l.resume_->rounds;
+    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
+    l.books_.account.read(*l.resume_);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/own_executor.hpp
+/// \file
+/// Where a loader runs that was given no executor.
+
+// ==== wick/schedule/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
+  std::size_t prefetch = 0;
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it, so that the data may change between epochs (see the concept source).
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  wick::executor* executor = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  detail::error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::string ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::string> quarantine = {};
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
+  /// Empty: none. Ranks of one machine may have the same file.
+  std::string journal_file = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Nothing when it was given one. \throws wick::error for workers beside it
+inline owned<executor> own_executor(const loader_options& options) {
+  if (options.executor == nullptr) {
+    return make_owned<executor>(executor_options{options.workers, options.io_threads});
+  }
+  if (options.workers != 0 || options.io_threads != 0) {
+    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  return nullptr;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/sample_delivery.hpp
+/// \file
+/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
+/// sees.
+
+namespace wick::detail {
+
+template <class Feed>
+class sample_delivery {
+ public:
+  using value_type = typename Feed::delivered;
+
+  /// Of the group that is taken next, `sample` were handed over before.
+  void begin(std::uint64_t sample, std::uint64_t) noexcept {
+    group_.clear();
+    next_ = 0;
+    skip_ = sample;
+  }
+  static constexpr std::uint64_t moved() noexcept { return 0; }
+  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
+  /// it.
+  void write(loader_state& to) const noexcept {
+    to.sample = skip_;
+    if (!under_way()) return;
+    --to.batch;
+    to.sample = next_;
+  }
+  /// Whether the group has samples left.
+  bool under_way() const noexcept { return next_ < group_.size(); }
+
+  /// The group is handed over from now on, by next().
+  template <class Job>
+  void take(Feed& feed, Job* job, delivery_books& books) {
+    taken_job<Feed, Job> taken(feed, job);
+    tell_in_order(feed, *taken, told_);
+    next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
+    next_told_ = 0;
+    number_ = taken->number;
+    epoch_ = taken->epoch;
+    first_ = taken->first;
+    group_.clear();
+    look_up(feed, *taken);
+    dropped_.clear();
+    for (const failure& f : taken->failures) {
+      if (is_left_out(f)) dropped_.push_back(f.slot);
+    }
+    if (taken->value) {
+      group_.swap(*taken->value);
+      taken->columns.reuse(std::move(*taken->value));
+    }
+    group_.resize(static_cast<std::size_t>(taken->count));
+    if (told_.empty()) books.account.add(epoch_, 0, taken->count, 0, 0, told_);
+    taken.release();
+    next_ = std::min(next_, group_.size());
+    while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
+  }
+  /// The next sample of the group; nothing when it has no more.
+  /// \throws what it failed with, where on_error says nothing else; too_many_errors
+  std::optional<value_type> next(Feed& feed, delivery_books& books) {
+    while (under_way()) {
+      const std::size_t slot = next_++;
+      if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
+      std::optional<value_type>& sample = group_[slot];
+      books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
+      if (!sample) {
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        continue;
+      }
+      books.drops.add(0, 1);
+      books.report.took(1);
+      return std::exchange(sample, std::nullopt);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Which sample of the source stands at each position of a group, for the fingerprint.
+  template <class Job>
+  void look_up(const Feed& feed, const Job& job) {
+    indexes_.resize(static_cast<std::size_t>(job.count));
+    feed.plan().indexes(job.order, job.first, job.count, indexes_.data());
+    for (const failure& f : job.failures) {
+      if (f.slot == failure::whole_batch) continue;
+      std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
+      if (f.action == error_action::skip) index = left_out;
+      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
+    }
+  }
+  /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
+  /// \throws what is told in its place
+  [[gnu::noinline]] void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
+    const auto& plan = feed.plan();
+    const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
+    if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
+      next_ = group_.size();
+      books.account.add(epoch_, 0, 0, before, all, told_);
+      throw to_exception(told_[next_told_++]);
+    }
+    std::vector<told_failure> here;
+    for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
+      here.push_back(std::move(told_[next_told_]));
+    }
+    books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
+    for (const told_failure& f : here) {
+      if (f.entry.action == error_action::fail) throw to_exception(f);
+    }
+  }
+
+  std::vector<std::optional<value_type>> group_;
+  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
+  std::vector<told_failure> told_;
+  std::vector<std::uint64_t> dropped_;  // slots of the group
+  std::size_t next_ = 0, next_told_ = 0;
+  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
+  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
+};
+
+}  // namespace wick::detail
+
+// ==== wick/pipeline/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance.
+template <class Loader>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = typename Loader::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    explicit iterator(Loader* of) : of_(of) {}
+    Loader* of_ = nullptr;
+  };
+
+  iterator begin() {
+    of_->advance();
+    return iterator(of_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+ private:
+  friend Loader;
+  explicit epoch_range(Loader& of) : of_(&of) {}
+  Loader* of_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/feed.hpp
 /// \file
 /// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
 /// a window of them ahead of the consumer, across the ends of epochs.
 
-// ==== wick/loader/detail/batch_job.hpp
+// ==== wick/run/detail/open_batches.hpp
+/// \file
+/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
+
+namespace wick::detail {
+
+/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
+/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
+/// batch is free.
+template <class Job>
+class open_batches {
+ public:
+  /// What was claimed; `job` is null when nothing was left.
+  struct run {
+    Job* job = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  explicit open_batches(std::size_t most)
+      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
+
+  /// The place of the batch with this sequence number.
+  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
+  /// No batch before this one was in its place.
+  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
+
+  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number count() is ready to be claimed from.
+  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+
+  /// Any thread. Samples that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept {
+    std::uint64_t samples = 0;
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      samples += ring_[s & mask_].unclaimed();
+    }
+    return samples;
+  }
+  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
+  bool has_more_than(std::uint64_t length) const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
+  }
+
+  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
+  /// `at_end(another batch follows)`.
+  template <class AtEnd>
+  run claim(std::uint64_t most, AtEnd at_end) noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) return {};
+      Job& j = ring_[s & mask_];
+      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
+      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  std::unique_ptr<Job[]> ring_;
+  const std::uint64_t mask_;
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/tokens.hpp
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+
+namespace wick::detail {
+
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
+/// told so, to fetch somebody. Any thread.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, limit_ - taken);
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
+                                                 std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  std::uint64_t limit() const noexcept { return limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+
+ private:
+  const std::uint64_t limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/sequencer.hpp
+/// \file
+/// The reorder ring: things are finished in any order and taken in theirs.
+
+namespace wick::detail {
+
+/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
+/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
+/// capacity).
+///
+/// What was written before publish is visible to the consumer; what it did before it took a number must be
+/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
+/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
+/// not be null.
+///
+/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
+/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
+/// destroy it as soon as it has the last item.
+template <class T, class Atomics = detail::std_atomics, class Executor = executor>
+class sequencer {
+  using slot = typename Atomics::template atomic<std::uintptr_t>;
+
+ public:
+  explicit sequencer(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// Any thread, once a number.
+  void publish(std::uint64_t number, T* item) noexcept {
+    const std::uintptr_t before =
+        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
+    if (before == empty) return;
+    // The consumer waits for this very number, and stays until it is told.
+    if (before == waits_asleep)
+      awake_.set();
+    else
+      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
+  }
+
+  /// The next number to be taken. Consumer.
+  std::uint64_t taken() const noexcept { return next_; }
+
+  /// The next item if it is there, else null. Consumer.
+  T* try_take() noexcept {
+    slot& place = slots_[next_ & mask_];
+    const std::uintptr_t item = place.load(std::memory_order_acquire);
+    if (item == empty) return nullptr;
+    place.store(empty, std::memory_order_relaxed);
+    ++next_;
+    return reinterpret_cast<T*>(item);
+  }
+
+  /// Sleeps until the next item is there. Consumer; not on a worker.
+  T* take() noexcept {
+    std::uintptr_t seen = empty;
+    awake_.clear();
+    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
+      awake_.wait();
+    return try_take();
+  }
+
+  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
+  class [[nodiscard]] awaiter : job {
+   public:
+    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
+    bool await_ready() const noexcept {
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
+    }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
+      std::uintptr_t seen = empty;
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
+          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
+    }
+    T* await_resume() noexcept { return sequencer_.try_take(); }
+
+   private:
+    friend class sequencer;
+    void wake() noexcept { on_.post(this); }
+    sequencer& sequencer_;
+    Executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
+
+ private:
+  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
+  static constexpr std::uintptr_t empty = 0,
+                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
+
+  const std::size_t mask_;
+  const std::unique_ptr<slot[]> slots_;
+  std::uint64_t next_ = 0;
+  detail::basic_wake_flag<Atomics> awake_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/sample/detail/source_size.hpp
+/// \file
+/// Notices when a source has another size than all was planned for.
+
+namespace wick::detail {
+
+/// Asked by the consumer.
+template <class Source>
+class source_size {
+ public:
+  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
+  std::uint64_t planned() const noexcept { return planned_; }
+  std::uint64_t now() const { return of_.size(); }
+  /// \throws wick::error when it has changed, and what the source's size() throws
+  void require_same() const {
+    const std::uint64_t found = now();
+    if (found == planned_) return;
+    throw error("loader: the source had " + std::to_string(planned_) +
+                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+                ", and has " + std::to_string(found) +
+                " now; call refresh() to take data of another size, or make a new loader");
+  }
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const {
+    require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  }
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = now();
+    ++taken_;
+  }
+  bool changed() const noexcept {
+    try {
+      return now() != planned_;
+    } catch (...) {
+      return true;
+    }
+  }
+
+ private:
+  const Source& of_;
+  std::uint64_t planned_, taken_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/batch_job.hpp
 /// \file
 /// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
 /// wrong.
@@ -11520,7 +12317,7 @@ struct alignas(64) batch_job {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/batches_ahead.hpp
+// ==== wick/schedule/detail/batches_ahead.hpp
 /// \file
 /// How many batches a loader is ahead of its consumer.
 
@@ -11550,7 +12347,7 @@ struct batches_ahead {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/claimed_runs.hpp
+// ==== wick/schedule/detail/claimed_runs.hpp
 /// \file
 /// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
@@ -11915,7 +12712,7 @@ class settling {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/pace.hpp
+// ==== wick/schedule/detail/pace.hpp
 /// \file
 /// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
 /// may help.
@@ -11982,7 +12779,7 @@ class pace {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/prefetch_choice.hpp
+// ==== wick/schedule/detail/prefetch_choice.hpp
 /// \file
 /// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
 /// since processors differ by a factor of two in what is best.
@@ -12048,7 +12845,7 @@ class prefetch_choice {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/walk_ahead.hpp
+// ==== wick/schedule/detail/walk_ahead.hpp
 /// \file
 /// Going through a run of positions: which samples stand there is computed a little at a time, and samples
 /// that lie in memory are fetched into the cache some way ahead; the one goes on during the other.
@@ -12282,141 +13079,10 @@ class claimed_runs {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/finishing.hpp
+// ==== wick/schedule/detail/finishing.hpp
 /// \file
 /// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
 /// and it goes through the batch stages.
-
-// ==== wick/loader/detail/compaction.hpp
-/// \file
-/// Closing the gaps of an epoch by the samples at its end.
-
-// ==== wick/loader/detail/sample_runs.hpp
-/// \file
-/// One sample on its way into its slot, and what is done when it fails: it is tried again, or another is
-/// drawn.
-
-// ==== wick/loader/detail/stage_path.hpp
-/// \file
-/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
-/// Knows nothing of who starts them and when.
-
-// ==== wick/loader/detail/pipeline_types.hpp
-/// \file
-/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
-/// between.
-
-// ==== wick/batch/detail/single_column.hpp
-/// \file
-/// Where samples lie that are handed over one by one.
-
-namespace wick::detail {
-
-/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
-template <class Item>
-class single_column {
- public:
-  using output = std::vector<std::optional<Item>>;
-  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
-    slots_.clear();
-    slots_.resize(n);
-  }
-  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
-  output finish(std::size_t) { return std::move(slots_); }
-  void drop() noexcept { slots_.clear(); }
-  /// Memory that finish() gave away, for the next time.
-  void reuse(output&& used) noexcept {
-    if (slots_.capacity() == 0) slots_ = std::move(used);
-  }
-
- private:
-  output slots_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Source, class... S>
-struct pipeline_types {
-  static constexpr std::size_t size = sizeof...(S);
-  template <std::size_t I>
-  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
-
-  static constexpr std::size_t order_end = [] {
-    std::size_t n = 0;
-    ((stage_of<S, on_order> ? ++n : n), ...);
-    return n;
-  }();
-  static constexpr std::size_t batching = [] {  // size when there is none
-    constexpr bool is[] = {stage_of<S, on_batching>..., true};
-    std::size_t n = 0;
-    while (!is[n]) ++n;
-    return n;
-  }();
-  static constexpr bool batched = batching < size;
-  /// Whether one leaves out samples.
-  static constexpr bool filters = (requires { S::drops_samples; } || ...);
-
-  template <std::size_t I>
-  static consteval auto item_before() {
-    return []<std::size_t... J>(std::index_sequence<J...>) {
-      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
-    }(std::make_index_sequence<I>{});
-  }
-  /// What stage I is given; I == size: what leaves the pipeline.
-  template <std::size_t I>
-  using item = typename decltype(item_before<I>())::type;
-
-  using last_sample = item<batching>;
-
-  template <bool Batched, class Dummy = void>
-  struct collation {
-    using columns = single_column<materialized_t<last_sample>>;
-    using value = typename columns::output;
-    using delivered = materialized_t<last_sample>;
-    static constexpr bool objects = true;
-  };
-  template <class Dummy>
-  struct collation<true, Dummy> {
-    using stage = stage_at<batching>;
-    using columns = typename stage::template collator<last_sample>;
-    using value = item<size>;
-    using delivered = value;
-    static constexpr bool objects = false;
-  };
-  using columns = typename collation<batched>::columns;
-  using value = typename collation<batched>::value;
-  /// What the training loop gets.
-  using delivered = typename collation<batched>::delivered;
-  static constexpr bool materialize_last = collation<batched>::objects;
-
-  /// The first of the stages [I, End) that suspends; End when none does.
-  template <std::size_t I, std::size_t End>
-  static consteval std::size_t next_async() {
-    if constexpr (I >= End)
-      return End;
-    else if constexpr (is_async<stage_at<I>, item<I>>)
-      return I;
-    else
-      return next_async<I + 1, End>();
-  }
-  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
-  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
-
-  /// The order stages' functions for one epoch.
-  template <std::size_t... I>
-  static auto order_of(std::index_sequence<I...>)
-      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
-  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
-};
-
-}  // namespace wick::detail
 
 // ==== wick/order/detail/epoch_plan.hpp
 /// \file
@@ -13074,6 +13740,20 @@ class epoch_plan {
 
 }  // namespace wick::detail
 
+// ==== wick/schedule/detail/compaction.hpp
+/// \file
+/// Closing the gaps of an epoch by the samples at its end.
+
+// ==== wick/schedule/detail/sample_runs.hpp
+/// \file
+/// One sample on its way into its slot, and what is done when it fails: it is tried again, or another is
+/// drawn.
+
+// ==== wick/schedule/detail/stage_path.hpp
+/// \file
+/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
+/// Knows nothing of who starts them and when.
+
 // ==== wick/pipeline/detail/gathering.hpp
 /// \file
 /// How the others of a sample are made: drawn from the epoch, and sent one after the other through the stages
@@ -13371,6 +14051,123 @@ class timed_await {
   std::uint64_t begun_, ended_ = 0;
   context* of_;
   bool suspended_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/pipeline_types.hpp
+/// \file
+/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
+/// between.
+
+// ==== wick/batch/detail/single_column.hpp
+/// \file
+/// Where samples lie that are handed over one by one.
+
+namespace wick::detail {
+
+/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+template <class Item>
+class single_column {
+ public:
+  using output = std::vector<std::optional<Item>>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  output finish(std::size_t) { return std::move(slots_); }
+  void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
+
+ private:
+  output slots_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Source, class... S>
+struct pipeline_types {
+  static constexpr std::size_t size = sizeof...(S);
+  template <std::size_t I>
+  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
+
+  static constexpr std::size_t order_end = [] {
+    std::size_t n = 0;
+    ((stage_of<S, on_order> ? ++n : n), ...);
+    return n;
+  }();
+  static constexpr std::size_t batching = [] {  // size when there is none
+    constexpr bool is[] = {stage_of<S, on_batching>..., true};
+    std::size_t n = 0;
+    while (!is[n]) ++n;
+    return n;
+  }();
+  static constexpr bool batched = batching < size;
+  /// Whether one leaves out samples.
+  static constexpr bool filters = (requires { S::drops_samples; } || ...);
+
+  template <std::size_t I>
+  static consteval auto item_before() {
+    return []<std::size_t... J>(std::index_sequence<J...>) {
+      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
+    }(std::make_index_sequence<I>{});
+  }
+  /// What stage I is given; I == size: what leaves the pipeline.
+  template <std::size_t I>
+  using item = typename decltype(item_before<I>())::type;
+
+  using last_sample = item<batching>;
+
+  template <bool Batched, class Dummy = void>
+  struct collation {
+    using columns = single_column<materialized_t<last_sample>>;
+    using value = typename columns::output;
+    using delivered = materialized_t<last_sample>;
+    static constexpr bool objects = true;
+  };
+  template <class Dummy>
+  struct collation<true, Dummy> {
+    using stage = stage_at<batching>;
+    using columns = typename stage::template collator<last_sample>;
+    using value = item<size>;
+    using delivered = value;
+    static constexpr bool objects = false;
+  };
+  using columns = typename collation<batched>::columns;
+  using value = typename collation<batched>::value;
+  /// What the training loop gets.
+  using delivered = typename collation<batched>::delivered;
+  static constexpr bool materialize_last = collation<batched>::objects;
+
+  /// The first of the stages [I, End) that suspends; End when none does.
+  template <std::size_t I, std::size_t End>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= End)
+      return End;
+    else if constexpr (is_async<stage_at<I>, item<I>>)
+      return I;
+    else
+      return next_async<I + 1, End>();
+  }
+  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
+  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
+
+  /// The order stages' functions for one epoch.
+  template <std::size_t... I>
+  static auto order_of(std::index_sequence<I...>)
+      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
 };
 
 }  // namespace wick::detail
@@ -13701,51 +14498,6 @@ class stage_path<pipeline<Source, S...>> {
 };
 
 }  // namespace wick::detail
-
-// ==== wick/loader/loader_options.hpp
-/// \file
-/// What a loader may be told.
-
-namespace wick {
-
-class executor;
-
-/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
-struct loader_options {
-  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
-  std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
-  std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
-  /// 8 while these and the loop's fit into 16 MiB.
-  std::size_t prefetch = 0;
-  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
-  /// and what stages ask for with context::reserve().
-  std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
-  /// it, so that the data may change between epochs (see the concept source).
-  bool prefetch_next_epoch = true;
-  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  wick::executor* executor = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  detail::error_policy on_error = {};
-  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::string ledger_file = {};
-  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
-  /// ranks the same.
-  std::vector<std::string> quarantine = {};
-  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
-  /// Empty: none. Ranks of one machine may have the same file.
-  std::string journal_file = {};
-  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
-  bool content_fingerprint = false;
-};
-
-}  // namespace wick
 
 namespace wick::detail {
 
@@ -14111,106 +14863,6 @@ class compaction {
 
 }  // namespace wick::detail
 
-// ==== wick/run/sequencer.hpp
-/// \file
-/// The reorder ring: things are finished in any order and taken in theirs.
-
-namespace wick::detail {
-
-/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
-/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
-/// capacity).
-///
-/// What was written before publish is visible to the consumer; what it did before it took a number must be
-/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
-/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
-/// not be null.
-///
-/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
-/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
-/// destroy it as soon as it has the last item.
-template <class T, class Atomics = detail::std_atomics, class Executor = executor>
-class sequencer {
-  using slot = typename Atomics::template atomic<std::uintptr_t>;
-
- public:
-  explicit sequencer(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
-
-  std::size_t capacity() const noexcept { return mask_ + 1; }
-
-  /// Any thread, once a number.
-  void publish(std::uint64_t number, T* item) noexcept {
-    const std::uintptr_t before =
-        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
-    if (before == empty) return;
-    // The consumer waits for this very number, and stays until it is told.
-    if (before == waits_asleep)
-      awake_.set();
-    else
-      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
-  }
-
-  /// The next number to be taken. Consumer.
-  std::uint64_t taken() const noexcept { return next_; }
-
-  /// The next item if it is there, else null. Consumer.
-  T* try_take() noexcept {
-    slot& place = slots_[next_ & mask_];
-    const std::uintptr_t item = place.load(std::memory_order_acquire);
-    if (item == empty) return nullptr;
-    place.store(empty, std::memory_order_relaxed);
-    ++next_;
-    return reinterpret_cast<T*>(item);
-  }
-
-  /// Sleeps until the next item is there. Consumer; not on a worker.
-  T* take() noexcept {
-    std::uintptr_t seen = empty;
-    awake_.clear();
-    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
-      awake_.wait();
-    return try_take();
-  }
-
-  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
-  class [[nodiscard]] awaiter : job {
-   public:
-    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
-    bool await_ready() const noexcept {
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
-    }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
-      std::uintptr_t seen = empty;
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
-          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
-    }
-    T* await_resume() noexcept { return sequencer_.try_take(); }
-
-   private:
-    friend class sequencer;
-    void wake() noexcept { on_.post(this); }
-    sequencer& sequencer_;
-    Executor& on_;
-    std::coroutine_handle<> handle_;
-  };
-  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
-
- private:
-  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
-  static constexpr std::uintptr_t empty = 0,
-                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
-
-  const std::size_t mask_;
-  const std::unique_ptr<slot[]> slots_;
-  std::uint64_t next_ = 0;
-  detail::basic_wake_flag<Atomics> awake_;
-};
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// Called for each batch by whoever ended its last sample; publishes it in the end. Batches that have nothing
@@ -14440,161 +15092,6 @@ class finishing {
   const std::shared_ptr<slab_pool> pool_;
   const bool with_content_, compact_;
   compaction<Runs, finishing> compaction_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/open_batches.hpp
-/// \file
-/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
-
-namespace wick::detail {
-
-/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
-template <class Job>
-class open_batches {
- public:
-  /// What was claimed; `job` is null when nothing was left.
-  struct run {
-    Job* job = nullptr;
-    std::uint64_t from = 0, count = 0;
-  };
-
-  explicit open_batches(std::size_t most)
-      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
-
-  /// The place of the batch with this sequence number.
-  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
-
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
-
-  /// Any thread. Samples that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept {
-    std::uint64_t samples = 0;
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
-    }
-    return samples;
-  }
-  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
-  bool has_more_than(std::uint64_t length) const noexcept {
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
-  }
-
-  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
-  /// `at_end(another batch follows)`.
-  template <class AtEnd>
-  run claim(std::uint64_t most, AtEnd at_end) noexcept {
-    for (;;) {
-      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-      if (s >= opened) return {};
-      Job& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
-      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
-      std::uint64_t expected = s;
-      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
-    }
-  }
-
- private:
-  std::unique_ptr<Job[]> ring_;
-  const std::uint64_t mask_;
-  alignas(64) std::atomic<std::uint64_t> opened_{0};
-  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/tokens.hpp
-/// \file
-/// How many samples may be under way at a time, when samples suspend.
-
-namespace wick::detail {
-
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread.
-class tokens {
- public:
-  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-
-  /// Up to `most` of those that are left.
-  std::uint64_t take(std::uint64_t most) noexcept {
-    std::uint64_t taken = taken_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t n = std::min(most, limit_ - taken);
-      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
-                                                 std::memory_order_acquire)) {
-        return n;
-      }
-    }
-  }
-  /// True when there was none before.
-  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
-  std::uint64_t limit() const noexcept { return limit_; }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
-
- private:
-  const std::uint64_t limit_;
-  alignas(64) std::atomic<std::uint64_t> taken_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/sample/detail/source_size.hpp
-/// \file
-/// Notices when a source has another size than all was planned for.
-
-namespace wick::detail {
-
-/// Asked by the consumer.
-template <class Source>
-class source_size {
- public:
-  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
-  std::uint64_t planned() const noexcept { return planned_; }
-  std::uint64_t now() const { return of_.size(); }
-  /// \throws wick::error when it has changed, and what the source's size() throws
-  void require_same() const {
-    const std::uint64_t found = now();
-    if (found == planned_) return;
-    throw error("loader: the source had " + std::to_string(planned_) +
-                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
-                ", and has " + std::to_string(found) +
-                " now; call refresh() to take data of another size, or make a new loader");
-  }
-  /// Where it was found to have changed. \throws wick::error
-  [[noreturn]] void refuse() const {
-    require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
-  }
-  /// From now on it has the size that it has now.
-  void take_anew() {
-    planned_ = now();
-    ++taken_;
-  }
-  bool changed() const noexcept {
-    try {
-      return now() != planned_;
-    } catch (...) {
-      return true;
-    }
-  }
-
- private:
-  const Source& of_;
-  std::uint64_t planned_, taken_ = 0;
 };
 
 }  // namespace wick::detail
@@ -14965,503 +15462,6 @@ class feed<pipeline<Source, S...>> {
 
   std::mutex mutex_;
   pump_crew<feed> crew_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/loader_place.hpp
-/// \file
-/// Where a loader stands: how its state is written and gone on from.
-
-// ==== wick/resume/mixture.hpp
-/// \file
-/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
-
-namespace wick {
-
-/// A source of a mix() and its share of the turns.
-struct source_weight {
-  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
-  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
-  friend bool operator==(const source_weight&, const source_weight&) = default;
-};
-
-/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
-/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
-/// next batch on, which several ranks must be told.
-struct edit_options {
-  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
-  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
-};
-
-namespace detail {
-
-/// All weights from a batch on.
-struct mixture_edit {
-  std::uint64_t epoch = 0, batch = 0;
-  std::vector<double> weights;
-};
-
-/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
-/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
-/// file: of several lines with one number the first holds, and who wrote another one is told so.
-class mixture_journal {
- public:
-  struct place {
-    std::uint64_t epoch = 0, batch = 0;
-    friend auto operator<=>(const place&, const place&) = default;
-  };
-
-  /// `pipeline` tells the data set, the stages and the global batch.
-  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
-                  std::uint64_t seed);
-
-  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
-  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
-  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
-                                      bool alone) const;
-  /// \throws wick::error when it can't be written, or another process has written another one in its place;
-  /// it is not added then
-  void add(mixture_edit e);
-  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
-  /// another pipeline, or is damaged
-  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
-  /// From now on all are written there, behind the edits that it has. \throws wick::error
-  std::vector<mixture_edit> open(const std::string& path);
-
-  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
-  std::vector<source_weight> weights_of(const mixture_edit& e) const;
-  /// What holds at a batch.
-  std::vector<source_weight> at(place where) const;
-
-  void write(loader_state& to) const noexcept;
-  /// \throws wick::error when the state was written behind other edits
-  void require_same(const loader_state& s) const;
-
- private:
-  struct contents {
-    std::vector<mixture_edit> edits;
-    std::vector<std::uint64_t> hashes;  // behind each
-    bool begun = false;                 // has its first line
-  };
-  contents read(const std::string& path, bool of_this_run) const;
-  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
-  bool has_next(std::uint64_t hash) const;
-  std::size_t number_of(const std::string& name) const;
-  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
-                      std::uint64_t& after) const;
-  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
-
-  std::vector<std::string> names_;
-  std::vector<double> first_;
-  std::uint64_t pipeline_, seed_;
-  std::vector<mixture_edit> edits_;
-  std::vector<std::uint64_t> hashes_;  // behind each
-  std::size_t from_file_ = 0;          // of them were there when the file was opened
-  std::string path_;
-  owned<line_file> file_;
-};
-
-[[noreturn]] void refuse_when_compact();
-[[noreturn]] void refuse_journal_file();
-template <bool Editable>
-consteval void require_editable_mix() {
-  static_assert(Editable,
-                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
-                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
-}
-/// \throws wick::error when the state has edits, and this loader has none
-void require_no_edits(const loader_state& s);
-
-/// A loader's edits: keeps the feed's plan that of the epoch under way.
-template <class Feed>
-class mixture_edits {
- public:
-  using place = mixture_journal::place;
-
-  /// \throws wick::error when the state was written behind other edits
-  void require_same(const loader_state& s) const {
-    journal_ ? journal_->require_same(s) : require_no_edits(s);
-  }
-  std::vector<source_weight> at(const Feed& feed, place where) const {
-    if (journal_) return journal_->at(where);
-    const auto& mix = feed.path().template stage<0>();
-    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
-  }
-  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
-  const mixture_journal* journal() const noexcept { return journal_.get(); }
-
-  /// \param identity of the pipeline; asked for once
-  template <class F>
-  mixture_journal& open(Feed& feed, F&& identity) {
-    if (!journal_) {
-      const pipeline_identity of = identity();
-      fingerprint_hash h;
-      h.add(of.data).add(of.samples).add(of.batch);
-      for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
-      const auto& mix = feed.path().template stage<0>();
-      for (const std::string& name : mix.names()) h.add(name);
-      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
-    }
-    return *journal_;
-  }
-  /// True when the feed is planned anew, and what was prefetched is gone.
-  bool plan_for(Feed& feed, std::uint64_t epoch) {
-    if (!any() || planned_ == epoch) return false;
-    plan(feed, epoch);
-    return true;
-  }
-  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
-  /// left.
-  struct stand {
-    place next;
-    std::uint64_t epoch;
-    std::uint64_t& left;
-    bool& sought;
-  };
-  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
-  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
-  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
-    auto& mix = feed.path().template stage<0>();
-    require_reached(mix, e, feed.plan().batch_size());
-    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
-      refuse_when_compact();
-    const bool ended = at.left == 0;
-    const std::uint64_t taken = feed.plan().batches() - at.left;
-    at.sought = ended;
-    mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
-    planned_.reset();
-    try {
-      plan(feed, at.epoch);
-      if (to_journal) journal_->add(std::move(e));
-    } catch (...) {
-      mix.take_back_edit();
-      plan(feed, at.epoch);
-      throw;
-    }
-    if (!ended) at.left = feed.plan().batches() - taken;
-  }
-
- private:
-  void plan(Feed& feed, std::uint64_t epoch) {
-    if (!feed.idle())
-      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
-    feed.path().template stage<0>().plan_for(epoch);
-    feed.refresh(false);
-    planned_ = epoch;
-  }
-  template <class Mix>
-  static void require_reached(const Mix& mix, const mixture_edit& e, std::uint64_t batch_size) {
-    const std::uint64_t size = mix.size_in(e.epoch), batches = (size + batch_size - 1) / batch_size;
-    if (e.batch == 0 || e.batch < batches) return;
-    throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
-                " batches, and the edit is for batch " + std::to_string(e.batch) +
-                " (from 0); edit the beginning of the next epoch");
-  }
-
-  owned<mixture_journal> journal_;
-  std::optional<std::uint64_t> planned_;  // what epoch the feed is planned for
-};
-
-}  // namespace detail
-}  // namespace wick
-
-namespace wick::detail {
-
-template <class Loader>
-struct loader_place {
-  /// The batch handed over next.
-  static mixture_journal::place next(const Loader& l) noexcept {
-    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
-    if (!l.epoch_) return {};
-    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
-    return {*l.epoch_, l.batches() - l.left_};
-  }
-
-  static std::vector<std::byte> state(const Loader& l) {
-    loader_state s;
-    s.of = l.identity();
-    s.rounds = l.rounds_;
-    s.filtered = l.books_.drops.of_training;
-    l.books_.account.write(s);
-    if (l.edits_.any()) l.edits_.journal()->write(s);
-    if (l.resume_) {
-      s.moved = l.resume_->moved;
-      s.epoch = l.resume_->epoch;
-      s.batch = l.resume_->batch;
-      s.sample = l.resume_->sample;
-    } else if (l.epoch_) {
-      s.epoch = *l.epoch_;
-      s.batch = l.batches() - l.left_;
-      l.delivery_.write(s);
-      if (l.ends(s)) s.begin_next_epoch();
-    }
-    return s.to_bytes();
-  }
-
-  static void load(Loader& l, std::span<const std::byte> bytes) {
-    loader_state s = loader_state::from_bytes(bytes);
-    l.require_goes_on(s, "load_state: the state is of ");
-    l.edits_.require_same(s);
-    const std::uint64_t under_way = l.current_epoch();
-    l.plan_for(s.epoch);
-    try {
-      take_over(l, std::move(s));
-    } catch (...) {
-      l.plan_for(under_way);
-      throw;
-    }
-  }
-
- private:
-  /// \throws wick::error when the state stands where this loader's epoch has no batch
-  static void take_over(Loader& l, loader_state s) {
-    const std::uint64_t batches = l.batches();
-    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
-      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                  std::to_string(batches) + "; it was not written by wick");
-    }
-    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
-    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
-      throw error("load_state: " + std::to_string(s.moved) +
-                  " samples of the rest of its epoch were delivered already, in the place of others; set "
-                  "error_options::compact as it was when the state was written, or begin the next epoch");
-    }
-    l.resume_ = make_owned<const loader_state>(std::move(s));
-    l.rounds_ = l.resume_->rounds;
-    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
-    l.books_.account.read(*l.resume_);
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/own_executor.hpp
-/// \file
-/// Where a loader runs that was given no executor.
-
-namespace wick::detail {
-
-/// Nothing when it was given one. \throws wick::error for workers beside it
-inline owned<executor> own_executor(const loader_options& options) {
-  if (options.executor == nullptr) {
-    return make_owned<executor>(executor_options{options.workers, options.io_threads});
-  }
-  if (options.workers != 0 || options.io_threads != 0) {
-    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
-                " is given beside .executor, which has threads of its own; leave one of the two out");
-  }
-  return nullptr;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/sample_delivery.hpp
-/// \file
-/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
-/// sees.
-
-namespace wick::detail {
-
-template <class Feed>
-class sample_delivery {
- public:
-  using value_type = typename Feed::delivered;
-
-  /// Of the group that is taken next, `sample` were handed over before.
-  void begin(std::uint64_t sample, std::uint64_t) noexcept {
-    group_.clear();
-    next_ = 0;
-    skip_ = sample;
-  }
-  static constexpr std::uint64_t moved() noexcept { return 0; }
-  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
-  /// it.
-  void write(loader_state& to) const noexcept {
-    to.sample = skip_;
-    if (!under_way()) return;
-    --to.batch;
-    to.sample = next_;
-  }
-  /// Whether the group has samples left.
-  bool under_way() const noexcept { return next_ < group_.size(); }
-
-  /// The group is handed over from now on, by next().
-  template <class Job>
-  void take(Feed& feed, Job* job, delivery_books& books) {
-    taken_job<Feed, Job> taken(feed, job);
-    tell_in_order(feed, *taken, told_);
-    next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    next_told_ = 0;
-    number_ = taken->number;
-    epoch_ = taken->epoch;
-    first_ = taken->first;
-    group_.clear();
-    look_up(feed, *taken);
-    dropped_.clear();
-    for (const failure& f : taken->failures) {
-      if (is_left_out(f)) dropped_.push_back(f.slot);
-    }
-    if (taken->value) {
-      group_.swap(*taken->value);
-      taken->columns.reuse(std::move(*taken->value));
-    }
-    group_.resize(static_cast<std::size_t>(taken->count));
-    if (told_.empty()) books.account.add(epoch_, 0, taken->count, 0, 0, told_);
-    taken.release();
-    next_ = std::min(next_, group_.size());
-    while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
-  }
-  /// The next sample of the group; nothing when it has no more.
-  /// \throws what it failed with, where on_error says nothing else; too_many_errors
-  std::optional<value_type> next(Feed& feed, delivery_books& books) {
-    while (under_way()) {
-      const std::size_t slot = next_++;
-      if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
-      std::optional<value_type>& sample = group_[slot];
-      books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
-      if (!sample) {
-        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
-        continue;
-      }
-      books.drops.add(0, 1);
-      books.report.took(1);
-      return std::exchange(sample, std::nullopt);
-    }
-    return std::nullopt;
-  }
-
- private:
-  /// Which sample of the source stands at each position of a group, for the fingerprint.
-  template <class Job>
-  void look_up(const Feed& feed, const Job& job) {
-    indexes_.resize(static_cast<std::size_t>(job.count));
-    feed.plan().indexes(job.order, job.first, job.count, indexes_.data());
-    for (const failure& f : job.failures) {
-      if (f.slot == failure::whole_batch) continue;
-      std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
-      if (f.action == error_action::skip) index = left_out;
-      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
-    }
-  }
-  /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
-  /// \throws what is told in its place
-  [[gnu::noinline]] void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
-    const auto& plan = feed.plan();
-    const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
-    if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
-      next_ = group_.size();
-      books.account.add(epoch_, 0, 0, before, all, told_);
-      throw to_exception(told_[next_told_++]);
-    }
-    std::vector<told_failure> here;
-    for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
-      here.push_back(std::move(told_[next_told_]));
-    }
-    books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
-    for (const told_failure& f : here) {
-      if (f.entry.action == error_action::fail) throw to_exception(f);
-    }
-  }
-
-  std::vector<std::optional<value_type>> group_;
-  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
-  std::vector<told_failure> told_;
-  std::vector<std::uint64_t> dropped_;  // slots of the group
-  std::size_t next_ = 0, next_told_ = 0;
-  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
-  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
-};
-
-}  // namespace wick::detail
-
-// ==== wick/pipeline/detail/epoch_range.hpp
-/// \file
-/// What epoch() gives: a range for one pass over an epoch.
-
-namespace wick::detail {
-
-/// Its iterators take batches as they advance.
-template <class Loader>
-class epoch_range {
- public:
-  class iterator {
-   public:
-    using value_type = typename Loader::value_type;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
-    iterator() = default;
-    value_type& operator*() const noexcept { return *of_->current_; }
-    value_type* operator->() const noexcept { return &*of_->current_; }
-    iterator& operator++() {
-      of_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-   private:
-    friend class epoch_range;
-    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-    explicit iterator(Loader* of) : of_(of) {}
-    Loader* of_ = nullptr;
-  };
-
-  iterator begin() {
-    of_->advance();
-    return iterator(of_);
-  }
-  std::default_sentinel_t end() const noexcept { return {}; }
-  /// The same without iterators.
-  std::optional<typename Loader::value_type> next() { return of_->next(); }
-
- private:
-  friend Loader;
-  explicit epoch_range(Loader& of) : of_(&of) {}
-  Loader* of_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/single_user.hpp
-/// \file
-/// Tells two threads that use at the same time what is made for one.
-
-namespace wick::detail {
-
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
-
-/// What one user did is visible to the next, so taking turns is safe on any threads.
-class single_user {
- public:
-  single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
-
-  /// In use as long as this lives; may be kept over a suspension.
-  class hold {
-   public:
-    /// \throws std::logic_error when somebody else uses it at this moment
-    hold(single_user& of, const char* call) : of_(of) {
-      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
-      of.last_.store(nullptr, std::memory_order_relaxed);
-    }
-    hold(const hold&) = delete;
-    hold& operator=(const hold&) = delete;
-    /// The calling thread was looked at: it may go on with what it has got.
-    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
-    ~hold() { of_.used_.store(false, std::memory_order_release); }
-
-   private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
-    single_user& of_;
-  };
-
-  /// Whether nobody else has used it since this thread was remembered.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
-
- private:
-  std::atomic<bool> used_{false};
-  std::atomic<const void*> last_{nullptr};
 };
 
 }  // namespace wick::detail

@@ -22,7 +22,7 @@
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
-#include <wick/loader/detail/batch_job.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
 
 using wick_test::bytes_of;
 using wick_test::cell;

@@ -18,11 +18,9 @@
 #include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_delivery.hpp>
 #include <wick/loader/detail/delivery.hpp>
-#include <wick/loader/detail/feed.hpp>
 #include <wick/loader/detail/loader_place.hpp>
 #include <wick/loader/detail/own_executor.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
-#include <wick/loader/loader_options.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/pipeline/detail/epoch_range.hpp>
 #include <wick/pipeline/pipeline.hpp>
@@ -32,6 +30,8 @@
 #include <wick/run/detail/single_user.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/schedule/detail/feed.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick {

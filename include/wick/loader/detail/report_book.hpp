@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <wick/failure/ledger.hpp>
-#include <wick/loader/detail/pump_crew.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/report.hpp>
@@ -17,6 +16,7 @@
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/schedule/detail/pump_crew.hpp>
 #include <wick/system/detail/processor_time.hpp>
 
 namespace wick::detail {

@@ -16,7 +16,6 @@
 #include <wick/batch/detail/slab.hpp>
 #include <wick/failure/detail/failed_sample.hpp>
 #include <wick/failure/quarantine.hpp>
-#include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
@@ -31,6 +30,7 @@
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
+#include <wick/schedule/detail/pipeline_types.hpp>
 
 namespace wick::detail {
 

@@ -14,8 +14,6 @@
 
 #include <wick/batch/detail/slab.hpp>
 #include <wick/failure/detail/settling.hpp>
-#include <wick/loader/detail/compaction.hpp>
-#include <wick/loader/detail/sample_runs.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/executor.hpp>
@@ -24,6 +22,8 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
+#include <wick/schedule/detail/compaction.hpp>
+#include <wick/schedule/detail/sample_runs.hpp>
 
 namespace wick::detail {
 

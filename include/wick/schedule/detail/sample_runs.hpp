@@ -14,9 +14,6 @@
 #include <vector>
 
 #include <wick/failure/quarantine.hpp>
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/stage_path.hpp>
-#include <wick/loader/loader_options.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/budget.hpp>
@@ -29,6 +26,9 @@
 #include <wick/sample/error.hpp>
 #include <wick/sample/random.hpp>
 #include <wick/sample/source.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/stage_path.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {

@@ -10,14 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/batches_ahead.hpp>
-#include <wick/loader/detail/claimed_runs.hpp>
-#include <wick/loader/detail/finishing.hpp>
-#include <wick/loader/detail/pace.hpp>
-#include <wick/loader/detail/pump_crew.hpp>
-#include <wick/loader/detail/sample_runs.hpp>
-#include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/load_model.hpp>
 #include <wick/run/budget.hpp>
@@ -29,6 +21,14 @@
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/detail/source_size.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/batches_ahead.hpp>
+#include <wick/schedule/detail/claimed_runs.hpp>
+#include <wick/schedule/detail/finishing.hpp>
+#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/pump_crew.hpp>
+#include <wick/schedule/detail/sample_runs.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/brief_lock.hpp>
 #include <wick/system/detail/fetch_to_write.hpp>
 #include <wick/system/detail/owned.hpp>

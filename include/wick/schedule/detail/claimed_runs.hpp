@@ -13,15 +13,15 @@
 
 #include <wick/failure/detail/settling.hpp>
 #include <wick/failure/quarantine.hpp>
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/pace.hpp>
-#include <wick/loader/detail/prefetch_choice.hpp>
-#include <wick/loader/detail/walk_ahead.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/prefetch_choice.hpp>
+#include <wick/schedule/detail/walk_ahead.hpp>
 
 namespace wick::detail {
 

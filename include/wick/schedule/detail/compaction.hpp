@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <wick/failure/detail/settling.hpp>
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/sample_runs.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/sample_runs.hpp>
 #include <wick/system/detail/brief_lock.hpp>
 
 namespace wick::detail {
