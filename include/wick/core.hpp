@@ -19,6 +19,7 @@
 #include <wick/loader/loader.hpp>
 #include <wick/loader/measure_lengths.hpp>
 #include <wick/mixing/mixing.hpp>
+#include <wick/observe/progress.hpp>
 #include <wick/order/block_shuffle.hpp>
 #include <wick/order/bucket.hpp>
 #include <wick/order/concat.hpp>

@@ -44,6 +44,7 @@
 #include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
+#include <wick/observe/implementation/progress_line.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>

@@ -14314,6 +14314,30 @@ struct loader_place {
     return {*l.epoch_, l.batches() - l.left_};
   }
 
+  /// What is left of the epoch: batches, or samples where there are no batches; and samples of this rank.
+  static std::uint64_t items_left(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return l.left_;
+    else
+      return samples_left(l);
+  }
+  static std::uint64_t samples_left(const Loader& l) noexcept {
+    const auto& plan = l.feed_->plan();
+    const std::uint64_t all = plan.batches();
+    const std::uint64_t left = plan.passed(all) - plan.passed(all - std::min(l.left_, all));
+    if constexpr (Loader::feed_type::batched)
+      return left;
+    else
+      return l.delivery_.left_with(left);
+  }
+  /// Whether the next sample is of a group that was taken.
+  static bool at_hand(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return false;
+    else
+      return l.delivery_.under_way();
+  }
+
   static std::vector<std::byte> state(const Loader& l) {
     loader_state s;
     s.of = l.identity();
@@ -14421,6 +14445,10 @@ class sample_delivery {
   }
   /// Whether the group has samples left.
   bool under_way() const noexcept { return next_ < group_.size(); }
+  /// Samples that are left, when the groups to come have so many.
+  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
+    return in_groups - std::min(skip_, in_groups) + (group_.size() - next_);
+  }
 
   /// The group is handed over from now on, by next().
   template <class Job>
@@ -14550,6 +14578,13 @@ class epoch_range {
   std::default_sentinel_t end() const noexcept { return {}; }
   /// The same without iterators.
   std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+  /// Batches that are left of it; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return Loader::place::items_left(*of_); }
+  /// This rank's samples in them, as they were planned.
+  std::uint64_t samples_left() const noexcept { return Loader::place::samples_left(*of_); }
+  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
+  bool at_hand() const noexcept { return Loader::place::at_hand(*of_); }
 
  private:
   friend Loader;
@@ -15245,6 +15280,252 @@ detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
 /// level
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
     int size, const detail::mosaic_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/observe/progress.hpp
+/// \file
+/// How far an epoch is: one line on a terminal, plain lines in a log.
+
+// ==== wick/observe/detail/progress_line.hpp
+/// \file
+/// The line that tells how far an epoch is: when it is written, what stands in it, and how wide it may be.
+
+namespace wick::detail {
+
+/// What an epoch still has: batches, or samples where there are no batches; and samples.
+struct progress_left {
+  std::uint64_t items = 0, samples = 0;
+};
+
+/// What the line says.
+struct progress_figures {
+  std::uint64_t done = 0, total = 0;
+  double elapsed = 0;   ///< seconds
+  double left = -1;     ///< seconds; below 0: unknown
+  double rate = -1;     ///< samples a second; below 0: unknown
+  double waiting = -1;  ///< share, 0 … 1; below 0: unknown
+  bool operator==(const progress_figures&) const = default;
+};
+
+/// Text of at most `columns` columns, of which a bar takes what the rest leaves; 0 columns: without the bar,
+/// and of any length. `description` counts by its bytes, which are no fewer than its columns.
+std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
+                          bool bar);
+/// What is no printable UTF-8 in it replaced.
+std::string progress_description(std::string_view text);
+
+/// Rates of about the last ten seconds; with long steps, of about the last three.
+class progress_rates {
+ public:
+  /// Totals at a time of `seconds`.
+  void add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept;
+  double items() const noexcept { return time_ > 0 ? items_ / time_ : -1; }
+  double samples() const noexcept { return time_ > 0 ? samples_ / time_ : -1; }
+  double waiting() const noexcept { return time_ > 0 ? waited_ / time_ : -1; }
+
+ private:
+  double time_ = 0, items_ = 0, samples_ = 0, waited_ = 0;
+  double last_time_ = 0, last_waited_ = 0;
+  std::uint64_t last_items_ = 0, last_samples_ = 0;
+};
+
+/// When a line is due.
+class progress_schedule {
+ public:
+  progress_schedule(bool terminal, double interval) noexcept : terminal_(terminal), interval_(interval) {}
+  bool due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept;
+  void shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept;
+  /// Seconds from then on in which none is.
+  double pause(double seconds) const noexcept;
+
+ private:
+  static std::uint64_t tenths(std::uint64_t done, std::uint64_t total) noexcept {
+    return total == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(done) / static_cast<double>(total) * 10);
+  }
+  double least() const noexcept { return interval_ > 0 ? interval_ : terminal_ ? 0.1 : 1; }
+  bool terminal_;
+  double interval_;
+  double last_ = 0;
+  std::uint64_t tenth_ = 0;
+};
+
+/// One user.
+class progress_line {
+ public:
+  progress_line(std::string_view description, int fd, double interval, bool shown);
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+  /// Ends the line.
+  ~progress_line();
+
+  /// Below 0: what RANK says.
+  static bool is_first_rank(int rank) noexcept;
+  bool shown() const noexcept { return shown_; }
+  bool under_way() const noexcept { return under_way_; }
+
+  /// What follows comes from the first batch on.
+  void begin(progress_left left) noexcept;
+  /// A sample came at once.
+  void came() noexcept {
+    ++done_;
+    left_.items -= left_.items != 0 ? 1 : 0;
+    left_.samples -= left_.samples != 0 ? 1 : 0;
+  }
+  /// A batch came, for which the loop has waited since `begun`. Shows the line if it is time.
+  void came(std::uint64_t begun, std::uint64_t now, progress_left left) noexcept {
+    ++done_;
+    left_ = left;
+    if (now > begun) waited_ += now - begun;
+    if (now - looked_ >= pause_) look();
+  }
+  /// The line stays, and what is printed next stands below it. Where no batch came it goes.
+  void close(progress_left left) noexcept;
+  void print(std::string_view text) noexcept;
+  void clear() noexcept;
+
+ private:
+  progress_figures figures(double seconds, bool of_all) noexcept;
+  void look() noexcept;
+  void show(double seconds, bool last) noexcept;
+  void write(std::string_view text) noexcept;
+  std::size_t columns() const noexcept;
+
+  const std::string description_;
+  const int fd_;
+  const double interval_;
+  bool shown_, terminal_;
+  bool under_way_ = false;
+  bool drawn_ = false;  // the cursor stands behind the line
+  tick_scale scale_;
+  progress_schedule schedule_;
+  progress_rates rates_;
+  std::uint64_t done_ = 0, waited_ = 0;
+  std::uint64_t looked_ = 0, pause_ = 0;  // ticks
+  progress_left at_first_, left_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// What progress() may be told: `wick::progress(train.epoch(e), {.description = "train"})`.
+struct progress_options {
+  /// Stands before the figures: "epoch 3". What is no printable UTF-8 in it becomes '?'.
+  std::string description = {};
+  /// Of this process: only rank 0 shows anything. -1: what RANK says, as torchrun sets it, else 0.
+  int rank = -1;
+  /// Seconds between two updates, at least. 0: 0.1 on a terminal; elsewhere a line after 10 % of the epoch or
+  /// 30 s, whichever comes first, but no two within a second.
+  double interval = 0;
+  /// Where it is written: a file descriptor. 2: stderr.
+  int fd = 2;
+  /// Shows nothing.
+  bool disable = false;
+};
+
+/// Shows how far an epoch is: `for (auto& batch : wick::progress(train.epoch(e)))`. On a terminal one line,
+/// rewritten in place as tqdm does:
+///
+///     epoch 3:  45%|#########           | 450/1000 [00:12<00:15, 9.31k samples/s, 3% waiting]
+///
+/// batches done and in all (without batch(): samples), time gone and left, the rate (of pack(): in rows), and
+/// which share of the time the loop waits for data; the last three are of the last ten seconds or so, at the
+/// end of all. The line is
+/// never wider than the terminal (or COLUMNS), and stays when the epoch ends, a loop is left, or something is
+/// thrown; where no batch came there is none. Elsewhere (a file, a pipe, TERM=dumb) there are plain lines
+/// without the bar, and a last one. It only looks at the clock when a batch comes: nothing is shown during a
+/// long step.
+///
+/// What was printed on the terminal meanwhile stands behind the line: print() or clear() avoid that. After a
+/// resume and loader.edit() the total is what is left. Used by the thread that takes the batches; the loader
+/// may be gone when it is destroyed.
+template <class Range>
+class progress {
+ public:
+  /// A batch, or a sample where there is no batch().
+  using value_type = typename std::remove_cvref_t<decltype(std::declval<Range&>().next())>::value_type;
+
+  /// \param range  what loader.epoch() gives
+  explicit progress(Range range, const progress_options& options = {})
+      : range_(std::move(range)),
+        line_(detail::make_owned<detail::progress_line>(
+            options.description, options.fd, options.interval,
+            !options.disable && detail::progress_line::is_first_rank(options.rank))) {}
+
+  /// Takes batches as it advances.
+  class iterator {
+   public:
+    using value_type = typename progress::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class progress;
+    explicit iterator(progress* of) : of_(of) {}
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    progress* of_ = nullptr;
+  };
+  iterator begin() {
+    advance();
+    return iterator(this);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+  /// The same without iterators: the next batch, or nothing at the end.
+  std::optional<value_type> next() {
+    if (!line_->shown()) return range_.next();
+    if (!line_->under_way()) line_->begin(left());
+    const bool at_hand = range_.at_hand();  // nothing to wait for, and no time to look at clocks
+    const std::uint64_t begun = at_hand ? 0 : detail::now_ticks();
+    std::optional<value_type> batch;
+    try {
+      batch = range_.next();
+    } catch (...) {
+      line_->close(left());
+      throw;
+    }
+    if (!batch)
+      line_->close({});
+    else if (at_hand)
+      line_->came();
+    else
+      line_->came(begun, detail::now_ticks(), left());
+    return batch;
+  }
+
+  /// Prints a line of text above: "loss 0.31". Also where nothing else is shown.
+  void print(std::string_view text) { line_->print(text); }
+  /// Takes the line away until it is shown again, for a program that prints by itself.
+  void clear() noexcept { line_->clear(); }
+
+ private:
+  detail::progress_left left() const noexcept { return {range_.items_left(), range_.samples_left()}; }
+  void advance() {
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+
+  Range range_;
+  detail::owned<detail::progress_line> line_;
+  std::optional<value_type> current_;
+};
+
+template <class Range>
+progress(Range) -> progress<Range>;
+template <class Range>
+progress(Range, progress_options) -> progress<Range>;
 
 }  // namespace wick
 
@@ -27405,6 +27686,286 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 }
 
 }  // namespace wick
+
+// ==== wick/observe/implementation/progress_line.hpp
+/// \file
+/// The bodies of what observe/detail/progress_line.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <cstdio>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+// ---- text ----
+
+/// Bytes of the UTF-8 sequence at the beginning of a text that is printable; 0: there is none.
+inline std::size_t printable_utf8(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t n = first >= 0xF0 && first < 0xF5   ? 4
+                        : first >= 0xE0 && first < 0xF0 ? 3
+                        : first >= 0xC2 && first < 0xE0 ? 2
+                                                        : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    if ((byte(i) & 0xC0u) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  if (first == 0xC2 && second < 0xA0) return 0;  // C1: some terminals take them for escape sequences
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0))
+    return 0;  // overlong, surrogates
+  if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90)) return 0;
+  if (first == 0xE2 && (second == 0x80 || second == 0x81)) {  // line ends, and what changes the direction
+    const unsigned third = byte(2);
+    if ((second == 0x80 && third >= 0xA8 && third <= 0xAE) || (second == 0x81 && third >= 0xA6)) return 0;
+  }
+  return n;
+}
+
+std::string progress_description(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t n = printable_utf8(text);
+    out += n == 0 ? std::string_view("?") : text.substr(0, n);
+    text.remove_prefix(std::max<std::size_t>(n, 1));
+  }
+  return out;
+}
+
+/// No more than `most` bytes of valid UTF-8, and no character in halves.
+inline std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0u) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+/// "01:23", "1:02:03"; "?" where it is unknown.
+inline std::string progress_time(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) return "?";
+  const auto s = static_cast<unsigned long long>(seconds);
+  char out[48];
+  if (s >= 3600)
+    std::snprintf(out, sizeof out, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+  else
+    std::snprintf(out, sizeof out, "%02llu:%02llu", s / 60, s % 60);
+  return out;
+}
+
+/// "9.31k": three digits.
+inline std::string progress_rate(double rate) {
+  if (!(rate >= 0) || rate > 1e15) return "?";
+  const char* const units[] = {"", "k", "M", "G", "T"};
+  std::size_t unit = 0;
+  while (rate >= 999.5 && unit < 4) {
+    rate /= 1000;
+    ++unit;
+  }
+  char out[32];
+  std::snprintf(out, sizeof out,
+                rate < 9.995   ? "%.2f%s"
+                : rate < 99.95 ? "%.1f%s"
+                               : "%.0f%s",
+                rate, units[unit]);
+  return out;
+}
+
+std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
+                          bool bar) {
+  const double share =
+      f.total == 0 ? 1 : std::min(1.0, static_cast<double>(f.done) / static_cast<double>(f.total));
+  char percent[16];
+  // Rounded down: 100% is the end.
+  std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(share * 100));
+  std::string figures = std::to_string(f.done) + "/" + std::to_string(f.total) + " [" +
+                        progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " +
+                        progress_rate(f.rate) + " samples/s, ";
+  figures +=
+      f.waiting >= 0 ? std::to_string(static_cast<int>(std::lround(std::min(f.waiting, 1.0) * 100))) : "?";
+  figures += "% waiting]";
+  std::string out(description);
+  if (!out.empty()) out += ": ";
+  if (columns == 0) return out + percent + " " + figures;
+  const std::size_t taken = out.size() + std::strlen(percent) + figures.size() + 3;
+  constexpr std::size_t least_bar = 4;
+  if (bar && taken + least_bar <= columns) {
+    const std::size_t width = columns - taken;
+    const auto full = static_cast<std::size_t>(share * static_cast<double>(width));
+    out += percent;
+    out += "|" + std::string(full, '#') + std::string(width - full, ' ') + "| " + figures;
+    return out;
+  }
+  const std::size_t needed = std::strlen(percent) + 1 + figures.size();
+  if (out.size() + needed > columns) {  // the figures matter more than what they are of
+    std::string cut(cut_utf8(description, columns > needed + 2 ? columns - needed - 2 : 0));
+    out = cut.empty() ? cut : cut + ": ";
+  }
+  out += percent;
+  out += " " + figures;
+  if (out.size() > columns) out = std::string(cut_utf8(out, columns));
+  return out;
+}
+
+// ---- when, and how fast ----
+
+void progress_rates::add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept {
+  const double passed = seconds - last_time_;
+  if (!(passed > 0)) return;
+  const double keep = std::max(std::exp(-passed / 10), 0.7);
+  time_ = time_ * keep + passed;
+  waited_ = waited_ * keep + std::max(0.0, waited - last_waited_);
+  items_ = items_ * keep + static_cast<double>(items - std::min(items, last_items_));
+  samples_ = samples_ * keep + static_cast<double>(samples - std::min(samples, last_samples_));
+  last_time_ = seconds;
+  last_waited_ = waited;
+  last_items_ = items;
+  last_samples_ = samples;
+}
+
+bool progress_schedule::due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept {
+  const double passed = seconds - last_;
+  if (passed < least()) return false;
+  return terminal_ || interval_ > 0 || passed >= 30 || tenths(done, total) > tenth_;
+}
+void progress_schedule::shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept {
+  last_ = seconds;
+  tenth_ = tenths(done, total);
+}
+double progress_schedule::pause(double seconds) const noexcept {
+  return std::max(0.0, last_ + least() - seconds);
+}
+
+// ---- the line ----
+
+progress_line::progress_line(std::string_view description, int fd, double interval, bool shown)
+    : description_(progress_description(description)),
+      fd_(fd),
+      interval_(interval),
+      shown_(shown),
+      terminal_(shown && ::isatty(fd) == 1),
+      schedule_(false, 0) {
+  if (terminal_) {
+    const char* const kind = std::getenv("TERM");
+    terminal_ = kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
+  }
+}
+
+progress_line::~progress_line() { close(left_); }
+
+bool progress_line::is_first_rank(int rank) noexcept {
+  if (rank >= 0) return rank == 0;
+  const char* const told = std::getenv("RANK");
+  return told == nullptr || std::atoi(told) == 0;
+}
+
+void progress_line::begin(progress_left left) noexcept {
+  under_way_ = true;
+  scale_ = tick_scale();
+  schedule_ = progress_schedule(terminal_, interval_);
+  rates_ = {};
+  done_ = waited_ = looked_ = pause_ = 0;
+  at_first_ = left_ = left;
+  if (terminal_ && left.items != 0) show(0, false);
+}
+
+void progress_line::look() noexcept {
+  const double seconds = scale_.elapsed();
+  if (schedule_.due(seconds, done_, done_ + left_.items)) show(seconds, false);
+  // Until it is known how long a tick is, the clock is looked at more often.
+  const double tick = seconds > 1e-3 ? scale_.seconds_per_tick() : 0;
+  looked_ = now_ticks();
+  const double pause = tick > 0 ? std::min(schedule_.pause(seconds) / tick, 1e18) : 0;
+  pause_ = static_cast<std::uint64_t>(pause);
+}
+
+void progress_line::close(progress_left left) noexcept {
+  if (!std::exchange(under_way_, false)) return;
+  left_ = left;
+  if (done_ != 0)
+    show(scale_.elapsed(), true);
+  else
+    clear();
+}
+
+progress_figures progress_line::figures(double seconds, bool of_all) noexcept {
+  const double waited = static_cast<double>(waited_) * scale_.seconds_per_tick();
+  at_first_.samples = std::max(at_first_.samples, left_.samples);  // an edit may have made the epoch longer
+  const std::uint64_t samples = at_first_.samples - left_.samples;
+  rates_.add(seconds, waited, done_, samples);
+  progress_figures f;
+  f.done = done_;
+  f.total = done_ + left_.items;
+  f.elapsed = seconds;
+  if (done_ == 0) return f;
+  f.left = rates_.items() > 0 ? static_cast<double>(left_.items) / rates_.items() : -1;
+  f.rate = of_all && seconds > 0 ? static_cast<double>(samples) / seconds : rates_.samples();
+  f.waiting = of_all && seconds > 0 ? waited / seconds : rates_.waiting();
+  return f;
+}
+
+void progress_line::show(double seconds, bool last) noexcept {
+  schedule_.shown(seconds, done_, done_ + left_.items);
+  try {
+    const progress_figures f = figures(seconds, last);
+    if (terminal_) {
+      // A text as wide as the terminal would leave the cursor in the next line.
+      const std::size_t wide = columns();
+      std::string text = "\r";
+      if (wide > 1) text += progress_text(description_, f, wide - 1, true);
+      text += last ? "\x1b[K\n" : "\x1b[K";
+      drawn_ = !last;
+      write(text);
+    } else {
+      write(progress_text(description_, f, 0, false) + "\n");
+    }
+  } catch (...) {  // no memory for a text: training goes on
+  }
+}
+
+void progress_line::print(std::string_view text) noexcept {
+  const bool again = drawn_;
+  clear();
+  write(text);
+  if (text.empty() || text.back() != '\n') write("\n");
+  if (again) show(scale_.elapsed(), false);
+}
+
+void progress_line::clear() noexcept {
+  if (std::exchange(drawn_, false)) write("\r\x1b[K");
+}
+
+std::size_t progress_line::columns() const noexcept {
+  winsize size{};
+  if (::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
+  if (const char* const told = std::getenv("COLUMNS")) {
+    if (const int n = std::atoi(told); n > 0) return static_cast<std::size_t>(n);
+  }
+  return 80;
+}
+
+/// What can't be written is left out: a training is not ended for that.
+void progress_line::write(std::string_view text) noexcept {
+  const int before = errno;
+  for (int tries = 0; !text.empty() && tries < 100;) {
+    const ssize_t n = ::write(fd_, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd there{fd_, POLLOUT, 0};
+      ::poll(&there, 1, 10);
+      ++tries;
+    } else if (errno != EINTR) {
+      shown_ = false;
+      break;
+    }
+  }
+  errno = before;
+}
+
+}  // namespace wick::detail
 
 // ==== wick/observe/implementation/report.hpp
 /// \file
