@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 186
+MOST_NAMES = 188
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -124,6 +124,11 @@ ROOMS = {
         "and gives batches in order, epoch after epoch.",
         ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture"],
     ),
+    "measure": (
+        "Measuring a pipeline",
+        "The benchmark that is else written by hand: what a pipeline gives without a training step, and which stage limits it.",
+        [],
+    ),
     "failure": (
         "Bad samples",
         "What becomes of a sample that fails, what is told about it, and when it is too much.",
@@ -137,7 +142,7 @@ ROOMS = {
     ),
     "observe": (
         "The report",
-        "Where the time went, and what to change.",
+        "Where the time went, and what to change; and how far an epoch is.",
         [],
     ),
     "sample": (

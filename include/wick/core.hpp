@@ -18,6 +18,7 @@
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/measure_lengths.hpp>
+#include <wick/measure/measure.hpp>
 #include <wick/mixing/mixing.hpp>
 #include <wick/observe/progress.hpp>
 #include <wick/order/block_shuffle.hpp>

@@ -43,6 +43,7 @@
 #include <wick/image/implementation/resize.hpp>
 #include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
+#include <wick/measure/implementation/measure.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
 #include <wick/observe/implementation/progress_line.hpp>
 #include <wick/observe/implementation/report.hpp>

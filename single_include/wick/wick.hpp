@@ -12797,6 +12797,7 @@ class sample_runs<pipeline<Source, S...>> {
       : path(std::move(what), on),
         seed(options.seed),
         on(on),
+        in_flight(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
@@ -12924,6 +12925,7 @@ class sample_runs<pipeline<Source, S...>> {
   epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
   byte_budget budget;
   const error_policy policy;
   const bool only_fails;
@@ -13768,7 +13770,7 @@ class feed<pipeline<Source, S...>> {
              : on.workers() < 8    ? 4
                                    : 8),
         most_(options.prefetch != 0 ? options.prefetch : 8),
-        tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        tokens_(runs_.in_flight),
         run_ahead_(options.prefetch_next_epoch),
         done_(most_),
         pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
@@ -14337,6 +14339,26 @@ struct loader_place {
     else
       return l.delivery_.under_way();
   }
+
+  // For measure().
+  static auto& feed(Loader& l) noexcept { return *l.feed_; }
+  static auto& user(Loader& l) noexcept { return l.user_; }
+  /// The report does not count what goes on meanwhile as taking batches.
+  class pause {
+   public:
+    explicit pause(Loader& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+      if (under_way_) of_.books_.report.end(of_.feed_->reported());
+    }
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause() {
+      if (under_way_) of_.books_.report.begin(of_.feed_->reported());
+    }
+
+   private:
+    Loader& of_;
+    bool under_way_;
+  };
 
   static std::vector<std::byte> state(const Loader& l) {
     loader_state s;
@@ -15098,6 +15120,975 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
 
 }  // namespace wick
 
+// ==== wick/measure/measure.hpp
+/// \file
+/// What a pipeline gives alone, without a training step, and with each of its stages cached or left out.
+
+// ==== wick/measure/detail/isolated_counts.hpp
+/// \file
+/// What has come of the samples that measure() runs: how many, how fast, and what failed.
+
+namespace wick::detail {
+
+/// Workers add, the thread that measures looks.
+class isolated_counts {
+ public:
+  explicit isolated_counts(std::size_t walks) : lines_(walks), walks_(walks) {}
+
+  /// A walk, one at a time: so many samples ended, and of these so many came through.
+  void add(std::size_t walk, std::uint64_t ended, std::uint64_t good) noexcept {
+    line& mine = lines_[walk];
+    mine.good.store(mine.good.load(std::memory_order_relaxed) + good, std::memory_order_relaxed);
+    mine.ended.store(mine.ended.load(std::memory_order_relaxed) + ended, std::memory_order_relaxed);
+  }
+  std::uint64_t good() const noexcept { return sum(&line::good); }
+  std::uint64_t ended() const noexcept { return sum(&line::ended); }
+
+  /// A batch was made.
+  void made_batch() noexcept {
+    std::uint64_t none = 0;
+    first_batch_.compare_exchange_strong(none, now_ticks(), std::memory_order_relaxed);
+  }
+  /// Seconds from the beginning to the first batch; below 0: there was none.
+  double first_batch() const noexcept;
+  /// Lets it run on until a sample has ended (but no longer than `patience`, of which that is taken away) and
+  /// for some seconds from then on. Samples a second, in the later part of these; below 0: none.
+  double watch(double seconds, double& patience) const;
+  /// The same over all the time there was.
+  double of_all() const noexcept;
+
+ private:
+  struct alignas(64) line {
+    std::atomic<std::uint64_t> good{0}, ended{0};
+  };
+  std::uint64_t sum(std::atomic<std::uint64_t> line::*of) const noexcept {
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < walks_; ++i) out += (lines_[i].*of).load(std::memory_order_relaxed);
+    return out;
+  }
+
+  owned<line[]> lines_;
+  const std::size_t walks_;
+  std::atomic<std::uint64_t> first_batch_{0};
+  std::uint64_t begun_ = now_ticks();
+  tick_scale scale_;
+};
+
+/// Failures of any thread: all are counted, the first ones kept, of one sample in one stage one.
+class isolated_failures {
+ public:
+  static constexpr std::size_t most = 10;
+  void add(ledger_entry e) noexcept;
+  std::uint64_t count() const noexcept { return count_; }
+  std::vector<ledger_entry>& entries() noexcept { return entries_; }
+  /// One of a batch as a whole; null where there is none.
+  const ledger_entry* of_batches() const noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t count_ = 0;
+  std::vector<ledger_entry> entries_;
+};
+
+/// What a run gave.
+struct isolated_result {
+  double samples = 0;       ///< a second
+  double first_batch = -1;  ///< seconds; below 0: none was made
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_runs.hpp
+/// \file
+/// Samples through some of a pipeline's stages, for measure(): on the loader's workers and in its order, but
+/// beside its batches, its memory and its books.
+
+// ==== wick/run/scope.hpp
+/// \file
+/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
+
+namespace wick::detail {
+
+/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
+/// see it at stop()), all are awaited, and join rethrows it.
+///
+/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
+/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
+/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
+/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
+class scope : detail::task_owner {
+ public:
+  explicit scope(executor& on) noexcept : on_(on) {
+    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
+      auto* const s = static_cast<scope*>(self);
+      if (thrown) s->fail(std::move(thrown));
+      s->done_one();
+    };
+  }
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+  ~scope() {
+    if (joined_) return;
+    stop_.request_stop();
+    wait_all();
+  }
+
+  stop_token stop() noexcept { return stop_.token(); }
+  void request_stop() noexcept { stop_.request_stop(); }
+  executor& on() noexcept { return on_; }
+
+  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
+  /// nothing was spawned
+  void spawn(task<void> t) {
+    on_.require_workers();
+    live_.fetch_add(1, std::memory_order_relaxed);
+    on_.post(t.release().queued(*this));
+  }
+  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
+  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
+  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
+  /// suspension before this returns. \throws std::logic_error in a forked child
+  void fork(task<void> t) {
+    on_.require_workers();
+    if (!on_.queue_is_long()) return spawn(std::move(t));
+    auto& promise = t.release();
+    bool counted = false;
+    if (promise.begin(*this, [&] {
+          live_.fetch_add(1, std::memory_order_relaxed);
+          counted = true;
+        })) {
+      return;
+    }
+    std::exception_ptr thrown = promise.take_exception();
+    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
+    if (thrown) fail(std::move(thrown));
+    if (counted) done_one();
+  }
+
+  /// `co_await s.join();`
+  class [[nodiscard]] join_awaiter : job {
+   public:
+    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
+    /// All have ended, and only they could spawn more.
+    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
+      scope_.waiter_ = this;
+      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() { scope_.finish(); }
+
+   private:
+    scope& scope_;
+    std::coroutine_handle<> handle_;
+  };
+  join_awaiter join() noexcept { return join_awaiter(*this); }
+
+  /// Blocks the calling thread, which must not be a worker.
+  void wait() {
+    wait_all();
+    finish();
+  }
+
+ private:
+  void fail(std::exception_ptr thrown) noexcept {
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    exception_ = std::move(thrown);
+    stop_.request_stop();
+  }
+  void done_one() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (waiter_ != nullptr)
+      on_.post(waiter_);
+    else
+      all_done_.set();
+  }
+  void wait_all() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
+    joined_ = true;
+  }
+  void finish() {
+    joined_ = true;
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  executor& on_;
+  stop_source stop_;
+  std::atomic<std::uint32_t> live_{1};  // one for the joiner
+  std::atomic<bool> failed_{false};
+  std::exception_ptr exception_;
+  job* waiter_ = nullptr;
+  detail::wake_flag all_done_;
+  bool joined_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What becomes of a sample behind the last stage of a run.
+enum class isolated_end {
+  dropped,   ///< nothing
+  in_slots,  ///< it is put into its batch, and that is dropped
+  all,  ///< its batch goes through the stages behind batch(); without batch() what the loop would get is made
+};
+
+/// Items that were made once, and the indexes of their samples.
+template <class Item>
+class isolated_cache {
+ public:
+  static constexpr std::size_t most = 32;
+  void keep(Item&& item, std::uint64_t index) {
+    if (full_.load(std::memory_order_relaxed)) return;
+    const std::lock_guard lock(mutex_);
+    if (items_.size() == most) return;
+    items_.push_back(std::move(item));
+    indexes_.push_back(index);
+    if (items_.size() == most) full_.store(true, std::memory_order_relaxed);
+  }
+  bool empty() const noexcept { return items_.empty(); }
+  std::uint64_t index(std::uint64_t i) const noexcept {
+    return indexes_[static_cast<std::size_t>(i % indexes_.size())];
+  }
+  Item copy(std::uint64_t i) const { return items_[static_cast<std::size_t>(i % items_.size())]; }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> full_{false};
+  std::vector<Item> items_;
+  std::vector<std::uint64_t> indexes_;
+};
+
+/// One run after the other of a loader's pipeline. Each goes on in the epoch where the one before has ended:
+/// what that has read is in the system's cache.
+template <class Runs>
+class isolated_runs {
+ public:
+  using types = typename Runs::types;
+  using path_type = typename Runs::path_type;
+  using order_type = typename epoch_plan<path_type>::order_type;
+  using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  /// A batch in the making. It has what with_others() asks of one.
+  struct job {
+    explicit job(const order_type& o) : order(o) {}
+    order_type order;
+    typename types::columns columns;
+    std::atomic<bool> cancelled{false};
+    std::uint64_t pass = 0, number = 0, first = 0, count = 0, claimed = 0;
+    std::atomic<std::uint64_t> unfinished{0};
+    std::mutex mutex;
+    std::vector<std::size_t> gaps;
+    bool lost = false;
+    static bool is_no_other(std::uint64_t, std::uint64_t) noexcept { return false; }
+  };
+  struct claim {
+    job* of = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  isolated_runs(Runs& runs, std::uint64_t epoch, std::uint64_t number)
+      : path(runs.path),
+        on(runs.on),
+        budget(runs.budget.limit()),
+        stop(make_owned<stop_source>()),
+        runs_(runs),
+        epoch_(epoch),
+        number_(number % runs.plan.batches()),
+        order_(runs.plan.order(runs.seed, epoch)),
+        pool_(std::make_shared<slab_pool>(path.batch_memory(), 64, 1, 8)),
+        stage_names_(path.stage_names()) {}
+
+  /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
+  /// in `from`. Some that come out go to `keep`, where they are to be dropped.
+  /// \throws std::bad_alloc
+  template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
+            class Keep>
+  isolated_result run(double seconds, const From* from, Keep* keep, isolated_failures& failures);
+
+  path_type& path;
+  executor& on;
+  byte_budget budget;
+  owned<stop_source> stop;
+
+  /// Of the largest batch.
+  std::size_t batch_bytes() const noexcept { return pool_->bytes_asked(); }
+
+  // ---- of workers ----
+
+  claim take(std::uint64_t most, bool in_slots) {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return {};
+    if (open_ == nullptr) open_ = begin(in_slots);
+    job* const j = open_;
+    const claim out{j, j->claimed, std::min(most, j->count - j->claimed)};
+    j->claimed += out.count;
+    if (j->claimed == j->count) open_ = nullptr;
+    return out;
+  }
+  void give_back(job& j) noexcept {
+    j.columns.drop();
+    const std::lock_guard lock(mutex_);
+    free_.push_back(&j);
+  }
+  place place_at(const job& j, std::uint64_t slot, std::uint64_t index) const noexcept {
+    return {runs_.seed, epoch_, j.first + slot, index};
+  }
+  std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
+    return runs_.plan.index(j.order, j.first + slot);
+  }
+  const auto& plan() const noexcept { return runs_.plan; }
+  const sample_names& names() const noexcept { return names_; }
+  /// \throws quarantined_sample
+  void refuse_bad(context& c) const {
+    if (runs_.is_bad(c.index())) runs_.refuse(c);
+  }
+
+  void failed(job& j, std::uint64_t slot, const context& c, std::exception_ptr cause) noexcept {
+    try {
+      {
+        const std::lock_guard lock(j.mutex);
+        j.gaps.push_back(static_cast<std::size_t>(slot));
+      }
+      failure f;
+      f.index = c.index();
+      f.take_cause(std::move(cause), c.stage());
+      if (f.dropped || runs_.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
+      tell(printable_key(path.source(), f.to_blame()), f.stage, c.position(), f.cause);
+    } catch (...) {
+      lose(j);
+    }
+  }
+  /// Whether there is a batch to be made.
+  bool close(job& j) noexcept {
+    try {
+      if (j.lost || j.gaps.size() == j.count || j.cancelled.load(std::memory_order_relaxed)) return false;
+      std::sort(j.gaps.begin(), j.gaps.end());
+      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
+        tell(printable_key(path.source(), index(j, m->slot)), types::batching, j.first + m->slot,
+             std::make_exception_ptr(misshapen(m->text)));
+        return false;
+      }
+      if (j.columns.stale(j.gaps)) return false;
+      if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(rows(j));
+      return true;
+    } catch (...) {
+      failed_batch(j, types::batching, std::current_exception());
+      return false;
+    }
+  }
+  static std::size_t rows(const job& j) noexcept { return static_cast<std::size_t>(j.count) - j.gaps.size(); }
+  void failed_batch(const job& j, std::size_t stage, const std::exception_ptr& cause) noexcept {
+    try {
+      if (!ended_by_stop(cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
+    } catch (...) {
+      failures_->add({});
+    }
+  }
+  context batch_context(const job& j) noexcept {
+    static constexpr sample_names batches{
+        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+    return context({runs_.seed, epoch_, j.first, j.number}, &on, &budget, stop->token(), j.pass, &batches);
+  }
+
+ private:
+  job* begin(bool in_slots) {
+    if (free_.empty()) {
+      free_.reserve(jobs_.size() + 1);  // so that giving back needs no memory
+      jobs_.push_back(make_owned<job>(order_));
+      free_.push_back(jobs_.back().get());
+    }
+    job& j = *free_.back();
+    const auto& plan = runs_.plan;
+    position_range mine{};
+    while (mine.count == 0) {  // a rank may have nothing of a small last batch
+      mine = plan.slice(number_, order_);
+      j.number = number_;
+      j.pass = pass_;
+      if (++number_ == plan.batches()) {
+        number_ = 0;
+        ++pass_;
+      }
+    }
+    j.first = mine.first;
+    j.count = mine.count;
+    j.claimed = 0;
+    j.gaps.clear();
+    j.lost = false;
+    j.cancelled.store(false, std::memory_order_relaxed);
+    j.unfinished.store(j.count, std::memory_order_relaxed);
+    if constexpr (types::batched) {
+      if (in_slots) {
+        j.columns.begin(plan.slots(), path.template stage<types::batching>().order(), pool_);
+        if constexpr (epoch_plan<path_type>::packs) plan.arrange(j.number, j.order, j.columns);
+      }
+    }
+    free_.pop_back();
+    return &j;
+  }
+  void end() noexcept {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    for (const owned<job>& j : jobs_) j->cancelled.store(true, std::memory_order_relaxed);
+  }
+  /// Nobody runs any more.
+  void begin_anew(isolated_failures& failures) {
+    failures_ = &failures;
+    free_.clear();
+    open_ = nullptr;
+    for (const owned<job>& j : jobs_) {
+      j->columns.drop();
+      free_.push_back(j.get());
+    }
+    if (stop->stop_requested()) stop = make_owned<stop_source>();
+    stopped_ = false;
+  }
+
+  bool ended_by_stop(const std::exception_ptr& cause) const {
+    if (!stop->stop_requested()) return false;
+    try {
+      std::rethrow_exception(cause);
+    } catch (const cancelled&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+  void tell(std::string key, std::size_t stage, std::uint64_t position, const std::exception_ptr& cause,
+            bool whole_batch = false) {
+    ledger_entry e;
+    e.key = std::move(key);
+    e.stage = stage < stage_names_.size() ? stage_names_[stage] : "loader";
+    e.epoch = epoch_;
+    e.position = position;
+    describe_cause(cause, e);
+    if (whole_batch) e.kind = error_kind::batch;
+    failures_->add(std::move(e));
+  }
+  void lose(job& j) noexcept {
+    const std::lock_guard lock(j.mutex);
+    j.lost = true;
+    failures_->add({});
+  }
+
+  Runs& runs_;
+  const std::uint64_t epoch_;
+  double patience_ = 10;  // seconds, with stages of which no sample ends, in all runs together
+  std::mutex mutex_;      // of what follows
+  std::uint64_t number_, pass_ = 0;
+  const order_type order_;
+  const std::shared_ptr<slab_pool> pool_;
+  const std::vector<std::string> stage_names_;
+  std::vector<owned<job>> jobs_;
+  std::vector<job*> free_;
+  job* open_ = nullptr;
+  bool stopped_ = false;
+  isolated_failures* failures_ = nullptr;
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const source_type*>(source), i);
+                            }};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_walk.hpp
+/// \file
+/// Who takes the samples of a run of measure() through its stages.
+
+namespace wick::detail {
+
+/// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
+/// suspends, a run of samples) through the stages, then the next.
+template <class Runs, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
+          class Keep>
+class isolated_walk {
+  using all_type = isolated_runs<Runs>;
+  using types = typename all_type::types;
+  using path_type = typename all_type::path_type;
+  using job = typename all_type::job;
+  static constexpr bool in_slots = types::batched && End != isolated_end::dropped;
+  static constexpr bool from_source = First == types::order_end;
+
+  /// The first stage from I on that suspends; Last where none does.
+  template <std::size_t I>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= Last)
+      return Last;
+    else if constexpr (I != Without &&
+                       is_async<typename types::template stage_at<I>, typename types::template item<I>>)
+      return I;
+    else
+      return next_async<I + 1>();
+  }
+  static constexpr bool samples_suspend = next_async<First>() < Last;
+  static constexpr bool batches_suspend = types::batches_suspend && in_slots && End == isolated_end::all;
+
+ public:
+  isolated_walk(all_type& all, const From* from, Keep* keep, std::size_t in_flight)
+      : all_(all),
+        from_(from),
+        keep_(keep),
+        walks_(samples_suspend ? in_flight : all.on.workers()),
+        counts_(walks_) {}
+
+  std::size_t walks() const noexcept { return walks_; }
+  const isolated_counts& counts() const noexcept { return counts_; }
+
+  static task<void> walk(isolated_walk* self, std::size_t number) {
+    executor& on = self->all_.on;
+    std::uint64_t most = 1, since = now_ticks();
+    for (;;) {
+      const auto got = self->all_.take(most, in_slots);
+      if (got.of == nullptr) co_return;
+      std::uint64_t good = 0;
+      if constexpr (samples_suspend) {
+        task<bool> one = self->run_one(self, got.of, got.from);
+        const bool through = co_await one;
+        good = through ? 1 : 0;
+      } else {
+        const std::uint64_t begun = now_ticks();
+        good = self->run_some(*got.of, got.from, got.count);
+        const std::uint64_t took = now_ticks() - begun;
+        if (took < pace::run_ticks / 2 && got.count == most)
+          most = std::min(2 * most, pace::max_run);
+        else if (took > 2 * pace::run_ticks)
+          most = std::max<std::uint64_t>(most / 2, 1);
+      }
+      self->counts_.add(number, got.count, good);
+      if (got.of->unfinished.fetch_sub(got.count, std::memory_order_acq_rel) == got.count) {
+        if constexpr (batches_suspend) {
+          task<void> ending = make_async(self, got.of);
+          co_await ending;
+          if (on.this_slot() == executor::none) co_await on.schedule();  // a stranger resumed us
+        } else if constexpr (in_slots) {
+          self->make(*got.of);
+        }
+        self->all_.give_back(*got.of);
+      }
+      if (on.job_waits() && now_ticks() - since > 2 * pace::run_ticks) {  // others' turn
+        co_await on.schedule();
+        since = now_ticks();
+      }
+    }
+  }
+
+ private:
+  auto start(std::uint64_t index, std::uint64_t i) const {
+    if constexpr (from_source)
+      return std::remove_cvref_t<decltype(all_.path.source().at(index))>(
+          path_type::to_rvalue(all_.path.source().at(index)));
+    else
+      return from_->copy(i);
+  }
+  std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
+    if constexpr (from_source)
+      return all_.index(j, slot);
+    else
+      return from_->index(j.first + slot);
+  }
+
+  // ---- where none suspends ----
+
+  /// How many came through.
+  std::uint64_t run_some(job& j, std::uint64_t first, std::uint64_t count) noexcept {
+    context c({}, &all_.on, &all_.budget, all_.stop->token(), j.pass, &all_.names());
+    std::uint64_t good = 0;
+    const auto one = [&](std::uint64_t i, std::uint64_t index) {
+      const std::uint64_t slot = first + i;
+      c.move_to(all_.place_at(j, slot, index));
+      try {
+        all_.refuse_bad(c);
+        put(until<First, Last>(start(index, j.first + slot), c), c, j, slot);
+        ++good;
+      } catch (...) {
+        all_.failed(j, slot, c, std::current_exception());
+      }
+    };
+    if constexpr (from_source) {
+      walk_ahead(
+          all_.plan(), j.order, all_.path.source(), j.first + first, count, prefetch_choice::all[0],
+          [](auto&&...) {}, one);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) one(i, index(j, first + i));
+    }
+    return good;
+  }
+  /// An item before stage I through the stages up to Until, which don't suspend.
+  template <std::size_t I, std::size_t Until, class Item>
+  auto until(Item&& item, context& c) {
+    if constexpr (I == Until) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else if constexpr (I == Without) {
+      return until<I + 1, Until>(std::move(item), c);
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      return until<I + 1, Until>(apply(all_.path.template stage<I>(), std::move(item), c), c);
+    }
+  }
+  template <class Item>
+  void put(Item&& item, context& c, job& j, std::uint64_t slot) {
+    c.enter(static_cast<std::uint32_t>(Last));
+    if constexpr (in_slots) {
+      j.columns.put(slot, std::move(item));
+    } else if constexpr (End == isolated_end::all) {
+      const auto whole = materialized<std::remove_cvref_t<Item>>::make(std::move(item));
+      static_cast<void>(whole);
+    } else if constexpr (!std::is_void_v<Keep>) {
+      if (keep_ != nullptr) keep_->keep(std::move(item), c.index());
+    }
+  }
+
+  // ---- where one does ----
+
+  static task<bool> run_one(isolated_walk* self, job* j, std::uint64_t slot) {
+    all_type& all = self->all_;
+    const std::uint64_t index = self->index(*j, slot);
+    context c(all.place_at(*j, slot, index), &all.on, &all.budget, all.stop->token(), j->pass, &all.names());
+    std::exception_ptr cause;
+    try {
+      c.enter(static_cast<std::uint32_t>(First));
+      all.refuse_bad(c);
+      auto item = self->start(index, j->first + slot);
+      task<void> rest = pass_async<First, decltype(item)>(self, std::move(item), &c, j, slot);
+      co_await rest;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (all.on.this_slot() == executor::none) co_await all.on.schedule();  // a stranger resumed us
+    c.give_back();
+    if (cause == nullptr) co_return true;
+    all.failed(*j, slot, c, std::move(cause));
+    co_return false;
+  }
+  template <std::size_t I, class Item>
+  static task<void> pass_async(isolated_walk* self, Item item, context* c, job* j, std::uint64_t slot) {
+    constexpr std::size_t stage = next_async<I>();
+    if constexpr (stage == Last) {
+      self->put(self->template until<I, Last>(std::move(item), *c), *c, *j, slot);
+      co_return;
+    } else {
+      using next_type = typename types::template item<stage + 1>;
+      using how = application<typename types::template stage_at<stage>, typename types::template item<stage>>;
+      auto prepared = how::prepare(self->template until<I, stage>(std::move(item), *c));
+      c->enter(static_cast<std::uint32_t>(stage));
+      auto operation = self->all_.path.template start<stage>(how::argument(prepared), *c, *j);
+      if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+        co_await std::move(operation);
+        if (self->all_.on.this_slot() == executor::none) co_await self->all_.on.schedule();
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        task<void> rest = pass_async<stage + 1, next_type>(self, next_type(std::move(prepared)), c, j, slot);
+        co_await rest;
+      } else {
+        auto result = co_await std::move(operation);
+        if (self->all_.on.this_slot() == executor::none) co_await self->all_.on.schedule();
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      }
+    }
+  }
+
+  // ---- batches ----
+
+  void make(job& j) noexcept {
+    if (!all_.close(j)) return;
+    context c = all_.batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
+    try {
+      if constexpr (End == isolated_end::all) {
+        const auto batch = pass_batch<types::batching + 1>(j.columns.finish(all_type::rows(j)), c);
+        static_cast<void>(batch);
+      } else {
+        const auto batch = j.columns.finish(all_type::rows(j));
+        static_cast<void>(batch);
+      }
+      counts_.made_batch();
+    } catch (...) {
+      all_.failed_batch(j, c.stage(), std::current_exception());
+    }
+  }
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == types::size) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      auto& stage = all_.path.template stage<I>();
+      auto rest = [&](auto next) { return pass_batch<I + 1>(std::move(next), c); };
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  static task<void> make_async(isolated_walk* self, job* j) {
+    if (!self->all_.close(*j)) co_return;
+    context c = self->all_.batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
+    std::exception_ptr cause;
+    try {
+      auto batch = j->columns.finish(all_type::rows(*j));
+      task<void> rest = pass_batch_async<types::batching + 1, decltype(batch)>(self, std::move(batch), &c);
+      co_await rest;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (cause == nullptr)
+      self->counts_.made_batch();
+    else
+      self->all_.failed_batch(*j, c.stage(), cause);
+  }
+  template <std::size_t I, class Batch>
+  static task<void> pass_batch_async(isolated_walk* self, Batch batch, context* c) {
+    if constexpr (I < types::size) {
+      c->enter(static_cast<std::uint32_t>(I));
+      using stage_type = typename types::template stage_at<I>;
+      auto& stage = self->all_.path.template stage<I>();
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one = apply_async(&stage, std::move(batch), c);
+        auto next = co_await one;
+        task<void> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        co_await rest;
+      } else {
+        auto next = apply(stage, std::move(batch), *c);
+        task<void> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        co_await rest;
+      }
+    }
+    co_return;
+  }
+
+  all_type& all_;
+  const From* from_;
+  Keep* keep_;
+  const std::size_t walks_;
+  isolated_counts counts_;
+};
+
+template <class Runs>
+template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From, class Keep>
+isolated_result isolated_runs<Runs>::run(double seconds, const From* from, Keep* keep,
+                                         isolated_failures& failures) {
+  begin_anew(failures);
+  isolated_walk<Runs, First, Last, Without, End, From, Keep> walks(*this, from, keep, runs_.in_flight);
+  double rate = -1;
+  {
+    scope all(on);
+    struct ending {
+      isolated_runs& of;
+      ~ending() {
+        of.end();
+        of.stop->request_stop();
+      }
+    };
+    {
+      const ending at_last{*this};
+      for (std::size_t i = 0; i < walks.walks(); ++i) all.spawn(walks.walk(&walks, i));
+      rate = walks.counts().watch(seconds, patience_);
+    }
+    all.wait();
+  }
+  if (rate < 0) rate = walks.counts().of_all();
+  return {rate, walks.counts().first_batch()};
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// A stage in a measurement. Samples a second each.
+struct measured_stage {
+  std::string name;               ///< as errors show it; "source" for the source and the order
+  double up_to = 0;               ///< of the pipeline that ends with it: what it makes is dropped
+  std::optional<double> cached;   ///< of the pipeline behind it, from some items of it that were made once
+  std::optional<double> without;  ///< of the whole pipeline, but it
+};
+
+}  // namespace detail
+
+/// What measure() gives. Print it.
+struct measurement {
+  double seconds = 0;          ///< that were asked for
+  std::size_t workers = 0;     ///< of the executor
+  std::size_t io_threads = 0;  ///< of the executor
+  std::size_t in_flight = 0;   ///< samples under way at a time, where stages suspend; else 0
+  double samples = 0;          ///< a second, of this rank, by the whole pipeline without a training step
+  double batches = 0;          ///< the same of batches; 0 without batch()
+  double bytes = 0;            ///< the same of the bytes of batches; of different ones, of the largest
+  std::optional<double> first_batch;           ///< seconds until the first one was made
+  std::vector<detail::measured_stage> stages;  ///< the source, those of samples, and batch()
+  std::uint64_t failures = 0;                  ///< samples and batches that failed, in all runs
+  std::vector<ledger_entry> failed;            ///< the first ten that differ
+  std::vector<std::string> notes;              ///< stages that nothing can be batched without
+
+  /// A table of at most 80 columns.
+  std::string to_string() const;
+};
+
+template <class Stream>
+  requires requires(Stream& s, const std::string& text) { s << text; }
+Stream& operator<<(Stream& to, const measurement& m) {
+  to << m.to_string();
+  return to;
+}
+
+namespace detail {
+
+/// Whether a copy is one in fact: a vector says of itself that it can be copied, whatever is in it.
+template <class T>
+struct can_be_copied : std::is_copy_constructible<T> {};
+template <class T, class A>
+struct can_be_copied<std::vector<T, A>> : can_be_copied<T> {};
+template <class D, class T>
+struct can_be_copied<sample<D, T>> : std::conjunction<can_be_copied<D>, can_be_copied<T>> {};
+template <class... T>
+struct can_be_copied<std::tuple<T...>> : std::conjunction<can_be_copied<T>...> {};
+
+/// The runs of a loader's measurement, and the time that each gets.
+template <class Loader>
+class measuring {
+  using place = loader_place<Loader>;
+  using runs_type = std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()).runs())>;
+  using all_type = isolated_runs<runs_type>;
+  using types = typename runs_type::types;
+  static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
+
+  /// Whether what comes behind a stage of samples can be measured, and the whole without it.
+  template <std::size_t I>
+  static constexpr bool cached =
+      (types::batched || I + 1 < last) && can_be_copied<typename types::template item<I + 1>>::value;
+  template <std::size_t I>
+  static constexpr bool left_out =
+      std::same_as<typename types::template item<I>, typename types::template item<I + 1>>;
+  static constexpr bool batches_alone = types::batched && last + 1 < types::size;
+  static constexpr std::size_t parts = []<std::size_t... I>(std::index_sequence<I...>) {
+    return 4 + (std::size_t{0} + ... + (1 + cached<first + I> + left_out<first + I>)) + batches_alone;
+  }(std::make_index_sequence<last - first>{});  // the whole pipeline gets three
+
+ public:
+  measuring(Loader& of, double seconds)
+      : of_(of),
+        feed_(place::feed(of)),
+        runs_(feed_.runs(), of.current_epoch(), place::next(of).batch),
+        seconds_(seconds) {}
+
+  measurement all() {
+    measurement m;
+    m.seconds = seconds_;
+    m.workers = of_.on().workers();
+    m.io_threads = of_.on().io().threads();
+    if (types::samples_suspend) m.in_flight = feed_.runs().in_flight;
+    const std::vector<std::string> names = feed_.path().stage_names();
+    const isolated_result whole = run<first, last, none, isolated_end::all>(3);
+    m.samples = whole.samples;
+    if constexpr (types::batched) {
+      const auto& plan = feed_.plan();
+      const auto passed = static_cast<double>(plan.passed(plan.batches()));
+      if (passed > 0) m.batches = m.samples * static_cast<double>(plan.batches()) / passed;
+      m.bytes = m.batches * static_cast<double>(runs_.batch_bytes());
+    }
+    if (whole.first_batch >= 0) m.first_batch = whole.first_batch;
+    m.stages.push_back({"source", run<first, first, none, isolated_end::dropped>().samples, {}, {}});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (measure_stage<first + I>(m, names[first + I]), ...);
+    }(std::make_index_sequence<last - first>{});
+    if constexpr (types::batched) {
+      double up_to = m.samples;
+      if constexpr (batches_alone) up_to = run<first, last, none, isolated_end::in_slots>().samples;
+      m.stages.push_back({names[last], up_to, {}, {}});
+    }
+    m.failures = failures_.count();
+    m.failed = std::move(failures_.entries());
+    return m;
+  }
+
+ private:
+  template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End>
+  isolated_result run(int shares = 1) {
+    return runs_.template run<First, Last, Without, End, void, void>(share() * shares, nullptr, nullptr,
+                                                                     failures_);
+  }
+  double share() const noexcept { return seconds_ / parts; }
+
+  template <std::size_t I>
+  void measure_stage(measurement& m, const std::string& name) {
+    measured_stage s{name, 0, {}, {}};
+    if constexpr (cached<I>) {
+      using cache = isolated_cache<typename types::template item<I + 1>>;
+      cache items;
+      s.up_to = runs_
+                    .template run<first, I + 1, none, isolated_end::dropped, void, cache>(share(), nullptr,
+                                                                                          &items, failures_)
+                    .samples;
+      if (!items.empty())
+        s.cached = runs_
+                       .template run<I + 1, last, none, isolated_end::all, cache, void>(share(), &items,
+                                                                                        nullptr, failures_)
+                       .samples;
+    } else {
+      s.up_to = run<first, I + 1, none, isolated_end::dropped>().samples;
+    }
+    if constexpr (left_out<I>) {
+      isolated_failures missing;
+      const double rate =
+          runs_
+              .template run<first, last, I, isolated_end::all, void, void>(share(), nullptr, nullptr, missing)
+              .samples;
+      if (const ledger_entry* const why = missing.of_batches())
+        m.notes.push_back("without " + name + ": " + why->text);
+      else
+        s.without = rate;
+    }
+    m.stages.push_back(std::move(s));
+  }
+
+  Loader& of_;
+  std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()))>& feed_;
+  all_type runs_;
+  const double seconds_;
+  isolated_failures failures_;
+};
+
+}  // namespace detail
+
+/// What a loader's pipeline gives alone: `std::cout << wick::measure(train, std::chrono::seconds(5));`. For
+/// some time samples go through the whole of it with nobody but the workers; then, stage by stage, through
+/// the pipeline up to the stage, through what is behind it from 32 items that were made once ("if it were
+/// cached"; copying them is in the figure), and through the whole without it, where it keeps the type of its
+/// items. On the loader's executor, with as many samples in flight as it has, and in its order.
+///
+/// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
+/// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
+/// but a small data set is gone through several times. With one stage that takes most of the time, `up_to`
+/// falls there, and `cached` rises behind it.
+///
+/// The loader stays as it is: its place, the batches it has made ahead, its ledger, fingerprints and report;
+/// a step of the loop takes longer by that. The stages are the loader's own, and are called as in training:
+/// what they keep and count of their own they keep and count. Samples that fail are left out, counted and
+/// listed in the result. Takes compile time where it is called.
+/// \throws std::logic_error on a thread of the loader's executor, and while another thread uses the loader
+/// \throws wick::error when the source has another size than the loader was made for
+template <class Loader>
+measurement measure(Loader& of, std::chrono::nanoseconds time = std::chrono::seconds(5)) {
+  using place = detail::loader_place<Loader>;
+  auto& feed = place::feed(of);
+  feed.on().require_workers();
+  feed.on().require_outside("measure()", "call it on the thread that takes the batches");
+  const detail::single_user::hold mine(place::user(of), "measure()");
+  feed.size().require_same();
+  const typename place::pause away(of);
+  detail::measuring<Loader> runs(of, std::chrono::duration<double>(time).count());
+  return runs.all();
+}
+
+}  // namespace wick
+
 // ==== wick/mixing/mixing.hpp
 /// \file
 /// mixup(), cutmix() and mosaic(): pictures made of several samples of one epoch.
@@ -15314,6 +16305,11 @@ std::string progress_text(std::string_view description, const progress_figures& 
                           bool bar);
 /// What is no printable UTF-8 in it replaced.
 std::string progress_description(std::string_view text);
+
+/// "9.31k": three digits; "?" where it is unknown.
+std::string format_rate(double rate);
+/// No more than `most` bytes of valid UTF-8, and no character in halves.
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept;
 
 /// Rates of about the last ten seconds; with long steps, of about the last three.
 class progress_rates {
@@ -18728,128 +19724,6 @@ future<T> as_future(executor& ex, task<T> t) {
   ex.require_workers();
   return detail::start(ex, std::move(t));
 }
-
-}  // namespace wick::detail
-
-// ==== wick/run/scope.hpp
-/// \file
-/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
-
-namespace wick::detail {
-
-/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
-/// see it at stop()), all are awaited, and join rethrows it.
-///
-/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
-/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
-/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
-/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
-class scope : detail::task_owner {
- public:
-  explicit scope(executor& on) noexcept : on_(on) {
-    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
-      auto* const s = static_cast<scope*>(self);
-      if (thrown) s->fail(std::move(thrown));
-      s->done_one();
-    };
-  }
-  scope(const scope&) = delete;
-  scope& operator=(const scope&) = delete;
-  ~scope() {
-    if (joined_) return;
-    stop_.request_stop();
-    wait_all();
-  }
-
-  stop_token stop() noexcept { return stop_.token(); }
-  void request_stop() noexcept { stop_.request_stop(); }
-  executor& on() noexcept { return on_; }
-
-  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
-  /// nothing was spawned
-  void spawn(task<void> t) {
-    on_.require_workers();
-    live_.fetch_add(1, std::memory_order_relaxed);
-    on_.post(t.release().queued(*this));
-  }
-  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
-  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
-  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
-  /// suspension before this returns. \throws std::logic_error in a forked child
-  void fork(task<void> t) {
-    on_.require_workers();
-    if (!on_.queue_is_long()) return spawn(std::move(t));
-    auto& promise = t.release();
-    bool counted = false;
-    if (promise.begin(*this, [&] {
-          live_.fetch_add(1, std::memory_order_relaxed);
-          counted = true;
-        })) {
-      return;
-    }
-    std::exception_ptr thrown = promise.take_exception();
-    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
-    if (thrown) fail(std::move(thrown));
-    if (counted) done_one();
-  }
-
-  /// `co_await s.join();`
-  class [[nodiscard]] join_awaiter : job {
-   public:
-    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
-    /// All have ended, and only they could spawn more.
-    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
-      scope_.waiter_ = this;
-      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
-    }
-    void await_resume() { scope_.finish(); }
-
-   private:
-    scope& scope_;
-    std::coroutine_handle<> handle_;
-  };
-  join_awaiter join() noexcept { return join_awaiter(*this); }
-
-  /// Blocks the calling thread, which must not be a worker.
-  void wait() {
-    wait_all();
-    finish();
-  }
-
- private:
-  void fail(std::exception_ptr thrown) noexcept {
-    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
-    exception_ = std::move(thrown);
-    stop_.request_stop();
-  }
-  void done_one() noexcept {
-    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (waiter_ != nullptr)
-      on_.post(waiter_);
-    else
-      all_done_.set();
-  }
-  void wait_all() noexcept {
-    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
-    joined_ = true;
-  }
-  void finish() {
-    joined_ = true;
-    if (exception_) std::rethrow_exception(std::move(exception_));
-  }
-
-  executor& on_;
-  stop_source stop_;
-  std::atomic<std::uint32_t> live_{1};  // one for the joiner
-  std::atomic<bool> failed_{false};
-  std::exception_ptr exception_;
-  job* waiter_ = nullptr;
-  detail::wake_flag all_done_;
-  bool joined_ = false;
-};
 
 }  // namespace wick::detail
 
@@ -27460,6 +28334,115 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
 
 }  // namespace wick::detail
 
+// ==== wick/measure/implementation/measure.hpp
+/// \file
+/// The bodies of what measure/measure.hpp and measure/detail/isolated_counts.hpp declare. Included in exactly
+/// one file of a program.
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+namespace wick {
+
+namespace detail {
+
+double isolated_counts::first_batch() const noexcept {
+  const std::uint64_t at = first_batch_.load(std::memory_order_relaxed);
+  if (at == 0) return -1;
+  return at < begun_ ? 0 : static_cast<double>(at - begun_) * scale_.seconds_per_tick();
+}
+
+double isolated_counts::watch(double seconds, double& patience) const {
+  const auto pause = [](double time) {
+    if (time > 0) std::this_thread::sleep_for(std::chrono::duration<double>(time));
+  };
+  while (ended() == 0 && scale_.elapsed() < patience) pause(0.0005);
+  patience -= std::min(patience, scale_.elapsed());
+  pause(0.2 * seconds);  // until as much is under way as will be
+  const double begun = scale_.elapsed();
+  const std::uint64_t before = good();
+  pause(0.8 * seconds);
+  const std::uint64_t after = good();
+  const double passed = scale_.elapsed() - begun;
+  return after == before || passed <= 0 ? -1 : static_cast<double>(after - before) / passed;
+}
+
+double isolated_counts::of_all() const noexcept {
+  const double passed = scale_.elapsed();
+  return passed > 0 ? static_cast<double>(good()) / passed : 0;
+}
+
+void isolated_failures::add(ledger_entry e) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+  const auto same = [&](const ledger_entry& other) { return other.key == e.key && other.stage == e.stage; };
+  if (e.key.empty() || entries_.size() == most || std::any_of(entries_.begin(), entries_.end(), same)) return;
+  try {
+    entries_.push_back(std::move(e));
+  } catch (...) {  // it is counted
+  }
+}
+
+const ledger_entry* isolated_failures::of_batches() const noexcept {
+  for (const ledger_entry& e : entries_) {
+    if (e.kind == error_kind::shape || e.kind == error_kind::batch) return &e;
+  }
+  return nullptr;
+}
+
+/// Text in lines of at most 80 columns, as far as its words allow.
+inline std::string in_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t most = 80; text.size() > most; most = 78) {
+    std::size_t at = text.rfind(' ', most);
+    if (at == std::string_view::npos || at < 3) at = text.find(' ', most);
+    if (at == std::string_view::npos) break;
+    out += text.substr(0, at);
+    out += "\n  ";
+    text.remove_prefix(at + 1);
+  }
+  out += text;
+  out += '\n';
+  return out;
+}
+
+}  // namespace detail
+
+std::string measurement::to_string() const {
+  const auto rate = [](const std::optional<double>& r) {
+    return r ? detail::format_rate(*r) : std::string("-");
+  };
+  std::string text = "without a training step: " + detail::format_rate(samples) + " samples/s";
+  if (batches > 0) text += ", " + detail::format_rate(batches) + " batches/s";
+  if (bytes > 0) text += ", " + detail::format_rate(bytes) + "B/s";
+  if (first_batch) text += ", the first batch after " + detail::format_duration(*first_batch);
+  std::string out = detail::in_lines(text);
+  text = "measured for " + detail::format_duration(seconds) + " on " + std::to_string(workers) +
+         " workers, " + std::to_string(io_threads) + " I/O threads";
+  if (in_flight != 0) text += ", " + std::to_string(in_flight) + " samples at a time";
+  out += detail::in_lines(text);
+  constexpr std::size_t name_width = 30;
+  char line[160];
+  const auto row = [&](std::string name, const std::string& a, const std::string& b, const std::string& c) {
+    if (name.size() > name_width) name = std::string(detail::cut_utf8(name, name_width - 1)) + "~";
+    std::snprintf(line, sizeof line, "  %-*s %14s %14s %14s\n", static_cast<int>(name_width), name.c_str(),
+                  a.c_str(), b.c_str(), c.c_str());
+    out += line;
+  };
+  row("samples/s", "up to it", "if cached", "without it");
+  for (const detail::measured_stage& s : stages) row(s.name, rate(s.up_to), rate(s.cached), rate(s.without));
+  for (const std::string& note : notes) out += detail::in_lines("note: " + note);
+  if (failures != 0) {
+    out += "failed: " + std::to_string(failures) + " times; the first:\n";
+    for (const ledger_entry& e : failed)
+      out += detail::in_lines("  " + e.key + ": " + e.stage + ": " + e.text);
+  }
+  return out;
+}
+
+}  // namespace wick
+
 // ==== wick/mixing/implementation/mixing.hpp
 /// \file
 /// The bodies of what mixing/mixing.hpp declares. Included in exactly one file of a program.
@@ -27736,8 +28719,7 @@ std::string progress_description(std::string_view text) {
   return out;
 }
 
-/// No more than `most` bytes of valid UTF-8, and no character in halves.
-inline std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
   if (text.size() <= most) return text;
   while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0u) == 0x80) --most;
   return text.substr(0, most);
@@ -27755,8 +28737,7 @@ inline std::string progress_time(double seconds) {
   return out;
 }
 
-/// "9.31k": three digits.
-inline std::string progress_rate(double rate) {
+std::string format_rate(double rate) {
   if (!(rate >= 0) || rate > 1e15) return "?";
   const char* const units[] = {"", "k", "M", "G", "T"};
   std::size_t unit = 0;
@@ -27781,8 +28762,8 @@ std::string progress_text(std::string_view description, const progress_figures& 
   // Rounded down: 100% is the end.
   std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(share * 100));
   std::string figures = std::to_string(f.done) + "/" + std::to_string(f.total) + " [" +
-                        progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " +
-                        progress_rate(f.rate) + " samples/s, ";
+                        progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " + format_rate(f.rate) +
+                        " samples/s, ";
   figures +=
       f.waiting >= 0 ? std::to_string(static_cast<int>(std::lround(std::min(f.waiting, 1.0) * 100))) : "?";
   figures += "% waiting]";

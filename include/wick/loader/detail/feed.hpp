@@ -62,7 +62,7 @@ class feed<pipeline<Source, S...>> {
              : on.workers() < 8    ? 4
                                    : 8),
         most_(options.prefetch != 0 ? options.prefetch : 8),
-        tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        tokens_(runs_.in_flight),
         run_ahead_(options.prefetch_next_epoch),
         done_(most_),
         pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),

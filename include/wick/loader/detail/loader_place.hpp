@@ -51,6 +51,26 @@ struct loader_place {
       return l.delivery_.under_way();
   }
 
+  // For measure().
+  static auto& feed(Loader& l) noexcept { return *l.feed_; }
+  static auto& user(Loader& l) noexcept { return l.user_; }
+  /// The report does not count what goes on meanwhile as taking batches.
+  class pause {
+   public:
+    explicit pause(Loader& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+      if (under_way_) of_.books_.report.end(of_.feed_->reported());
+    }
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause() {
+      if (under_way_) of_.books_.report.begin(of_.feed_->reported());
+    }
+
+   private:
+    Loader& of_;
+    bool under_way_;
+  };
+
   static std::vector<std::byte> state(const Loader& l) {
     loader_state s;
     s.of = l.identity();

@@ -54,6 +54,7 @@ class sample_runs<pipeline<Source, S...>> {
       : path(std::move(what), on),
         seed(options.seed),
         on(on),
+        in_flight(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
@@ -181,6 +182,7 @@ class sample_runs<pipeline<Source, S...>> {
   epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
   byte_budget budget;
   const error_policy policy;
   const bool only_fails;

@@ -33,6 +33,11 @@ std::string progress_text(std::string_view description, const progress_figures& 
 /// What is no printable UTF-8 in it replaced.
 std::string progress_description(std::string_view text);
 
+/// "9.31k": three digits; "?" where it is unknown.
+std::string format_rate(double rate);
+/// No more than `most` bytes of valid UTF-8, and no character in halves.
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept;
+
 /// Rates of about the last ten seconds; with long steps, of about the last three.
 class progress_rates {
  public:

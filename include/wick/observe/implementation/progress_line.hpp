@@ -59,8 +59,7 @@ std::string progress_description(std::string_view text) {
   return out;
 }
 
-/// No more than `most` bytes of valid UTF-8, and no character in halves.
-inline std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
   if (text.size() <= most) return text;
   while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0u) == 0x80) --most;
   return text.substr(0, most);
@@ -78,8 +77,7 @@ inline std::string progress_time(double seconds) {
   return out;
 }
 
-/// "9.31k": three digits.
-inline std::string progress_rate(double rate) {
+std::string format_rate(double rate) {
   if (!(rate >= 0) || rate > 1e15) return "?";
   const char* const units[] = {"", "k", "M", "G", "T"};
   std::size_t unit = 0;
@@ -104,8 +102,8 @@ std::string progress_text(std::string_view description, const progress_figures& 
   // Rounded down: 100% is the end.
   std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(share * 100));
   std::string figures = std::to_string(f.done) + "/" + std::to_string(f.total) + " [" +
-                        progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " +
-                        progress_rate(f.rate) + " samples/s, ";
+                        progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " + format_rate(f.rate) +
+                        " samples/s, ";
   figures +=
       f.waiting >= 0 ? std::to_string(static_cast<int>(std::lround(std::min(f.waiting, 1.0) * 100))) : "?";
   figures += "% waiting]";
