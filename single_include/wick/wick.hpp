@@ -5556,6 +5556,8 @@ class lazy_image {
   void carry_out();
   /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
   lazy_image copy() const;
+  /// The same of one that is not decoded, too: its bytes are copied.
+  lazy_image clone() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -9111,6 +9113,8 @@ class mask {
   using materialized_type = mask;
   mask materialize() &&;
   void carry_out();
+  /// Another one, decoded or not.
+  mask clone() const { return mask(numbers_.clone()); }
 
   /// [H, W].
   wick::shape extents() const { return {height(), width()}; }
@@ -15124,6 +15128,62 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
 /// \file
 /// What a pipeline gives alone, without a training step, and with each of its stages cached or left out.
 
+// ==== wick/measure/detail/cloning.hpp
+/// \file
+/// Another one of an item, for what is measured as if it were cached.
+
+namespace wick::detail {
+
+/// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
+template <class T>
+struct cloning {
+  static constexpr bool possible = std::is_copy_constructible_v<T>;
+  static T of(const T& item) { return item; }
+};
+template <class T>
+  requires(!std::is_copy_constructible_v<T> &&
+           requires(const T& item) {
+             { item.clone() } -> std::same_as<T>;
+           })
+struct cloning<T> {
+  static constexpr bool possible = true;
+  static T of(const T& item) { return item.clone(); }
+};
+template <>
+struct cloning<bytes> {
+  static constexpr bool possible = true;
+  static bytes of(const bytes& item) { return bytes(item.data(), item.size()); }
+};
+/// A vector says of itself that it can be copied, whatever is in it.
+template <class T, class A>
+struct cloning<std::vector<T, A>> {
+  static constexpr bool possible = cloning<T>::possible;
+  static std::vector<T, A> of(const std::vector<T, A>& items) {
+    if constexpr (std::is_copy_constructible_v<T>) {
+      return items;
+    } else {
+      std::vector<T, A> out;
+      out.reserve(items.size());
+      for (const T& one : items) out.push_back(cloning<T>::of(one));
+      return out;
+    }
+  }
+};
+template <class D, class T>
+struct cloning<sample<D, T>> {
+  static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
+  static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
+};
+template <class... T>
+struct cloning<std::tuple<T...>> {
+  static constexpr bool possible = (cloning<T>::possible && ...);
+  static std::tuple<T...> of(const std::tuple<T...>& items) {
+    return std::apply([](const T&... one) { return std::tuple<T...>(cloning<T>::of(one)...); }, items);
+  }
+};
+
+}  // namespace wick::detail
+
 // ==== wick/measure/detail/isolated_counts.hpp
 /// \file
 /// What has come of the samples that measure() runs: how many, how fast, and what failed.
@@ -15351,7 +15411,9 @@ class isolated_cache {
   std::uint64_t index(std::uint64_t i) const noexcept {
     return indexes_[static_cast<std::size_t>(i % indexes_.size())];
   }
-  Item copy(std::uint64_t i) const { return items_[static_cast<std::size_t>(i % items_.size())]; }
+  Item copy(std::uint64_t i) const {
+    return cloning<Item>::of(items_[static_cast<std::size_t>(i % items_.size())]);
+  }
 
  private:
   std::mutex mutex_;
@@ -15940,16 +16002,6 @@ Stream& operator<<(Stream& to, const measurement& m) {
 
 namespace detail {
 
-/// Whether a copy is one in fact: a vector says of itself that it can be copied, whatever is in it.
-template <class T>
-struct can_be_copied : std::is_copy_constructible<T> {};
-template <class T, class A>
-struct can_be_copied<std::vector<T, A>> : can_be_copied<T> {};
-template <class D, class T>
-struct can_be_copied<sample<D, T>> : std::conjunction<can_be_copied<D>, can_be_copied<T>> {};
-template <class... T>
-struct can_be_copied<std::tuple<T...>> : std::conjunction<can_be_copied<T>...> {};
-
 /// The runs of a loader's measurement, and the time that each gets.
 template <class Loader>
 class measuring {
@@ -15962,7 +16014,7 @@ class measuring {
   /// Whether what comes behind a stage of samples can be measured, and the whole without it.
   template <std::size_t I>
   static constexpr bool cached =
-      (types::batched || I + 1 < last) && can_be_copied<typename types::template item<I + 1>>::value;
+      (types::batched || I + 1 < last) && cloning<typename types::template item<I + 1>>::possible;
   template <std::size_t I>
   static constexpr bool left_out =
       std::same_as<typename types::template item<I>, typename types::template item<I + 1>>;
@@ -16060,8 +16112,9 @@ class measuring {
 /// What a loader's pipeline gives alone: `std::cout << wick::measure(train, std::chrono::seconds(5));`. For
 /// some time samples go through the whole of it with nobody but the workers; then, stage by stage, through
 /// the pipeline up to the stage, through what is behind it from 32 items that were made once ("if it were
-/// cached"; copying them is in the figure), and through the whole without it, where it keeps the type of its
-/// items. On the loader's executor, with as many samples in flight as it has, and in its order.
+/// cached"; copying them is in the figure; a type that can't be copied may have a `T clone() const`), and
+/// through the whole without it, where it keeps the type of its items. On the loader's executor, with as many
+/// samples in flight as it has, and in its order.
 ///
 /// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
 /// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
@@ -27587,7 +27640,12 @@ void lazy_image::replace_pixels(image pixels) {
 
 lazy_image lazy_image::copy() const {
   if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+  return clone();
+}
+
+lazy_image lazy_image::clone() const {
   lazy_image out;
+  out.encoded_ = bytes(encoded_.data(), encoded_.size());
   out.decoded_ = decoded_;
   out.wide_ = wide_;
   out.info_ = info_;

@@ -13,14 +13,17 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
+#include "support/picture.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
+#include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/measure.hpp>
 
 using wick::detail::isolated_cache;
@@ -144,6 +147,22 @@ TEST_CASE("a loader goes on as if it had not been measured") {
   }
 }
 
+TEST_CASE("the report does not count it as time in which batches were taken") {
+  const auto values = up_to(1000);
+  wick::loader train(wick::from(values) | twice | wick::array_batch(64), {.workers = 2});
+  auto range = train.epoch(0);
+  CHECK(range.next());
+  static_cast<void>(wick::measure(train, 20ms));
+  CHECK(range.next());
+  const wick::report r = train.report();
+  CHECK(r.seconds - r.taking >= 0.019);
+  CHECK(r.batches == 2);
+  while (range.next()) {
+  }
+  static_cast<void>(wick::measure(train, 20ms));  // no epoch is under way
+  CHECK(train.report().taking > 0);
+}
+
 TEST_CASE("each stage has what can be said of it") {
   const auto values = up_to(500);
   wick::loader train(
@@ -207,6 +226,49 @@ TEST_CASE("batch stages, those that suspend, too, are in the whole and not in th
   wick::loader train(wick::from(values) | hop | wick::array_batch(32) | count | wait | count, {.workers = 2});
   CHECK(all_came(wick::measure(train, 50ms)));
   CHECK(batches > 0);
+}
+
+TEST_CASE("pictures are cached as they are: as bytes, and with what is planned for them") {
+  const wick_test::temp_dir folder;
+  for (int i = 0; i < 8; ++i) {
+    const wick::image photo = wick_test::photo(40 + i, 30);
+    wick_test::write_file(folder / ("c/" + std::to_string(i) + ".bmp"), wick_test::encode_bmp(photo));
+  }
+  wick::loader train(wick::image_folder(folder / "") | wick::shuffle() | wick::read() | wick::decode() |
+                         wick::random_resized_crop(16) | wick::array_batch(4),
+                     {.workers = 2});
+  const wick::measurement m = wick::measure(train, 100ms);
+  CHECK(all_came(m));
+  CHECK(stage(m, "read").cached.has_value());
+  CHECK(stage(m, "decode").cached.has_value());
+  CHECK(stage(m, "random_resized_crop").cached.has_value());
+  CHECK_FALSE(stage(m, "random_resized_crop").without.has_value());
+  CHECK(m.notes.size() == 1);
+  CHECK(m.failures == 0);
+}
+
+TEST_CASE("what can't be copied is cached where it can be cloned, also in what is made of it") {
+  using wick::detail::cloning;
+  struct only_moved {
+    std::unique_ptr<int> value;
+  };
+  struct cloned {
+    std::unique_ptr<int> value;
+    cloned clone() const { return {std::make_unique<int>(*value)}; }
+  };
+  CHECK(cloning<int>::possible);
+  CHECK_FALSE(cloning<only_moved>::possible);
+  CHECK_FALSE(cloning<std::vector<only_moved>>::possible);
+  CHECK_FALSE(cloning<wick::sample<only_moved>>::possible);
+  CHECK_FALSE(cloning<std::tuple<int, only_moved>>::possible);
+  std::vector<cloned> some;
+  some.push_back({std::make_unique<int>(3)});
+  using item_type = std::tuple<wick::sample<wick::bytes>, std::vector<cloned>>;
+  const item_type item(wick::sample<wick::bytes>{wick::bytes("abc", 3), 7}, std::move(some));
+  const auto again = cloning<item_type>::of(item);
+  CHECK(std::get<0>(again).data.text() == "abc");
+  CHECK(std::get<0>(again).target == 7);
+  CHECK(*std::get<1>(again).at(0).value == 3);
 }
 
 TEST_CASE("behind a stage that is cached nothing before it is called, and what comes is what was cached") {

@@ -99,6 +99,8 @@ class lazy_image {
   void carry_out();
   /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
   lazy_image copy() const;
+  /// The same of one that is not decoded, too: its bytes are copied.
+  lazy_image clone() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 

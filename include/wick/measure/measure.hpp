@@ -7,19 +7,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wick/failure/ledger.hpp>
 #include <wick/loader/detail/loader_place.hpp>
+#include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/detail/isolated_counts.hpp>
 #include <wick/measure/detail/isolated_runs.hpp>
 #include <wick/measure/detail/isolated_walk.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/run/detail/single_user.hpp>
-#include <wick/sample/sample.hpp>
 #include <wick/system/detail/duration.hpp>
 
 namespace wick {
@@ -64,16 +63,6 @@ Stream& operator<<(Stream& to, const measurement& m) {
 
 namespace detail {
 
-/// Whether a copy is one in fact: a vector says of itself that it can be copied, whatever is in it.
-template <class T>
-struct can_be_copied : std::is_copy_constructible<T> {};
-template <class T, class A>
-struct can_be_copied<std::vector<T, A>> : can_be_copied<T> {};
-template <class D, class T>
-struct can_be_copied<sample<D, T>> : std::conjunction<can_be_copied<D>, can_be_copied<T>> {};
-template <class... T>
-struct can_be_copied<std::tuple<T...>> : std::conjunction<can_be_copied<T>...> {};
-
 /// The runs of a loader's measurement, and the time that each gets.
 template <class Loader>
 class measuring {
@@ -86,7 +75,7 @@ class measuring {
   /// Whether what comes behind a stage of samples can be measured, and the whole without it.
   template <std::size_t I>
   static constexpr bool cached =
-      (types::batched || I + 1 < last) && can_be_copied<typename types::template item<I + 1>>::value;
+      (types::batched || I + 1 < last) && cloning<typename types::template item<I + 1>>::possible;
   template <std::size_t I>
   static constexpr bool left_out =
       std::same_as<typename types::template item<I>, typename types::template item<I + 1>>;
@@ -184,8 +173,9 @@ class measuring {
 /// What a loader's pipeline gives alone: `std::cout << wick::measure(train, std::chrono::seconds(5));`. For
 /// some time samples go through the whole of it with nobody but the workers; then, stage by stage, through
 /// the pipeline up to the stage, through what is behind it from 32 items that were made once ("if it were
-/// cached"; copying them is in the figure), and through the whole without it, where it keeps the type of its
-/// items. On the loader's executor, with as many samples in flight as it has, and in its order.
+/// cached"; copying them is in the figure; a type that can't be copied may have a `T clone() const`), and
+/// through the whole without it, where it keeps the type of its items. On the loader's executor, with as many
+/// samples in flight as it has, and in its order.
 ///
 /// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
 /// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,

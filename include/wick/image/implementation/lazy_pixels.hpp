@@ -47,7 +47,12 @@ void lazy_image::replace_pixels(image pixels) {
 
 lazy_image lazy_image::copy() const {
   if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+  return clone();
+}
+
+lazy_image lazy_image::clone() const {
   lazy_image out;
+  out.encoded_ = bytes(encoded_.data(), encoded_.size());
   out.decoded_ = decoded_;
   out.wide_ = wide_;
   out.info_ = info_;

@@ -23,6 +23,7 @@
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/loader/detail/walk_ahead.hpp>
+#include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/detail/isolated_counts.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
@@ -64,7 +65,9 @@ class isolated_cache {
   std::uint64_t index(std::uint64_t i) const noexcept {
     return indexes_[static_cast<std::size_t>(i % indexes_.size())];
   }
-  Item copy(std::uint64_t i) const { return items_[static_cast<std::size_t>(i % items_.size())]; }
+  Item copy(std::uint64_t i) const {
+    return cloning<Item>::of(items_[static_cast<std::size_t>(i % items_.size())]);
+  }
 
  private:
   std::mutex mutex_;
