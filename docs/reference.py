@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 186
+MOST_NAMES = 190
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -124,6 +124,11 @@ ROOMS = {
         "and gives batches in order, epoch after epoch.",
         ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture"],
     ),
+    "measure": (
+        "Measuring a pipeline",
+        "The benchmark that is else written by hand: what a pipeline gives without a training step, and which stage limits it.",
+        [],
+    ),
     "failure": (
         "Bad samples",
         "What becomes of a sample that fails, what is told about it, and when it is too much.",
@@ -137,7 +142,7 @@ ROOMS = {
     ),
     "observe": (
         "The report",
-        "Where the time went, and what to change.",
+        "Where the time went, and what to change; and how far an epoch is.",
         [],
     ),
     "sample": (
@@ -212,12 +217,13 @@ class House:
                 self.hooks.append(d)
 
     def room_of(self, declaration):
-        return declaration.header.split("/")[0] if "/" in declaration.header else ""
+        room = declaration.header.split("/")[0] if "/" in declaration.header else ""
+        return "loader" if room == "schedule" else room  # what a loader may be told
 
     def main(self, name):
         """The declaration by which a name is listed: that of the most general room."""
         order = list(ROOMS)
-        rooms = {"loader" if (r := self.room_of(d)) == "schedule" else r for d in self.public[name]}
+        rooms = {self.room_of(d) for d in self.public[name]}
         room = "sample" if "sample" in rooms else min(rooms - {"torch"} or rooms, key=order.index)
         return next(d for d in self.public[name] if self.room_of(d) == room)
 

@@ -20,6 +20,7 @@ ARROWS = {
     "observe": {"run", "system"},
     "run": {"system"},
     "sample": {"run"},
+    "measure": {"batch", "failure", "loader", "observe", "order", "pipeline", "run", "sample", "schedule", "system"},
     "mixing": {"batch", "image", "pipeline", "pixels", "sample"},
     "order": {"pipeline", "sample"},
     "pipeline": {"observe", "run", "sample"},

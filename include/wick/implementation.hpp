@@ -43,10 +43,12 @@
 #include <wick/image/implementation/resize.hpp>
 #include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
+#include <wick/measure/implementation/measure.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
 #include <wick/observe/implementation/advice.hpp>
 #include <wick/observe/implementation/durations.hpp>
 #include <wick/observe/implementation/load_model.hpp>
+#include <wick/observe/implementation/progress_line.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/report_formats.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>

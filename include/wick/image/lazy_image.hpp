@@ -108,6 +108,8 @@ class lazy_image {
   /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
   /// wick::error when there are none before carry_out()
   lazy_image share();
+  /// Another one of the same picture, decoded or not. What share() has not made common is copied.
+  lazy_image clone() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 

@@ -53,7 +53,14 @@ lazy_image lazy_image::share() {
     shared_ = std::make_shared<const detail::shared_pixels>(
         detail::shared_pixels{std::move(decoded_), std::move(wide_)});
   }
+  return clone();
+}
+
+lazy_image lazy_image::clone() const {
   lazy_image out;
+  out.encoded_ = bytes(encoded_.data(), encoded_.size());
+  out.decoded_ = decoded_;
+  out.wide_ = wide_;
   out.shared_ = shared_;
   out.info_ = info_;
   out.exact_ = exact_;

@@ -2,6 +2,7 @@
 /// Where a loader stands: how its state is written and gone on from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +26,50 @@ struct loader_place {
     if (l.left_ == 0) return {*l.epoch_ + 1, 0};
     return {*l.epoch_, l.batches() - l.left_};
   }
+
+  /// What is left of the epoch: batches, or samples where there are no batches; and samples of this rank.
+  static std::uint64_t items_left(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return l.left_;
+    else
+      return samples_left(l);
+  }
+  static std::uint64_t samples_left(const Loader& l) noexcept {
+    const auto& plan = l.feed_->plan();
+    const std::uint64_t all = plan.batches();
+    const std::uint64_t left = plan.passed(all) - plan.passed(all - std::min(l.left_, all));
+    if constexpr (Loader::feed_type::batched)
+      return left;
+    else
+      return l.delivery_.left_with(left);
+  }
+  /// Whether the next sample is of a group that was taken.
+  static bool at_hand(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return false;
+    else
+      return l.delivery_.under_way();
+  }
+
+  // For measure().
+  static auto& feed(Loader& l) noexcept { return *l.feed_; }
+  static auto& user(Loader& l) noexcept { return l.user_; }
+  /// The report does not count what goes on meanwhile as taking batches.
+  class pause {
+   public:
+    explicit pause(Loader& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+      if (under_way_) of_.books_.report.end(report_book::of(*of_.feed_));
+    }
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause() {
+      if (under_way_) of_.books_.report.begin(report_book::of(*of_.feed_));
+    }
+
+   private:
+    Loader& of_;
+    bool under_way_;
+  };
 
   static std::vector<std::byte> state(const Loader& l) {
     loader_state s;

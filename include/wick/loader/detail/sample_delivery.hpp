@@ -39,6 +39,10 @@ class sample_delivery {
   }
   /// Whether the group has samples left.
   bool under_way() const noexcept { return next_ < group_.size(); }
+  /// Samples that are left, when the groups to come have so many.
+  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
+    return in_groups - std::min(skip_, in_groups) + (group_.size() - next_);
+  }
 
   /// The group is handed over from now on, by next().
   template <class Job>

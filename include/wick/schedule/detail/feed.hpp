@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <wick/observe/clock.hpp>
-#include <wick/observe/detail/load_model.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/detail/open_batches.hpp>
 #include <wick/run/detail/tokens.hpp>
@@ -60,8 +59,7 @@ class feed<pipeline<Source, S...>> {
       : runs_(std::move(what), options, on),
         on_(on),
         window_(options.prefetch, on.workers()),
-        tokens_(options.in_flight != 0 ? options.in_flight
-                                       : measured_load::in_flight(on.workers(), on.io().threads())),
+        tokens_(runs_.in_flight),
         chooses_in_flight_(options.in_flight == 0),
         run_ahead_(options.prefetch_next_epoch),
         done_(window_.most),

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <wick/failure/quarantine.hpp>
+#include <wick/observe/detail/load_model.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/budget.hpp>
@@ -53,6 +54,8 @@ class sample_runs<pipeline<Source, S...>> {
       : path(std::move(what), on),
         seed(options.seed),
         on(on),
+        in_flight(options.in_flight != 0 ? options.in_flight
+                                         : measured_load::in_flight(on.workers(), on.io().threads())),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
@@ -182,6 +185,7 @@ class sample_runs<pipeline<Source, S...>> {
   epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
   byte_budget budget;
   const error_policy policy;
   const bool only_fails;
