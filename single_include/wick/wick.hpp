@@ -2472,6 +2472,8 @@ class random_stream {
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
   double normal() noexcept;
+  /// How many numbers of 32 bits were taken so far.
+  constexpr std::uint64_t drawn() const noexcept { return std::uint64_t{4} * counter_[0] + used_ - 4; }
 
  private:
   std::array<std::uint32_t, 2> key_;
@@ -2598,6 +2600,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: how many numbers the stage that runs has taken from random().
+  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -10309,6 +10313,10 @@ class report_book {
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
+  /// For so long the loop did something that is no step of the training.
+  void was_away(std::uint64_t ticks) noexcept {
+    if (last_taken_ != 0) last_taken_ += ticks;
+  }
   void took_batch() noexcept { ++taken_; }
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
@@ -10384,6 +10392,77 @@ void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& 
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/detail/replayable.hpp
+/// \file
+/// What has to be known of the past to make a batch again.
+
+namespace wick::detail {
+
+/// Which epochs are of the data as they are now. Without refresh() all are.
+struct data_round {
+  std::uint64_t count = 0;  // how often, in this training
+  std::uint64_t first = 0;  // epoch that was begun over them
+  bool begun = true;        // one was
+
+  void refreshed() noexcept {
+    ++count;
+    begun = false;
+  }
+  void begin(std::uint64_t epoch) noexcept {
+    if (!begun) first = epoch;
+    begun = true;
+  }
+  /// From a state that was written in round `of`.
+  void go_on(std::uint64_t of, std::uint64_t epoch) noexcept {
+    if (of != 0 || count != 0) first = epoch;
+    begun = true;
+    count = of;
+  }
+  /// \throws wick::error
+  void require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const;
+};
+
+/// How many samples had been moved to earlier batches (compaction) by a batch of the epoch under way: known
+/// from the first one that was handed over.
+class moved_samples {
+ public:
+  void begin(std::uint64_t moved) noexcept {
+    known_ = false;
+    later_.clear();
+    moved_ = moved;
+  }
+  /// Behind batch `number`, which was handed over.
+  void add(std::uint64_t number, std::uint64_t moved) {
+    if (!known_) first_ = {number, moved_};
+    known_ = true;
+    if (moved != moved_) later_.push_back({number + 1, moved});
+    moved_ = moved;
+    next_ = number + 1;
+  }
+  std::uint64_t now() const noexcept { return moved_; }
+  std::optional<std::uint64_t> before(std::uint64_t number) const noexcept {
+    if (!known_ || number < first_.batch || number > next_) return std::nullopt;
+    std::uint64_t out = first_.moved;
+    for (const from& f : later_) {
+      if (f.batch <= number) out = f.moved;
+    }
+    return out;
+  }
+
+ private:
+  struct from {
+    std::uint64_t batch = 0, moved = 0;
+  };
+  std::uint64_t moved_ = 0, next_ = 0;
+  bool known_ = false;
+  from first_;
+  std::vector<from> later_;
+};
+
+[[noreturn]] void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch);
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 template <class Feed>
@@ -10392,10 +10471,14 @@ class batch_delivery {
   using value_type = typename Feed::delivered;
 
   /// What is taken next stands behind `moved` samples that were moved to earlier batches.
-  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_ = moved; }
+  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_.begin(moved); }
   /// Samples of the epoch that were moved to the batches handed over so far.
-  std::uint64_t moved() const noexcept { return moved_; }
-  void write(loader_state& to) const noexcept { to.moved = moved_; }
+  std::uint64_t moved() const noexcept { return moved_.now(); }
+  /// The same in front of a batch, where that is known.
+  std::optional<std::uint64_t> moved_before(std::uint64_t number) const noexcept {
+    return moved_.before(number);
+  }
+  void write(loader_state& to) const noexcept { to.moved = moved_.now(); }
 
   /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
   /// \returns nothing when it has no samples: those of an epoch's end may have been moved to earlier batches
@@ -10404,7 +10487,7 @@ class batch_delivery {
     taken_job<Feed, Job> taken(feed, job);
     feed.make(job);
     tell_in_order(feed, *taken, told_);
-    moved_ = taken->moved;
+    moved_.add(taken->number, taken->moved);
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
     const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
@@ -10428,7 +10511,7 @@ class batch_delivery {
   }
 
  private:
-  std::uint64_t moved_ = 0;
+  moved_samples moved_;
   std::vector<told_failure> told_;
 };
 
@@ -11850,20 +11933,20 @@ class group_plan {
     return static_cast<std::uint64_t>(static_cast<double>(positions()) * static_cast<double>(batches) /
                                       static_cast<double>(batches_));
   }
-  position_range slice(std::uint64_t batch, const order_type& order) const noexcept {
+  position_range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (packs) {
-      const position_range rows = rows_of(batch);
+      const position_range rows = rows_of(batch, of);
       const std::uint64_t from = order->begin(rows.first);
       return {from, order->begin(rows.first + rows.count) - from};
     } else {
       const std::uint64_t from = order->begin(batch);
-      const position_range mine = share_of(order->begin(batch + 1) - from, shard_);
+      const position_range mine = share_of(order->begin(batch + 1) - from, of);
       return {from + mine.first, mine.count};
     }
   }
   template <class Columns>
   void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
-    const position_range rows = rows_of(batch);
+    const position_range rows = rows_of(batch, shard_);
     to.arrange(static_cast<std::size_t>(rows.count), rows_);
     for (std::uint64_t row = 0; row < rows.count; ++row) {
       const std::uint64_t group = rows.first + row;
@@ -11887,9 +11970,9 @@ class group_plan {
   }
 
  private:
-  position_range rows_of(std::uint64_t batch) const noexcept {
+  position_range rows_of(std::uint64_t batch, const shard_stage& of) const noexcept {
     const std::uint64_t begin = batch * step_;
-    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), shard_);
+    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), of);
     return {begin + mine.first, mine.count};
   }
 
@@ -11936,11 +12019,17 @@ class epoch_plan {
   using range = position_range;
 
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
+  explicit epoch_plan(const Path& path) : epoch_plan(path, path.shard(), {}) {}
+  /// The same for another rank, or for an epoch that has other edits of the mixture.
+  epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
+      : path_(path), shard_(shard) {
     positions_ = path.source().size();
     each_order_stage([&](auto i, const auto& s) {
       sizes_[i] = positions_;
-      positions_ = s.size(positions_);
+      if constexpr (requires { s.takes_edits; })
+        positions_ = epoch ? s.size_in(*epoch) : s.size(positions_);
+      else
+        positions_ = s.size(positions_);
     });
     ordered_ = positions_;
     bool drop_last = false, pad_last = false;
@@ -11982,11 +12071,15 @@ class epoch_plan {
   }
   /// This rank's positions of a batch.
   range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    return slice(batch, order, shard_);
+  }
+  /// Those of another rank.
+  range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (grouped) {
-      return groups_.slice(batch, order);
+      return groups_.slice(batch, order, of);
     } else {
       const std::uint64_t begin = batch * batch_size_;
-      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), of);
       return {begin + mine.first, mine.count};
     }
   }
@@ -12268,6 +12361,7 @@ struct gathering {
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
+        if constexpr (Path::again) self->note_other(other, *c, static_cast<std::uint32_t>(I));
       } catch (...) {
         cause = std::current_exception();
       }
@@ -12289,8 +12383,10 @@ struct gathering {
       using next_type = typename types::template item<I + 1>;
       using how = application<stage_type, Item>;
       if constexpr (!how::async) {
-        task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
-            self, apply(std::get<I>(self->stages_), std::move(item), *c), c, j);
+        next_type next = apply(std::get<I>(self->stages_), std::move(item), *c);
+        self->note(*c);
+        task<typename types::template item<End>> rest =
+            come_to<I + 1, End, next_type>(self, std::move(next), c, j);
         auto out = co_await rest;
         co_return std::move(out);
       } else {
@@ -12299,6 +12395,7 @@ struct gathering {
         if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
           co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest =
               come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
           auto out = co_await rest;
@@ -12306,6 +12403,7 @@ struct gathering {
         } else {
           auto result = co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
               self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
           auto out = co_await rest;
@@ -12390,15 +12488,85 @@ class timed_await {
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/detail/draw_notes.hpp
+/// \file
+/// What is noted while a batch is made again for its receipt: which numbers stages drew, and what went into
+/// what.
+
 namespace wick::detail {
 
-template <class Pipeline>
+/// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
+class draw_notes {
+ public:
+  enum class what : std::uint8_t { begun, drew, other };
+  struct line {
+    what kind = what::begun;
+    std::uint32_t stage = 0;
+    place where = {};         ///< of whom it tells
+    std::uint64_t count = 0;  ///< of numbers that were drawn
+    std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
+  };
+
+  /// A sample begins, or is tried again: what was noted of its position before counts no more.
+  void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
+  /// The stage that ran just now may have drawn something.
+  void drew(const context& c) {
+    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
+  }
+  /// Another sample went into this one, in this stage.
+  void went_in(const context& other, const context& into, std::uint32_t stage) {
+    add({what::other, stage, other.where(), 0, into.where().drawn});
+  }
+
+  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
+  std::vector<line> of(std::uint64_t position) const;
+  /// By position; to be called before of().
+  void sort();
+
+ private:
+  void add(const line& l);
+  std::mutex mutex_;
+  std::vector<line> lines_;
+};
+
+/// The notes of a path of stages: there are none in a run, which pays nothing for them.
+template <bool Again>
+struct path_notes {
+  void note(const context&) const noexcept {}
+};
+template <>
+struct path_notes<true> {
+  draw_notes* to = nullptr;  // null where nobody asked
+  void note_begin(const context& c) const {
+    if (to != nullptr) to->begin(c);
+  }
+  /// The stage that runs has ended.
+  void note(const context& c) const {
+    if (to != nullptr) to->drew(c);
+  }
+  void note_other(const context& other, const context& into, std::uint32_t stage) const {
+    if (to != nullptr) to->went_in(other, into, stage);
+  }
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Pipeline, bool Again = false>
 class stage_path;
 
 /// Owns the source and the stages. All workers call it at once.
-template <class Source, class... S>
-class stage_path<pipeline<Source, S...>> {
+///
+/// `Again`: a batch is made again, on the source and the stages of the path that owns them. It has clocks of
+/// its own, which nobody reads, and notes what stages draw. It is a type of its own, so that the run pays
+/// nothing for that.
+template <class Source, class... S, bool Again>
+class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
  public:
+  static constexpr bool again = Again;
+  using path_of_run = stage_path<pipeline<Source, S...>>;
+  using plan_type = epoch_plan<path_of_run>;
   using types = pipeline_types<Source, S...>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
@@ -12417,6 +12585,14 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
     refresh();
   }
+  /// \param notes may be null
+  stage_path(path_of_run& of, draw_notes* notes)
+    requires Again
+      : path_notes<true>{notes},
+        source_(of.source_),
+        stages_(of.stages_),
+        on_(of.on_),
+        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend) {}
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
@@ -12513,7 +12689,7 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
-  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+  void draw_from(const plan_type& plan, const quarantine& bad) noexcept {
     plan_ = &plan;
     bad_ = &bad;
   }
@@ -12559,6 +12735,7 @@ class stage_path<pipeline<Source, S...>> {
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) mark(ticks[I], last);
+      this->note(c);
       pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
     }
   }
@@ -12597,6 +12774,7 @@ class stage_path<pipeline<Source, S...>> {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next(std::move(prepared));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -12609,6 +12787,7 @@ class stage_path<pipeline<Source, S...>> {
       auto result = co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -12624,7 +12803,7 @@ class stage_path<pipeline<Source, S...>> {
   template <std::size_t I, class X, class Job>
   auto start(X& item, context& c, Job& j) {
     if constexpr (gathers_others<typename types::template stage_at<I>>) {
-      static_assert(!epoch_plan<stage_path>::grouped,
+      static_assert(!plan_type::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
                     "which plan by the lengths of single samples; leave one of the two out");
       return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
@@ -12642,6 +12821,7 @@ class stage_path<pipeline<Source, S...>> {
       const std::uint64_t begun = now_ticks();
       auto next = apply(std::get<I>(stages_), std::move(item), c);
       clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      this->note(c);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
@@ -12666,7 +12846,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun);
+        count_batch(I, begun, c);
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -12677,7 +12857,8 @@ class stage_path<pipeline<Source, S...>> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+  void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
+    this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
     clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
   }
@@ -12695,7 +12876,7 @@ class stage_path<pipeline<Source, S...>> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -12705,7 +12886,7 @@ class stage_path<pipeline<Source, S...>> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -12715,16 +12896,21 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  template <class, bool>
+  friend class stage_path;
   /// \throws quarantined_sample
   void refuse_bad(std::uint64_t index) const {
     if (bad_->has(index)) throw quarantined_sample();
   }
 
-  Source source_;
-  std::tuple<S...> stages_;
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
+  kept<Source> source_;
+  kept<std::tuple<S...>> stages_;
   executor& on_;
   stage_clocks clocks_;
-  const epoch_plan<stage_path>* plan_ = nullptr;
+  const plan_type* plan_ = nullptr;
   const quarantine* bad_ = nullptr;
 };
 
@@ -12777,7 +12963,7 @@ struct loader_options {
 
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Pipeline, bool Again = false>
 class sample_runs;
 
 /// Owns the pipeline, and what samples need to run. All workers call it at once.
@@ -12785,13 +12971,18 @@ class sample_runs;
 /// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
 /// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
 /// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
-template <class Source, class... S>
-class sample_runs<pipeline<Source, S...>> {
+///
+/// `Again`: for a batch that is made again, beside the run, by the run's own pipeline and rules.
+template <class Source, class... S, bool Again>
+class sample_runs<pipeline<Source, S...>, Again> {
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
  public:
-  using path_type = stage_path<pipeline<Source, S...>>;
+  using path_type = stage_path<pipeline<Source, S...>, Again>;
   using types = typename path_type::types;
-  using job_type =
-      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
+  using plan_type = typename path_type::plan_type;
+  using job_type = batch_job<typename plan_type::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
@@ -12805,6 +12996,19 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan, bad);
+  }
+  /// \param notes may be null
+  sample_runs(sample_runs<pipeline<Source, S...>>& of, const plan_type& over, draw_notes* notes)
+    requires Again
+      : path(of.path, notes),
+        plan(over),
+        seed(of.seed),
+        on(of.on),
+        budget(of.budget),
+        policy(of.policy),
+        only_fails(of.only_fails),
+        bad(of.bad) {
     path.draw_from(plan, bad);
   }
 
@@ -12823,7 +13027,7 @@ class sample_runs<pipeline<Source, S...>> {
   /// is here. \throws wick::error as the constructor does
   void refresh(bool source_too) {
     if (source_too) path.refresh();
-    epoch_plan<path_type> anew(path);
+    plan_type anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));
   }
@@ -12856,6 +13060,7 @@ class sample_runs<pipeline<Source, S...>> {
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
     std::uint64_t last = Timed ? now_ticks() : 0;
+    if constexpr (Again) path.note_begin(c);
     path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, ticks, last);
   }
   /// The same where one may.
@@ -12864,6 +13069,7 @@ class sample_runs<pipeline<Source, S...>> {
     c->enter(static_cast<std::uint32_t>(types::order_end));
     if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
     if (self->is_bad(c->index())) self->refuse(*c);
+    if constexpr (Again) self->path.note_begin(*c);
     auto item = path_type::to_rvalue(self->path.source().at(c->index()));
     task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(
         &self->path, std::move(item), c, j, slot);
@@ -12921,13 +13127,13 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  epoch_plan<path_type> plan{path};
+  kept<std::conditional_t<Again, const plan_type, plan_type>> plan{path};
   const std::uint64_t seed;
   executor& on;
-  byte_budget budget;
-  const error_policy policy;
+  kept<byte_budget> budget;
+  kept<const error_policy> policy;
   const bool only_fails;
-  const quarantine bad;
+  kept<const quarantine> bad;
   owned<stop_source> stop = make_owned<stop_source>();
 
  private:
@@ -12956,7 +13162,7 @@ class sample_runs<pipeline<Source, S...>> {
     if (!policy.options().compact) return;
     if (!policy.ever(error_action::skip) && !types::filters)
       throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
-    if constexpr (epoch_plan<path_type>::grouped) {
+    if constexpr (plan_type::grouped) {
       throw error(
           "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
           "leave it out, or use replace, which draws one of the same length");
@@ -13317,7 +13523,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
-      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
+      if constexpr (path_type::plan_type::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -14105,9 +14311,9 @@ class feed<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/loader_place.hpp
+// ==== wick/loader/detail/loader_edits.hpp
 /// \file
-/// Where a loader stands: how its state is written and gone on from.
+/// What a loader does for edits of its mixture.
 
 // ==== wick/resume/mixture.hpp
 /// \file
@@ -14202,9 +14408,10 @@ class mixture_journal {
 [[noreturn]] void refuse_journal_file();
 template <bool Editable>
 consteval void require_editable_mix() {
-  static_assert(Editable,
-                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
-                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+  static_assert(
+      Editable,
+      "wick: edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
+      "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
 }
 /// \throws wick::error when the state has edits, and this loader has none
 void require_no_edits(const loader_state& s);
@@ -14305,6 +14512,56 @@ class mixture_edits {
 namespace wick::detail {
 
 template <class Loader>
+struct loader_edits {
+  using place = typename Loader::place;
+  static constexpr bool editable =
+      std::remove_cvref_t<decltype(std::declval<const typename Loader::feed_type&>().plan())>::editable;
+
+  static void change(Loader& l, const std::vector<source_weight>& weights, const edit_options& at) {
+    l.feed_->on().require_workers();
+    if (auto e = journal(l).resolve(weights, at, place::next(l), l.feed_->path().shard().world == 1))
+      l.edits_.add(*l.feed_, std::move(*e), {place::next(l), l.current_epoch(), l.left_, l.sought_});
+  }
+  static void replay(Loader& l, const std::string& file) {
+    for (const mixture_edit& e : journal(l).read(file))
+      change(l, journal(l).weights_of(e), {e.epoch, e.batch});
+  }
+  static std::vector<source_weight> now(const Loader& l) {
+    require_editable_mix<editable>();
+    return l.edits_.at(*l.feed_, place::next(l));
+  }
+  /// From the beginning those of this file hold.
+  static void go_on_with(Loader& l, const std::string& file) {
+    if constexpr (editable) {
+      for (mixture_edit& e : journal(l).open(file))
+        l.edits_.add(*l.feed_, std::move(e), {place::next(l), 0, l.left_, l.sought_}, false);
+    } else {
+      refuse_journal_file();
+    }
+  }
+  /// Before batches() is asked for another epoch.
+  static void plan_for(Loader& l, std::uint64_t e) {
+    if constexpr (editable) {
+      if (l.edits_.plan_for(*l.feed_, e)) l.sought_ = l.left_ == 0;
+    }
+  }
+
+ private:
+  static mixture_journal& journal(Loader& l) {
+    require_editable_mix<editable>();
+    return l.edits_.open(*l.feed_, [&] { return l.identity(); });
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/loader_place.hpp
+/// \file
+/// Where a loader stands: how its state is written and gone on from.
+
+namespace wick::detail {
+
+template <class Loader>
 struct loader_place {
   /// The batch handed over next.
   static mixture_journal::place next(const Loader& l) noexcept {
@@ -14317,7 +14574,7 @@ struct loader_place {
   static std::vector<std::byte> state(const Loader& l) {
     loader_state s;
     s.of = l.identity();
-    s.rounds = l.rounds_;
+    s.rounds = l.round_.count;
     s.filtered = l.books_.drops.of_training;
     l.books_.account.write(s);
     if (l.edits_.any()) l.edits_.journal()->write(s);
@@ -14340,13 +14597,30 @@ struct loader_place {
     l.require_goes_on(s, "load_state: the state is of ");
     l.edits_.require_same(s);
     const std::uint64_t under_way = l.current_epoch();
-    l.plan_for(s.epoch);
+    Loader::edits::plan_for(l, s.epoch);
     try {
       take_over(l, std::move(s));
     } catch (...) {
-      l.plan_for(under_way);
+      Loader::edits::plan_for(l, under_way);
       throw;
     }
+  }
+
+  /// All is planned anew over the data as they are now.
+  static void refresh(Loader& l) {
+    l.feed_->on().require_workers();
+    if (!l.feed_->idle()) l.feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (l.epoch_) l.books_.prints.seal(l.data(), l.batch_of_prints());
+    l.refreshed_ = false;
+    l.left_ = 0;
+    l.sought_ = true;
+    l.delivery_.begin(0, 0);
+    l.books_.drops.begin(false);
+    l.data_.reset();
+    l.feed_->refresh();
+    if (l.resume_) l.require_goes_on(*l.resume_, "refresh: the state that was loaded is of ");
+    l.round_.refreshed();
+    l.refreshed_ = true;
   }
 
  private:
@@ -14364,7 +14638,7 @@ struct loader_place {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     l.resume_ = make_owned<const loader_state>(std::move(s));
-    l.rounds_ = l.resume_->rounds;
+    l.round_.go_on(l.resume_->rounds, l.resume_->epoch);
     l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
     l.books_.account.read(*l.resume_);
   }
@@ -14411,6 +14685,7 @@ class sample_delivery {
     skip_ = sample;
   }
   static constexpr std::uint64_t moved() noexcept { return 0; }
+  static constexpr std::optional<std::uint64_t> moved_before(std::uint64_t) noexcept { return 0; }
   /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
   /// it.
   void write(loader_state& to) const noexcept {
@@ -14559,6 +14834,387 @@ class epoch_range {
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/detail/loader_replay.hpp
+/// \file
+/// What a loader does for replay() and receipt(): looks whether the batch can be made again, and has it made.
+
+// ==== wick/receipt/detail/replaying.hpp
+/// \file
+/// Making one batch again, beside the run: by the run's source, stages and rules, with a place, a plan,
+/// memory and clocks of its own.
+
+// ==== wick/receipt/detail/receipt_writer.hpp
+/// \file
+/// Writes the receipt of a batch from what was noted while it was made again.
+
+// ==== wick/receipt/receipt.hpp
+/// \file
+/// What a batch was made of: which samples, what came in whose place, what went into what, and the random
+/// numbers that stages drew.
+
+namespace wick {
+
+/// Whose part of a batch loader.replay() makes: `train.replay(3, 40, {.rank = 2})`.
+struct replay_options {
+  std::optional<std::uint64_t> rank = {};  ///< of this rank; without one, of the loader's own
+  bool all_ranks = false;                  ///< the whole global batch, as one rank alone would have it
+};
+
+/// Of what a batch was made, by loader.receipt().
+struct receipt {
+  /// What a stage took from the random stream of one sample, context::random().
+  struct draw {
+    std::string stage;                  ///< its name
+    std::uint32_t number = 0;           ///< of the stage in the pipeline, from 0
+    std::uint64_t count = 0;            ///< of 32-bit numbers that it took
+    std::vector<std::uint32_t> values;  ///< the first 256 of them
+  };
+  /// A sample that went into another one, by with_others(), mixup(), mosaic(), ….
+  struct other {
+    std::uint64_t index = 0;    ///< in the source
+    std::string key;            ///< as the source has it
+    std::string stage;          ///< that drew it
+    std::uint32_t number = 0;   ///< of that stage in the pipeline, from 0
+    std::vector<draw> draws;    ///< of the stages that it went through
+    std::vector<other> others;  ///< that went into it
+  };
+  /// A sample of the batch.
+  struct sample {
+    std::uint64_t slot = 0;      ///< row of the batch's tensors; with pack(), its number in the batch
+    std::uint64_t position = 0;  ///< in the epoch, over all ranks; random numbers go by it
+    std::uint64_t index = 0;     ///< in the source
+    std::string key;             ///< as the source has it
+    std::uint64_t rank = 0;      ///< whose batch it is in
+    std::uint64_t planned = 0;   ///< index of the sample that the order has there; another one: that failed
+    std::string planned_key;     ///< the key of that
+    std::vector<draw> draws;     ///< in the order of the stages
+    std::vector<other> others;   ///< that went into it, in the order in which they were drawn
+    /// Whether it came in the place of one that failed.
+    bool substitute() const noexcept { return index != planned; }
+  };
+
+  std::uint64_t seed = 0;              ///< loader_options::seed
+  std::uint64_t epoch = 0;             ///< as it was asked for
+  std::uint64_t batch = 0;             ///< in the epoch; without batch() the position
+  std::vector<sample> samples;         ///< by rising slot; what was left out is not among them
+  std::vector<draw> draws;             ///< of stages behind batch()
+  std::vector<ledger_entry> failures;  ///< as the ledger has them
+
+  /// An object of JSON, valid whatever keys are: bytes of a key that are no UTF-8 stand as "\\xNN".
+  std::string to_json() const;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Fills a receipt from what was noted.
+class receipt_writer {
+ public:
+  static constexpr std::size_t most_values = 256;
+
+  /// \param batching  the number of the stage that makes batches
+  receipt_writer(receipt& to, const draw_notes& notes, const std::vector<std::string>& stages,
+                 std::size_t batching, const sample_names& names) noexcept
+      : to_(to), notes_(notes), stages_(stages), batching_(batching), names_(names) {}
+  /// A sample, of which all but keys, draws and others is known.
+  void add(receipt::sample s);
+  /// What was drawn for the whole batch, whose first position this is.
+  void add_batch(std::uint64_t position);
+
+ private:
+  std::string key(std::uint64_t index) const;
+
+  receipt& to_;
+  const draw_notes& notes_;
+  const std::vector<std::string>& stages_;
+  const std::size_t batching_;
+  const sample_names& names_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches
+/// before (compaction).
+struct replayed_batch {
+  std::uint64_t epoch = 0, number = 0, moved = 0;
+};
+
+/// \throws wick::error
+[[noreturn]] void refuse_replay(const std::string& what);
+/// Whose part is made. \throws wick::error
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched);
+void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched);
+
+/// Lives until the batch was taken. Samples are taken up one after the other by a few coroutines, as many as
+/// keep the workers busy; nothing of the run waits for them, and they count nowhere. Whoever makes it calls
+/// start(), waits for done(), and then take(): all on one thread, or in one coroutine.
+///
+/// `Run` has the pipeline and the policy of the run, `Again` refers to them, `Finishing` ends batches of
+/// that.
+template <class Run, class Again, class Finishing>
+class replaying {
+  using path_type = typename Again::path_type;
+  using plan_type = typename Again::plan_type;
+  using types = typename Again::types;
+  using settle = settling<Again>;
+  static constexpr bool batched = types::batched;
+
+ public:
+  using job_type = typename Again::job_type;
+  using delivered = typename types::delivered;
+
+  /// \throws wick::error when there is no such batch, or rank
+  replaying(Run& of, const replayed_batch& what, const replay_options& options, bool with_notes)
+      : what_(what),
+        world_(of.path.shard()),
+        share_(replayed_share(world_, options, batched)),
+        own_plan_(plan_of(of)),
+        notes_(with_notes ? make_owned<draw_notes>() : nullptr),
+        runs_(of, own_plan_ ? *own_plan_ : of.plan, notes_.get()),
+        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), 64)),
+        finishing_(runs_, done_, pool_, false) {
+    require_replayable(what, batched ? plan().batches() : plan().positions(), batched);
+  }
+  replaying(const replaying&) = delete;
+  replaying& operator=(const replaying&) = delete;
+
+  /// From now on it must stay until done(). \throws std::bad_alloc; nothing has begun then
+  void start() {
+    job_.order = plan().order(runs_.seed, what_.epoch);
+    job_.epoch = what_.epoch;
+    job_.first = what_.number;
+    job_.count = 1;
+    if constexpr (batched) {
+      const auto mine = plan().slice(what_.number, job_.order);
+      job_.number = what_.number;
+      job_.first = mine.first;
+      job_.count = mine.count;
+    }
+    finishing_.begin(job_, what_.moved);
+    std::uint64_t lanes = runs_.on.workers();
+    if constexpr (types::samples_suspend) lanes = 2 * lanes + runs_.on.io().threads();
+    lanes = std::min(lanes, job_.count);
+    job_.unfinished.store(lanes + 1, std::memory_order_relaxed);  // one for this function
+    for (std::uint64_t begun = 0; begun < lanes; ++begun) {
+      try {
+        resume(lane(this).handle);
+      } catch (...) {  // no memory for its frame: those that have begun do its work
+        if (begun == 0)
+          job_.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+        ended(lanes - begun);
+        break;
+      }
+    }
+    ended(1);
+  }
+  /// Where it is published, as number 0.
+  sequencer<job_type>& done() noexcept { return done_; }
+
+  /// \throws what next() would; wick::error when nothing stands there
+  delivered take() {
+    const std::vector<told_failure> told = tell();
+    if constexpr (batched) Finishing::make(job_);
+    std::optional<delivered> out;
+    if constexpr (batched) {
+      out = std::exchange(job_.value, std::nullopt);
+    } else if (job_.value && !job_.value->empty()) {
+      out = std::exchange(job_.value->front(), std::nullopt);
+    }
+    if (!out) throw_missing(told);
+    if constexpr (batched) {
+      runs_.path.for_each_batch_stage([&](auto& s) {
+        if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(*out);
+      });
+    }
+    return std::move(*out);
+  }
+
+  /// What it was made of. Failures are told in it.
+  receipt written() {
+    notes_->sort();
+    receipt out;
+    out.seed = runs_.seed;
+    out.epoch = what_.epoch;
+    out.batch = what_.number;
+    const std::vector<std::string> names = runs_.path.stage_names();
+    using source_type = std::remove_cvref_t<decltype(runs_.path.source())>;
+    const sample_names keys{&runs_.path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const source_type*>(source), i);
+                            }};
+    receipt_writer writer(out, *notes_, names, types::batching, keys);
+    if (job_.state == decltype(job_.state)::past_the_end) return out;
+    std::uint64_t row = 0;
+    for (std::uint64_t slot = 0; slot < job_.count; ++slot) {
+      if (std::find(job_.gaps.begin(), job_.gaps.end(), slot) != job_.gaps.end()) continue;
+      const failure at = runs_.standing_at(job_, slot);
+      const bool failed = std::any_of(job_.failures.begin(), job_.failures.end(), [&](const failure& f) {
+        return f.slot == slot && f.action == error_action::fail;
+      });
+      if (failed) continue;
+      receipt::sample s;
+      s.slot = row++;
+      s.position = at.position;
+      s.index = at.index;
+      s.rank = rank_of(slot);
+      s.planned = plan().index(job_.order, job_.first + slot);
+      writer.add(std::move(s));
+    }
+    if constexpr (batched) writer.add_batch(job_.first);
+    for (told_failure& f : tell()) out.failures.push_back(std::move(f.entry));
+    return out;
+  }
+
+ private:
+  const plan_type& plan() const noexcept { return runs_.plan; }
+  /// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
+  std::optional<plan_type> plan_of(const Run& of) const {
+    const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
+    if (!plan_type::editable && !other_share) return std::nullopt;
+    return std::optional<plan_type>(std::in_place, of.path, share_, what_.epoch);
+  }
+  std::uint64_t rank_of(std::uint64_t slot) const noexcept {
+    if constexpr (batched) {
+      for (std::uint64_t r = 0; r < world_.world; ++r) {
+        const auto part = plan().slice(what_.number, job_.order, {r, world_.world});
+        if (job_.first + slot - part.first < part.count) return r;
+      }
+      return share_.rank;
+    } else {  // groups of positions, as the feed has them
+      const std::uint64_t group = plan().batch_size(), in_group = what_.number % group;
+      const std::uint64_t size = std::min(group, plan().positions() - (what_.number - in_group));
+      std::uint64_t r = 0;
+      while (size * (r + 1) / world_.world <= in_group) ++r;
+      return r;
+    }
+  }
+  std::vector<told_failure> tell() const {
+    std::vector<told_failure> out;
+    if (job_.failures.empty() && !job_.unlisted) return out;
+    tell_all<batched>(job_, runs_.path.stage_names(), runs_.path.source(), runs_.bad, plan(), out);
+    sort_by_slot(out);
+    return out;
+  }
+  [[noreturn]] void throw_missing(const std::vector<told_failure>& told) const {
+    for (const told_failure& f : told) {
+      if (f.entry.action == error_action::fail) throw to_exception(f);
+    }
+    if (!batched && !told.empty()) throw to_exception(told.back());
+    const std::string where = " of epoch " + std::to_string(what_.epoch);
+    if constexpr (batched) {
+      refuse_replay("batch " + std::to_string(what_.number) + where +
+                    " has no sample: they stand where others were left out (error_options::compact)");
+    } else {
+      refuse_replay(printable_key(runs_.path.source(), plan().index(job_.order, job_.first)) + ", position " +
+                    std::to_string(what_.number) + where + ", was left out by filter()");
+    }
+  }
+
+  static detached lane(replaying* self) {
+    for (;;) {
+      co_await self->runs_.on.schedule();  // others' turn: the run's samples
+      const std::uint64_t slot = self->next_.fetch_add(1, std::memory_order_relaxed);
+      if (slot >= self->job_.count) break;
+      failure f;
+      f.slot = slot;
+      f.position = self->job_.first + slot;
+      f.index = self->plan().index(self->job_.order, f.position);
+      f.tries = 0;
+      context c = self->runs_.context_at(self->runs_.place_of(self->job_, slot, f.index), self->job_);
+      try {
+        task<bool> running = settle::run_or_settle(&self->runs_, &self->job_, &c, f);
+        co_await running;
+      } catch (...) {
+        f.cause = std::current_exception();
+        self->job_.lose(std::move(f));
+      }
+    }
+    self->ended(1);
+  }
+  /// Nothing of this may be touched afterwards.
+  void ended(std::uint64_t lanes) noexcept {
+    if (job_.unfinished.fetch_sub(lanes, std::memory_order_acq_rel) == lanes) finishing_.run(job_);
+  }
+
+  const replayed_batch what_;
+  const shard_stage world_, share_;  // of the run, and whose part is made
+  const std::optional<plan_type> own_plan_;
+  const owned<draw_notes> notes_;
+  Again runs_;
+  sequencer<job_type> done_{1};
+  std::shared_ptr<slab_pool> pool_;
+  Finishing finishing_;
+  job_type job_;
+  std::atomic<std::uint64_t> next_{0};  // slot that nobody has taken up
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_replay {
+  using replaying_type = typename Loader::replaying_type;
+  using value_type = typename Loader::value_type;
+
+  static value_type batch(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
+    const absence away(l);
+    return made(l, epoch, number, o, false)->take();
+  }
+  static receipt written(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
+    const absence away(l);
+    return made(l, epoch, number, o, true)->written();
+  }
+  static task<value_type> batch_async(Loader* l, std::uint64_t epoch, std::uint64_t number,
+                                      replay_options o) {
+    const absence away(*l);
+    const owned<replaying_type> again = begun(*l, epoch, number, o, false);
+    auto* const job = co_await again->done().next(l->on());
+    static_cast<void>(job);
+    value_type out = again->take();
+    co_return std::move(out);
+  }
+
+ private:
+  /// The loop's time that is no step of the training.
+  struct absence {
+    Loader& of;
+    const std::uint64_t since = now_ticks();
+    explicit absence(Loader& l) noexcept : of(l) {}
+    absence(const absence&) = delete;
+    absence& operator=(const absence&) = delete;
+    ~absence() { of.books_.report.was_away(now_ticks() - since); }
+  };
+
+  static owned<replaying_type> begun(Loader& l, std::uint64_t epoch, std::uint64_t number,
+                                     const replay_options& o, bool with_notes) {
+    l.on().require_workers();
+    l.require_refreshed();
+    l.feed_->size().require_same();
+    l.round_.require(epoch, l.resume_ ? std::nullopt : l.epoch_);
+    replayed_batch what{epoch, number, 0};
+    if (Loader::feed_type::batched && l.feed_->runs().policy.options().compact) {
+      const bool under_way = !l.resume_ && epoch == l.epoch_;
+      const std::optional<std::uint64_t> moved = under_way ? l.delivery_.moved_before(number) : std::nullopt;
+      if (!moved) refuse_replay_of_compacted(epoch, number);
+      what.moved = *moved;
+    }
+    auto out = make_owned<replaying_type>(l.feed_->runs(), what, o, with_notes);
+    out->start();
+    return out;
+  }
+  static owned<replaying_type> made(Loader& l, std::uint64_t epoch, std::uint64_t number,
+                                    const replay_options& o, bool with_notes) {
+    owned<replaying_type> out = begun(l, epoch, number, o, with_notes);
+    out->done().take();
+    return out;
+  }
+};
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/single_user.hpp
 /// \file
 /// Tells two threads that use at the same time what is made for one.
@@ -14620,7 +15276,12 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using runs_again = detail::sample_runs<pipeline<Source, S...>, true>;
+  using replaying_type = detail::replaying<detail::sample_runs<pipeline<Source, S...>>, runs_again,
+                                           detail::finishing<runs_again>>;
   using place = detail::loader_place<loader>;
+  using again = detail::loader_replay<loader>;
+  using edits = detail::loader_edits<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -14635,7 +15296,7 @@ class loader<pipeline<Source, S...>> {
       : own_(detail::own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
-    if (!options.journal_file.empty()) gone_on_with(options.journal_file);
+    if (!options.journal_file.empty()) edits::go_on_with(*this, options.journal_file);
   }
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
@@ -14659,19 +15320,7 @@ class loader<pipeline<Source, S...>> {
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() {
     const detail::single_user::hold mine(user_, "refresh()");
-    feed_->on().require_workers();
-    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
-    if (epoch_) books_.prints.seal(data(), batch_of_prints());
-    refreshed_ = false;
-    left_ = 0;
-    sought_ = true;
-    delivery_.begin(0, 0);
-    books_.drops.begin(false);
-    data_.reset();
-    feed_->refresh();
-    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
-    ++rounds_;
-    refreshed_ = true;
+    place::refresh(*this);
   }
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
@@ -14683,20 +15332,16 @@ class loader<pipeline<Source, S...>> {
   /// then
   void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
     const detail::single_user::hold mine(user_, "edit()");
-    change(weights, at);
+    edits::change(*this, weights, at);
   }
   /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
   /// does, and when it is damaged, or of another data set, pipeline or global batch
-  void replay(const std::string& journal_file) {
-    const detail::single_user::hold mine(user_, "replay()");
-    for (const detail::mixture_edit& e : journal().read(journal_file))
-      change(journal().weights_of(e), {e.epoch, e.batch});
+  void replay_edits(const std::string& journal_file) {
+    const detail::single_user::hold mine(user_, "replay_edits()");
+    edits::replay(*this, journal_file);
   }
   /// The weights of the next batch.
-  std::vector<source_weight> mixture() const {
-    detail::require_editable_mix<editable>();
-    return edits_.at(*feed_, place::next(*this));
-  }
+  std::vector<source_weight> mixture() const { return edits::now(*this); }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -14757,6 +15402,34 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
+  /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
+  /// one that is still to come. The run goes on as if nothing had been: order, state, ledger, fingerprints
+  /// and report stay as they are. Without batch() `batch` is a position in the epoch, over all ranks, and one
+  /// sample comes. See the guide replaying. \throws wick::error when there is no such batch, when it was made
+  /// of data before refresh(), or when what failed before it isn't known (error_options::compact);
+  /// wick::sample_error as next() does, or when the sample was left out
+  /// \throws std::logic_error as next() does
+  value_type replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "replay()");
+    feed_->on().require_outside("replay()", "co_await replay_async()");
+    return again::batch(*this, epoch, batch, options);
+  }
+  /// The same for a coroutine.
+  task<value_type> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
+    const detail::single_user::hold mine(user_, "replay_async()");
+    task<value_type> making = again::batch_async(this, epoch, batch, options);
+    value_type out = co_await making;
+    co_return std::move(out);
+  }
+  /// What a batch was made of: it is made again, and each sample noted with its key, what came in whose
+  /// place, what went into it, and the random numbers that stages drew. What fails is in it, too. \throws as
+  /// replay()
+  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "receipt()");
+    feed_->on().require_outside("receipt()", "co_await replay_async()");
+    return again::written(*this, epoch, batch, options);
+  }
+
   /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
   /// only the loader sees).
   std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
@@ -14794,43 +15467,20 @@ class loader<pipeline<Source, S...>> {
  private:
   friend epoch_range;
   friend place;
-
-  static constexpr bool editable =
-      std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
-  detail::mixture_journal& journal() {
-    detail::require_editable_mix<editable>();
-    return edits_.open(*feed_, [&] { return identity(); });
-  }
-  void change(const std::vector<source_weight>& weights, const edit_options& at) {
-    feed_->on().require_workers();
-    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
-      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
-  }
-  void gone_on_with(const std::string& file) {
-    if constexpr (editable) {
-      for (detail::mixture_edit& e : journal().open(file))
-        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
-    } else {
-      detail::refuse_journal_file();
-    }
-  }
-  /// Before batches() is asked for another epoch.
-  void plan_for(std::uint64_t e) {
-    if constexpr (editable) {
-      if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
-    }
-  }
+  friend again;
+  friend edits;
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
-    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+    require_refreshed();
     feed_->size().require_same();
-    plan_for(e);
+    edits::plan_for(*this, e);
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
+    round_.begin(e);
     if (!goes_on) books_.account.begin(e);
     books_.drops.begin(number == 0);
     epoch_ = e;
@@ -14870,6 +15520,9 @@ class loader<pipeline<Source, S...>> {
     require_outside();
     current_.reset();  // gives its memory back before the next is waited for
     current_ = next();
+  }
+  void require_refreshed() const {
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
   }
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
@@ -14933,9 +15586,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;        // the feed is where these say
-  bool refreshed_ = true;     // the last refresh() has gone well
-  std::uint64_t rounds_ = 0;  // how often, in this training
+  bool sought_ = true;     // the feed is where these say
+  bool refreshed_ = true;  // the last refresh() has gone well
+  detail::data_round round_;
   detail::mixture_edits<feed_type> edits_;
   detail::single_user user_;
   std::optional<value_type> current_;
@@ -31257,6 +31910,197 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/implementation/draw_notes.hpp
+/// \file
+/// The bodies of what receipt/detail/draw_notes.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void draw_notes::add(const line& l) {
+  std::lock_guard lock(mutex_);
+  lines_.push_back(l);
+}
+
+void draw_notes::sort() {
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [](const line& a, const line& b) { return a.where.position < b.where.position; });
+}
+
+std::vector<draw_notes::line> draw_notes::of(std::uint64_t position) const {
+  struct by_position {
+    bool operator()(const line& l, std::uint64_t p) const { return l.where.position < p; }
+    bool operator()(std::uint64_t p, const line& l) const { return p < l.where.position; }
+  };
+  const auto [first, last] = std::equal_range(lines_.begin(), lines_.end(), position, by_position());
+  auto from = first;
+  for (auto l = first; l != last; ++l) {
+    if (l->kind == what::begun) from = l + 1;
+  }
+  return {from, last};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/receipt/implementation/receipt.hpp
+/// \file
+/// The bodies of what receipt/receipt.hpp and receipt/detail/receipt_writer.hpp declare. Included in exactly
+/// one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+namespace {
+
+using noted = std::vector<draw_notes::line>;
+
+/// A stream gives its numbers again.
+receipt::draw draw_of(const draw_notes::line& l, const std::vector<std::string>& stages) {
+  receipt::draw out{l.stage < stages.size() ? stages[l.stage] : "loader", l.stage, l.count, {}};
+  random_stream again(l.where.seed ^ l.where.drawn, l.where.epoch, l.where.position, l.stage);
+  out.values.resize(static_cast<std::size_t>(std::min<std::uint64_t>(l.count, receipt_writer::most_values)));
+  for (std::uint32_t& value : out.values) value = again();
+  return out;
+}
+
+/// What was noted of the sample with this number of a draw: of itself, and of what went into it.
+template <class To, class Key>
+void add_noted(To& to, std::uint64_t drawn, const noted& lines, const std::vector<std::string>& stages,
+               std::size_t end, const Key& key) {
+  for (const draw_notes::line& l : lines) {
+    if (l.kind == draw_notes::what::drew && l.where.drawn == drawn && l.stage < end)
+      to.draws.push_back(draw_of(l, stages));
+    if (l.kind == draw_notes::what::other && l.into == drawn) {
+      receipt::other o{l.where.index, key(l.where.index), stages[l.stage], l.stage, {}, {}};
+      add_noted(o, l.where.drawn, lines, stages, end, key);
+      to.others.push_back(std::move(o));
+    }
+  }
+}
+
+template <class List, class F>
+std::string json_list(const char* name, const List& list, F&& json) {
+  std::string out = std::string(",\"") + name + "\":[";
+  bool first = true;
+  for (const auto& one : list) {
+    if (!std::exchange(first, false)) out += ',';
+    out += json(one);
+  }
+  return out + "]";
+}
+std::string json_of(const receipt::draw& d) {
+  std::string out = "{\"stage\":" + json_string(d.stage) + ",\"number\":" + std::to_string(d.number) +
+                    ",\"count\":" + std::to_string(d.count);
+  return out + json_list("values", d.values, [](std::uint32_t v) { return std::to_string(v); }) + "}";
+}
+/// What samples and others have in common.
+template <class Part>
+std::string json_of_part(const Part& p) {
+  std::string out = "\"index\":" + std::to_string(p.index) + ",\"key\":" + json_string(p.key);
+  out += json_list("draws", p.draws, [](const receipt::draw& d) { return json_of(d); });
+  return out + json_list("others", p.others, [](const receipt::other& o) {
+           return "{\"stage\":" + json_string(o.stage) + ",\"number\":" + std::to_string(o.number) + "," +
+                  json_of_part(o) + "}";
+         });
+}
+
+}  // namespace
+
+std::string receipt_writer::key(std::uint64_t index) const {
+  try {
+    return names_.key(names_.source, index);
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+void receipt_writer::add(receipt::sample s) {
+  s.key = key(s.index);
+  s.planned_key = s.substitute() ? key(s.planned) : s.key;
+  add_noted(s, 0, notes_.of(s.position), stages_, batching_, [&](std::uint64_t i) { return key(i); });
+  to_.samples.push_back(std::move(s));
+}
+
+void receipt_writer::add_batch(std::uint64_t position) {
+  for (const draw_notes::line& l : notes_.of(position)) {
+    if (l.kind == draw_notes::what::drew && l.stage > batching_) to_.draws.push_back(draw_of(l, stages_));
+  }
+}
+
+}  // namespace detail
+
+std::string receipt::to_json() const {
+  std::string out = "{\"seed\":" + std::to_string(seed) + ",\"epoch\":" + std::to_string(epoch) +
+                    ",\"batch\":" + std::to_string(batch);
+  out += detail::json_list("samples", samples, [](const sample& s) {
+    std::string one = "{\"slot\":" + std::to_string(s.slot) + ",\"position\":" + std::to_string(s.position) +
+                      ",\"rank\":" + std::to_string(s.rank) + "," + detail::json_of_part(s);
+    if (s.substitute())
+      one += ",\"in_place_of\":{\"index\":" + std::to_string(s.planned) +
+             ",\"key\":" + detail::json_string(s.planned_key) + "}";
+    return one + "}";
+  });
+  out += detail::json_list("draws", draws, [](const draw& d) { return detail::json_of(d); });
+  out += detail::json_list("failures", failures, [](const ledger_entry& e) { return detail::to_json(e); });
+  return out + "}";
+}
+
+}  // namespace wick
+
+// ==== wick/receipt/implementation/replaying.hpp
+/// \file
+/// The bodies of what receipt/detail/replaying.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void refuse_replay(const std::string& what) { throw error("replay: " + what); }
+
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched) {
+  if (!options.rank && !options.all_ranks) return own;
+  if (!batched)
+    refuse_replay(
+        "without batch() a sample is found by its position in the epoch, which counts over all ranks; leave "
+        ".rank and .all_ranks out");
+  if (options.rank && options.all_ranks) refuse_replay("both .rank and .all_ranks are given; leave one out");
+  shard_stage out = own;
+  if (options.all_ranks) {
+    out.rank = 0;
+    out.world = 1;
+  } else {
+    out.rank = *options.rank;
+  }
+  if (out.rank >= out.world)
+    refuse_replay("rank " + std::to_string(out.rank) + " of " + std::to_string(out.world) +
+                  "; ranks are counted from 0");
+  return out;
+}
+
+void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched) {
+  if (what.number < there) return;
+  const std::string name = batched ? "batch" : "position";
+  refuse_replay(name + " " + std::to_string(what.number) + " of epoch " + std::to_string(what.epoch) +
+                ", which has " + std::to_string(there) + " " + name + (batched ? "es" : "s") +
+                ", counted from 0");
+}
+
+void data_round::require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const {
+  if (begun && (epoch >= first || epoch == under_way)) return;
+  const std::string name = "epoch " + std::to_string(epoch);
+  if (!begun)
+    refuse_replay(name + ": since refresh() no epoch was begun, and the data it was made of are gone");
+  refuse_replay(name + " is of data that were there before refresh(), and are gone; epochs from " +
+                std::to_string(first) + " on can be made again");
+}
+
+void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch) {
+  refuse_replay("batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch) +
+                ": with error_options::compact it depends on all failures of the epoch before it, which are "
+                "known in the epoch under way only, from where it was begun or resumed up to the batch that "
+                "comes next; use on_error(replace), which draws by the position alone");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -32234,7 +33078,7 @@ mixture_journal::contents mixture_journal::read(const std::string& path, bool of
         refuse(path, number,
                "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
                    std::to_string(seed_) +
-                   "; give a file of this training, or a new one, and replay() that one into it");
+                   "; give a file of this training, or a new one, and replay_edits() that one into it");
       }
       continue;
     }
@@ -32319,7 +33163,7 @@ void mixture_journal::require_same(const loader_state& s) const {
   if (s.edits > edits_.size()) {
     throw error("load_state: the state was written behind " + std::to_string(s.edits) +
                 " edits of the mixture, and this loader has " + std::to_string(edits_.size()) +
-                "; give loader_options::journal_file the training's journal, or replay() it before");
+                "; give loader_options::journal_file the training's journal, or replay_edits() it before");
   }
   if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
     throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
@@ -32345,7 +33189,7 @@ void require_no_edits(const loader_state& s) {
   throw error(
       "load_state: the state was written behind " + std::to_string(s.edits) +
       " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
-      "journal, or replay() it before");
+      "journal, or replay_edits() it before");
 }
 
 }  // namespace wick::detail
