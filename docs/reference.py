@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 190
+MOST_NAMES = 192
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -39,7 +39,7 @@ ROOMS = {
         ["series"],
     ),
     "replay": (
-        "Replay",
+        "Replay buffer",
         "Data that a program makes while it trains on it. A loader takes it anew at each `refresh()`.",
         ["changing_data"],
     ),
@@ -122,7 +122,12 @@ ROOMS = {
         "The loader",
         "What a training program holds: it runs a pipeline on threads of its own or on an [executor](run.md#executor) that is shared, "
         "and gives batches in order, epoch after epoch.",
-        ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture"],
+        ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture", "replaying"],
+    ),
+    "receipt": (
+        "Receipts",
+        "What a batch was made of, as [loader](loader.md#loader)`::receipt()` says it, and whose part of it `replay()` makes again.",
+        ["replaying"],
     ),
     "measure": (
         "Measuring a pipeline",

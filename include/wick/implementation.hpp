@@ -83,6 +83,9 @@
 #include <wick/read/implementation/record.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
+#include <wick/receipt/implementation/draw_notes.hpp>
+#include <wick/receipt/implementation/receipt.hpp>
+#include <wick/receipt/implementation/replaying.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resample/implementation/warp.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>

@@ -2657,6 +2657,8 @@ class random_stream {
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
   double normal() noexcept;
+  /// How many numbers of 32 bits were taken so far.
+  constexpr std::uint64_t drawn() const noexcept { return std::uint64_t{4} * counter_[0] + used_ - 4; }
 
  private:
   std::array<std::uint32_t, 2> key_;
@@ -2796,6 +2798,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: how many numbers the stage that runs has taken from random().
+  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -5749,6 +5753,8 @@ class lazy_image {
   /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
   /// wick::error when there are none before carry_out()
   lazy_image share();
+  /// Another one of the same picture, decoded or not. What share() has not made common is copied.
+  lazy_image clone() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -9320,6 +9326,8 @@ class mask {
   using materialized_type = mask;
   mask materialize() &&;
   void carry_out();
+  /// Another one, decoded or not.
+  mask clone() const { return mask(numbers_.clone()); }
 
   /// [H, W].
   wick::shape extents() const { return {height(), width()}; }
@@ -10180,8 +10188,8 @@ struct report {
   bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
 
   /// What the pipeline would give if something were changed, from what was measured: `predict({.workers =
-  /// 8})`. All is run as a model of queues with the times that samples took: see the guide. \throws
-  /// wick::error when no stage has that name, or nothing was taken yet
+  /// 8})`. All is run as a model of queues with the times that samples took. \throws std::invalid_argument
+  /// when no stage has that name, or nothing was taken yet
   prediction predict(const what_if& changed) const;
 
   /// What bounds the pipeline, and what mending it would give; a sentence or a few.
@@ -11228,6 +11236,10 @@ class report_book {
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
+  /// For so long the loop did something that is no step of the training.
+  void was_away(std::uint64_t ticks) noexcept {
+    if (last_taken_ != 0) last_taken_ += ticks;
+  }
   void took_batch() noexcept { ++taken_; }
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
@@ -11315,6 +11327,77 @@ void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& 
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/detail/replayable.hpp
+/// \file
+/// What has to be known of the past to make a batch again.
+
+namespace wick::detail {
+
+/// Which epochs are of the data as they are now. Without refresh() all are.
+struct data_round {
+  std::uint64_t count = 0;  // how often, in this training
+  std::uint64_t first = 0;  // epoch that was begun over them
+  bool begun = true;        // one was
+
+  void refreshed() noexcept {
+    ++count;
+    begun = false;
+  }
+  void begin(std::uint64_t epoch) noexcept {
+    if (!begun) first = epoch;
+    begun = true;
+  }
+  /// From a state that was written in round `of`.
+  void go_on(std::uint64_t of, std::uint64_t epoch) noexcept {
+    if (of != 0 || count != 0) first = epoch;
+    begun = true;
+    count = of;
+  }
+  /// \throws wick::error
+  void require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const;
+};
+
+/// How many samples had been moved to earlier batches (compaction) by a batch of the epoch under way: known
+/// from the first one that was handed over.
+class moved_samples {
+ public:
+  void begin(std::uint64_t moved) noexcept {
+    known_ = false;
+    later_.clear();
+    moved_ = moved;
+  }
+  /// Behind batch `number`, which was handed over.
+  void add(std::uint64_t number, std::uint64_t moved) {
+    if (!known_) first_ = {number, moved_};
+    known_ = true;
+    if (moved != moved_) later_.push_back({number + 1, moved});
+    moved_ = moved;
+    next_ = number + 1;
+  }
+  std::uint64_t now() const noexcept { return moved_; }
+  std::optional<std::uint64_t> before(std::uint64_t number) const noexcept {
+    if (!known_ || number < first_.batch || number > next_) return std::nullopt;
+    std::uint64_t out = first_.moved;
+    for (const from& f : later_) {
+      if (f.batch <= number) out = f.moved;
+    }
+    return out;
+  }
+
+ private:
+  struct from {
+    std::uint64_t batch = 0, moved = 0;
+  };
+  std::uint64_t moved_ = 0, next_ = 0;
+  bool known_ = false;
+  from first_;
+  std::vector<from> later_;
+};
+
+[[noreturn]] void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch);
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 template <class Feed>
@@ -11323,10 +11406,14 @@ class batch_delivery {
   using value_type = typename Feed::delivered;
 
   /// What is taken next stands behind `moved` samples that were moved to earlier batches.
-  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_ = moved; }
+  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_.begin(moved); }
   /// Samples of the epoch that were moved to the batches handed over so far.
-  std::uint64_t moved() const noexcept { return moved_; }
-  void write(loader_state& to) const noexcept { to.moved = moved_; }
+  std::uint64_t moved() const noexcept { return moved_.now(); }
+  /// The same in front of a batch, where that is known.
+  std::optional<std::uint64_t> moved_before(std::uint64_t number) const noexcept {
+    return moved_.before(number);
+  }
+  void write(loader_state& to) const noexcept { to.moved = moved_.now(); }
 
   /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
   /// \returns nothing when it has no samples: those of an epoch's end may have been moved to earlier batches
@@ -11335,7 +11422,7 @@ class batch_delivery {
     taken_job<Feed, Job> taken(feed, job);
     feed.make(job);
     tell_in_order(feed, *taken, told_);
-    moved_ = taken->moved;
+    moved_.add(taken->number, taken->moved);
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
     const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
@@ -11359,15 +11446,15 @@ class batch_delivery {
   }
 
  private:
-  std::uint64_t moved_ = 0;
+  moved_samples moved_;
   std::vector<told_failure> told_;
 };
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/loader_place.hpp
+// ==== wick/loader/detail/loader_edits.hpp
 /// \file
-/// Where a loader stands: how its state is written and gone on from.
+/// What a loader does for edits of its mixture.
 
 // ==== wick/resume/mixture.hpp
 /// \file
@@ -11462,9 +11549,10 @@ class mixture_journal {
 [[noreturn]] void refuse_journal_file();
 template <bool Editable>
 consteval void require_editable_mix() {
-  static_assert(Editable,
-                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
-                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+  static_assert(
+      Editable,
+      "wick: edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
+      "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
 }
 /// \throws wick::error when the state has edits, and this loader has none
 void require_no_edits(const loader_state& s);
@@ -11565,6 +11653,56 @@ class mixture_edits {
 namespace wick::detail {
 
 template <class Loader>
+struct loader_edits {
+  using place = typename Loader::place;
+  static constexpr bool editable =
+      std::remove_cvref_t<decltype(std::declval<const typename Loader::feed_type&>().plan())>::editable;
+
+  static void change(Loader& l, const std::vector<source_weight>& weights, const edit_options& at) {
+    l.feed_->on().require_workers();
+    if (auto e = journal(l).resolve(weights, at, place::next(l), l.feed_->path().shard().world == 1))
+      l.edits_.add(*l.feed_, std::move(*e), {place::next(l), l.current_epoch(), l.left_, l.sought_});
+  }
+  static void replay(Loader& l, const std::string& file) {
+    for (const mixture_edit& e : journal(l).read(file))
+      change(l, journal(l).weights_of(e), {e.epoch, e.batch});
+  }
+  static std::vector<source_weight> now(const Loader& l) {
+    require_editable_mix<editable>();
+    return l.edits_.at(*l.feed_, place::next(l));
+  }
+  /// From the beginning those of this file hold.
+  static void go_on_with(Loader& l, const std::string& file) {
+    if constexpr (editable) {
+      for (mixture_edit& e : journal(l).open(file))
+        l.edits_.add(*l.feed_, std::move(e), {place::next(l), 0, l.left_, l.sought_}, false);
+    } else {
+      refuse_journal_file();
+    }
+  }
+  /// Before batches() is asked for another epoch.
+  static void plan_for(Loader& l, std::uint64_t e) {
+    if constexpr (editable) {
+      if (l.edits_.plan_for(*l.feed_, e)) l.sought_ = l.left_ == 0;
+    }
+  }
+
+ private:
+  static mixture_journal& journal(Loader& l) {
+    require_editable_mix<editable>();
+    return l.edits_.open(*l.feed_, [&] { return l.identity(); });
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/loader_place.hpp
+/// \file
+/// Where a loader stands: how its state is written and gone on from.
+
+namespace wick::detail {
+
+template <class Loader>
 struct loader_place {
   /// The batch handed over next.
   static mixture_journal::place next(const Loader& l) noexcept {
@@ -11574,10 +11712,54 @@ struct loader_place {
     return {*l.epoch_, l.batches() - l.left_};
   }
 
+  /// What is left of the epoch: batches, or samples where there are no batches; and samples of this rank.
+  static std::uint64_t items_left(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return l.left_;
+    else
+      return samples_left(l);
+  }
+  static std::uint64_t samples_left(const Loader& l) noexcept {
+    const auto& plan = l.feed_->plan();
+    const std::uint64_t all = plan.batches();
+    const std::uint64_t left = plan.passed(all) - plan.passed(all - std::min(l.left_, all));
+    if constexpr (Loader::feed_type::batched)
+      return left;
+    else
+      return l.delivery_.left_with(left);
+  }
+  /// Whether the next sample is of a group that was taken.
+  static bool at_hand(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return false;
+    else
+      return l.delivery_.under_way();
+  }
+
+  // For measure().
+  static auto& feed(Loader& l) noexcept { return *l.feed_; }
+  static auto& user(Loader& l) noexcept { return l.user_; }
+  /// The report does not count what goes on meanwhile as taking batches.
+  class pause {
+   public:
+    explicit pause(Loader& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+      if (under_way_) of_.books_.report.end(report_book::of(*of_.feed_));
+    }
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause() {
+      if (under_way_) of_.books_.report.begin(report_book::of(*of_.feed_));
+    }
+
+   private:
+    Loader& of_;
+    bool under_way_;
+  };
+
   static std::vector<std::byte> state(const Loader& l) {
     loader_state s;
     s.of = l.identity();
-    s.rounds = l.rounds_;
+    s.rounds = l.round_.count;
     s.filtered = l.books_.drops.of_training;
     l.books_.account.write(s);
     if (l.edits_.any()) l.edits_.journal()->write(s);
@@ -11600,13 +11782,30 @@ struct loader_place {
     l.require_goes_on(s, "load_state: the state is of ");
     l.edits_.require_same(s);
     const std::uint64_t under_way = l.current_epoch();
-    l.plan_for(s.epoch);
+    Loader::edits::plan_for(l, s.epoch);
     try {
       take_over(l, std::move(s));
     } catch (...) {
-      l.plan_for(under_way);
+      Loader::edits::plan_for(l, under_way);
       throw;
     }
+  }
+
+  /// All is planned anew over the data as they are now.
+  static void refresh(Loader& l) {
+    l.feed_->on().require_workers();
+    if (!l.feed_->idle()) l.feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (l.epoch_) l.books_.prints.seal(l.data(), l.batch_of_prints());
+    l.refreshed_ = false;
+    l.left_ = 0;
+    l.sought_ = true;
+    l.delivery_.begin(0, 0);
+    l.books_.drops.begin(false);
+    l.data_.reset();
+    l.feed_->refresh();
+    if (l.resume_) l.require_goes_on(*l.resume_, "refresh: the state that was loaded is of ");
+    l.round_.refreshed();
+    l.refreshed_ = true;
   }
 
  private:
@@ -11624,7 +11823,7 @@ struct loader_place {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     l.resume_ = make_owned<const loader_state>(std::move(s));
-    l.rounds_ = l.resume_->rounds;
+    l.round_.go_on(l.resume_->rounds, l.resume_->epoch);
     l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
     l.books_.account.read(*l.resume_);
   }
@@ -11716,6 +11915,7 @@ class sample_delivery {
     skip_ = sample;
   }
   static constexpr std::uint64_t moved() noexcept { return 0; }
+  static constexpr std::optional<std::uint64_t> moved_before(std::uint64_t) noexcept { return 0; }
   /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
   /// it.
   void write(loader_state& to) const noexcept {
@@ -11726,6 +11926,10 @@ class sample_delivery {
   }
   /// Whether the group has samples left.
   bool under_way() const noexcept { return next_ < group_.size(); }
+  /// Samples that are left, when the groups to come have so many.
+  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
+    return in_groups - std::min(skip_, in_groups) + (group_.size() - next_);
+  }
 
   /// The group is handed over from now on, by next().
   template <class Job>
@@ -11856,6 +12060,13 @@ class epoch_range {
   /// The same without iterators.
   std::optional<typename Loader::value_type> next() { return of_->next(); }
 
+  /// Batches that are left of it; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return Loader::place::items_left(*of_); }
+  /// This rank's samples in them, as they were planned.
+  std::uint64_t samples_left() const noexcept { return Loader::place::samples_left(*of_); }
+  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
+  bool at_hand() const noexcept { return Loader::place::at_hand(*of_); }
+
  private:
   friend Loader;
   explicit epoch_range(Loader& of) : of_(&of) {}
@@ -11864,493 +12075,14 @@ class epoch_range {
 
 }  // namespace wick::detail
 
-// ==== wick/run/detail/single_user.hpp
+// ==== wick/receipt/detail/loader_replay.hpp
 /// \file
-/// Tells two threads that use at the same time what is made for one.
+/// What a loader does for replay() and receipt(): looks whether the batch can be made again, and has it made.
 
-namespace wick::detail {
-
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
-
-/// What one user did is visible to the next, so taking turns is safe on any threads.
-class single_user {
- public:
-  single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
-
-  /// In use as long as this lives; may be kept over a suspension.
-  class hold {
-   public:
-    /// \throws std::logic_error when somebody else uses it at this moment
-    hold(single_user& of, const char* call) : of_(of) {
-      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
-      of.last_.store(nullptr, std::memory_order_relaxed);
-    }
-    hold(const hold&) = delete;
-    hold& operator=(const hold&) = delete;
-    /// The calling thread was looked at: it may go on with what it has got.
-    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
-    ~hold() { of_.used_.store(false, std::memory_order_release); }
-
-   private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
-    single_user& of_;
-  };
-
-  /// Whether nobody else has used it since this thread was remembered.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
-
- private:
-  std::atomic<bool> used_{false};
-  std::atomic<const void*> last_{nullptr};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/feed.hpp
+// ==== wick/receipt/detail/replaying.hpp
 /// \file
-/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
-/// a window of them ahead of the consumer, across the ends of epochs.
-
-// ==== wick/run/detail/open_batches.hpp
-/// \file
-/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
-
-namespace wick::detail {
-
-/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
-template <class Job>
-class open_batches {
- public:
-  /// What was claimed; `job` is null when nothing was left.
-  struct run {
-    Job* job = nullptr;
-    std::uint64_t from = 0, count = 0;
-  };
-
-  explicit open_batches(std::size_t most)
-      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
-
-  /// The place of the batch with this sequence number.
-  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
-
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
-
-  /// Any thread. Samples that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept {
-    std::uint64_t samples = 0;
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
-    }
-    return samples;
-  }
-  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
-  bool has_more_than(std::uint64_t length) const noexcept {
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
-  }
-
-  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
-  /// `at_end(another batch follows)`.
-  template <class AtEnd>
-  run claim(std::uint64_t most, AtEnd at_end) noexcept {
-    for (;;) {
-      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-      if (s >= opened) return {};
-      Job& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
-      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
-      std::uint64_t expected = s;
-      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
-    }
-  }
-
- private:
-  std::unique_ptr<Job[]> ring_;
-  const std::uint64_t mask_;
-  alignas(64) std::atomic<std::uint64_t> opened_{0};
-  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/tokens.hpp
-/// \file
-/// How many samples may be under way at a time, when samples suspend.
-
-namespace wick::detail {
-
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread.
-class tokens {
- public:
-  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-
-  /// Up to `most` of those that are left.
-  std::uint64_t take(std::uint64_t most) noexcept {
-    std::uint64_t taken = taken_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t n = std::min(most, limit_ - taken);
-      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
-                                                 std::memory_order_acquire)) {
-        return n;
-      }
-    }
-  }
-  /// True when there was none before.
-  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
-  std::uint64_t limit() const noexcept { return limit_; }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
-
- private:
-  const std::uint64_t limit_;
-  alignas(64) std::atomic<std::uint64_t> taken_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/sequencer.hpp
-/// \file
-/// The reorder ring: things are finished in any order and taken in theirs.
-
-namespace wick::detail {
-
-/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
-/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
-/// capacity).
-///
-/// What was written before publish is visible to the consumer; what it did before it took a number must be
-/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
-/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
-/// not be null.
-///
-/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
-/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
-/// destroy it as soon as it has the last item.
-template <class T, class Atomics = detail::std_atomics, class Executor = executor>
-class sequencer {
-  using slot = typename Atomics::template atomic<std::uintptr_t>;
-
- public:
-  explicit sequencer(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
-
-  std::size_t capacity() const noexcept { return mask_ + 1; }
-
-  /// Any thread, once a number.
-  void publish(std::uint64_t number, T* item) noexcept {
-    const std::uintptr_t before =
-        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
-    if (before == empty) return;
-    // The consumer waits for this very number, and stays until it is told.
-    if (before == waits_asleep)
-      awake_.set();
-    else
-      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
-  }
-
-  /// The next number to be taken. Consumer.
-  std::uint64_t taken() const noexcept { return next_; }
-
-  /// The next item if it is there, else null. Consumer.
-  T* try_take() noexcept {
-    slot& place = slots_[next_ & mask_];
-    const std::uintptr_t item = place.load(std::memory_order_acquire);
-    if (item == empty) return nullptr;
-    place.store(empty, std::memory_order_relaxed);
-    ++next_;
-    return reinterpret_cast<T*>(item);
-  }
-
-  /// Sleeps until the next item is there. Consumer; not on a worker.
-  T* take() noexcept {
-    std::uintptr_t seen = empty;
-    awake_.clear();
-    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
-      awake_.wait();
-    return try_take();
-  }
-
-  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
-  class [[nodiscard]] awaiter : job {
-   public:
-    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
-    bool await_ready() const noexcept {
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
-    }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
-      std::uintptr_t seen = empty;
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
-          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
-    }
-    T* await_resume() noexcept { return sequencer_.try_take(); }
-
-   private:
-    friend class sequencer;
-    void wake() noexcept { on_.post(this); }
-    sequencer& sequencer_;
-    Executor& on_;
-    std::coroutine_handle<> handle_;
-  };
-  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
-
- private:
-  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
-  static constexpr std::uintptr_t empty = 0,
-                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
-
-  const std::size_t mask_;
-  const std::unique_ptr<slot[]> slots_;
-  std::uint64_t next_ = 0;
-  detail::basic_wake_flag<Atomics> awake_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/sample/detail/source_size.hpp
-/// \file
-/// Notices when a source has another size than all was planned for.
-
-namespace wick::detail {
-
-/// Asked by the consumer.
-template <class Source>
-class source_size {
- public:
-  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
-  std::uint64_t planned() const noexcept { return planned_; }
-  std::uint64_t now() const { return of_.size(); }
-  /// \throws wick::error when it has changed, and what the source's size() throws
-  void require_same() const {
-    const std::uint64_t found = now();
-    if (found == planned_) return;
-    throw error("loader: the source had " + std::to_string(planned_) +
-                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
-                ", and has " + std::to_string(found) +
-                " now; call refresh() to take data of another size, or make a new loader");
-  }
-  /// Where it was found to have changed. \throws wick::error
-  [[noreturn]] void refuse() const {
-    require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
-  }
-  /// From now on it has the size that it has now.
-  void take_anew() {
-    planned_ = now();
-    ++taken_;
-  }
-  bool changed() const noexcept {
-    try {
-      return now() != planned_;
-    } catch (...) {
-      return true;
-    }
-  }
-
- private:
-  const Source& of_;
-  std::uint64_t planned_, taken_ = 0;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/batch_job.hpp
-/// \file
-/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
-/// wrong.
-
-namespace wick::detail {
-
-/// Where a batch is on its way.
-enum class batch_state : unsigned char {
-  making,        ///< its samples run
-  remaking,      ///< they run again: one that failed had said what shape they have
-  lost,          ///< it fails, as soon as all of them have ended
-  past_the_end,  ///< no sample is left for it: batches before it have taken them
-  whole,         ///< its columns are: what leaves is made of them by the consumer
-};
-
-/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
-/// `Columns` where samples are put, `Value` what leaves.
-template <class Order, class Columns, class Value>
-struct alignas(64) batch_job {
-  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
-  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
-  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
-  // samples are finished.
-  std::atomic<std::uint64_t> left{0};
-  alignas(64) std::atomic<std::uint64_t> unfinished{0};
-  std::atomic<std::uint64_t> print{
-      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
-
-  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
-  std::uint64_t epoch = 0;
-  std::uint64_t number = 0;  // in its epoch
-  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
-  std::uint64_t first = 0;   // position of slot 0
-  std::uint64_t count = 0;
-  std::uint64_t published = 0;  // ticks, at which it was ready
-  Order order;
-  Columns columns;
-  std::optional<Value> value;
-  std::atomic<bool> cancelled{false};
-  std::mutex mutex;  // of what follows, until all samples have ended
-  std::vector<failure> failures;
-  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
-  std::vector<std::size_t> gaps;           // slots without a sample
-  batch_state state = batch_state::making;
-  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
-
-  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
-  // here, whether nothing is left for this batch.
-  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
-  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
-  std::uint64_t moved = 0;
-
-  /// Samples that it has in the end.
-  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
-
-  struct run {
-    std::uint64_t from = 0, count = 0;
-  };
-  /// `count` slots of batch `sequence` may be claimed from now on.
-  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
-  /// Slots that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
-  /// `at_end`.
-  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
-    std::uint64_t seen = left.load(std::memory_order_acquire);
-    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
-      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
-      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return {count - (seen & count_mask), n};
-      }
-    }
-    return {};
-  }
-  /// All that nobody has claimed; how many they were.
-  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
-
-  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
-  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
-  void note(failure f) noexcept {
-    std::lock_guard lock(mutex);
-    const bool skipped = f.action == error_action::skip;
-    try {
-      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
-      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
-    } catch (...) {
-      state = batch_state::lost;
-      f.action = error_action::fail;
-      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
-      return;
-    }
-    if (f.action == error_action::fail) state = batch_state::lost;
-    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
-    failures.push_back(std::move(f));
-  }
-  /// There was no memory to do what is to be done about a failure: its batch fails.
-  void lose(failure f) noexcept {
-    f.action = error_action::fail;
-    note(std::move(f));
-  }
-  /// A stage behind batch() failed, or what the loader does there.
-  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
-    failure f;
-    f.slot = failure::whole_batch;
-    f.stage = stage;
-    f.cause = std::move(cause);
-    f.position = first;
-    note(std::move(f));
-  }
-  /// Of the failures of a slot, the next.
-  std::uint32_t next_number(std::uint64_t slot) const noexcept {
-    std::uint32_t n = 0;
-    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
-    return n;
-  }
-  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
-  /// drawn there again. For who makes that one.
-  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
-    if (!others_failed.load(std::memory_order_relaxed)) return false;
-    std::lock_guard lock(mutex);
-    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
-      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
-    });
-  }
-  /// What nobody is going to take.
-  void drop() noexcept {
-    value.reset();
-    columns.drop();
-  }
-  /// Of the batch that was here before.
-  void forget() noexcept {
-    failures.clear();
-    gaps.clear();
-    fills.clear();
-    unlisted.reset();
-    others_failed.store(false, std::memory_order_relaxed);
-    state = batch_state::making;
-    cancelled.store(false, std::memory_order_relaxed);
-    print.store(0, std::memory_order_relaxed);
-  }
-
- private:
-  static constexpr unsigned count_bits = 40;
-  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
-  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/batches_ahead.hpp
-/// \file
-/// How many batches a loader is ahead of its consumer.
-
-namespace wick::detail {
-
-/// Four small ones are made in no time, and used up while a thread is interrupted for less than a
-/// millisecond: there are more where that costs little memory.
-struct batches_ahead {
-  std::size_t few, most;  // whatever they take, and where they take little
-
-  /// \param wanted  loader_options::prefetch
-  batches_ahead(std::size_t wanted, std::size_t workers) noexcept
-      : few(wanted != 0   ? wanted
-            : workers < 8 ? 4
-                          : 8),
-        most(wanted != 0 ? wanted : 8) {}
-
-  std::shared_ptr<slab_pool> make_pool(std::shared_ptr<slab_memory> memory) const {
-    return std::make_shared<slab_pool>(std::move(memory), (most + 2) * 8, few + 1, most + 1);
-  }
-  /// By what their memory was asked for so far.
-  std::size_t at(const slab_pool& pool) const noexcept {
-    const std::size_t bytes = pool.bytes_asked();
-    return bytes == 0 ? few : slab_pool::cheap_blocks(bytes, few + 1, most + 1) - 1;
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/claimed_runs.hpp
-/// \file
-/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
-/// settled.
+/// Making one batch again, beside the run: by the run's source, stages and rules, with a place, a plan,
+/// memory and clocks of its own.
 
 // ==== wick/failure/detail/settling.hpp
 /// \file
@@ -12711,6 +12443,929 @@ class settling {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/receipt/detail/draw_notes.hpp
+/// \file
+/// What is noted while a batch is made again for its receipt: which numbers stages drew, and what went into
+/// what.
+
+namespace wick::detail {
+
+/// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
+class draw_notes {
+ public:
+  enum class what : std::uint8_t { begun, drew, other };
+  struct line {
+    what kind = what::begun;
+    std::uint32_t stage = 0;
+    place where = {};         ///< of whom it tells
+    std::uint64_t count = 0;  ///< of numbers that were drawn
+    std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
+  };
+
+  /// A sample begins, or is tried again: what was noted of its position before counts no more.
+  void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
+  /// The stage that ran just now may have drawn something.
+  void drew(const context& c) {
+    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
+  }
+  /// Another sample went into this one, in this stage.
+  void went_in(const context& other, const context& into, std::uint32_t stage) {
+    add({what::other, stage, other.where(), 0, into.where().drawn});
+  }
+
+  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
+  std::vector<line> of(std::uint64_t position) const;
+  /// By position; to be called before of().
+  void sort();
+
+ private:
+  void add(const line& l);
+  std::mutex mutex_;
+  std::vector<line> lines_;
+};
+
+/// The notes of a path of stages: there are none in a run, which pays nothing for them.
+template <bool Again>
+struct path_notes {
+  void note(const context&) const noexcept {}
+};
+template <>
+struct path_notes<true> {
+  draw_notes* to = nullptr;  // null where nobody asked
+  void note_begin(const context& c) const {
+    if (to != nullptr) to->begin(c);
+  }
+  /// The stage that runs has ended.
+  void note(const context& c) const {
+    if (to != nullptr) to->drew(c);
+  }
+  void note_other(const context& other, const context& into, std::uint32_t stage) const {
+    if (to != nullptr) to->went_in(other, into, stage);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/receipt/detail/receipt_writer.hpp
+/// \file
+/// Writes the receipt of a batch from what was noted while it was made again.
+
+// ==== wick/receipt/receipt.hpp
+/// \file
+/// What a batch was made of: which samples, what came in whose place, what went into what, and the random
+/// numbers that stages drew.
+
+namespace wick {
+
+/// Whose part of a batch loader.replay() makes: `train.replay(3, 40, {.rank = 2})`.
+struct replay_options {
+  std::optional<std::uint64_t> rank = {};  ///< of this rank; without one, of the loader's own
+  bool all_ranks = false;                  ///< the whole global batch, as one rank alone would have it
+};
+
+/// Of what a batch was made, by loader.receipt().
+struct receipt {
+  /// What a stage took from the random stream of one sample, context::random().
+  struct draw {
+    std::string stage;                  ///< its name
+    std::uint32_t number = 0;           ///< of the stage in the pipeline, from 0
+    std::uint64_t count = 0;            ///< of 32-bit numbers that it took
+    std::vector<std::uint32_t> values;  ///< the first 256 of them
+  };
+  /// A sample that went into another one, by with_others(), mixup(), mosaic(), ….
+  struct other {
+    std::uint64_t index = 0;    ///< in the source
+    std::string key;            ///< as the source has it
+    std::string stage;          ///< that drew it
+    std::uint32_t number = 0;   ///< of that stage in the pipeline, from 0
+    std::vector<draw> draws;    ///< of the stages that it went through
+    std::vector<other> others;  ///< that went into it
+  };
+  /// A sample of the batch.
+  struct sample {
+    std::uint64_t slot = 0;      ///< row of the batch's tensors; with pack(), its number in the batch
+    std::uint64_t position = 0;  ///< in the epoch, over all ranks; random numbers go by it
+    std::uint64_t index = 0;     ///< in the source
+    std::string key;             ///< as the source has it
+    std::uint64_t rank = 0;      ///< whose batch it is in
+    std::uint64_t planned = 0;   ///< index of the sample that the order has there; another one: that failed
+    std::string planned_key;     ///< the key of that
+    std::vector<draw> draws;     ///< in the order of the stages
+    std::vector<other> others;   ///< that went into it, in the order in which they were drawn
+    /// Whether it came in the place of one that failed.
+    bool substitute() const noexcept { return index != planned; }
+  };
+
+  std::uint64_t seed = 0;              ///< loader_options::seed
+  std::uint64_t epoch = 0;             ///< as it was asked for
+  std::uint64_t batch = 0;             ///< in the epoch; without batch() the position
+  std::vector<sample> samples;         ///< by rising slot; what was left out is not among them
+  std::vector<draw> draws;             ///< of stages behind batch()
+  std::vector<ledger_entry> failures;  ///< as the ledger has them
+
+  /// An object of JSON, valid whatever keys are: bytes of a key that are no UTF-8 stand as "\\xNN".
+  std::string to_json() const;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Fills a receipt from what was noted.
+class receipt_writer {
+ public:
+  static constexpr std::size_t most_values = 256;
+
+  /// \param batching  the number of the stage that makes batches
+  receipt_writer(receipt& to, const draw_notes& notes, const std::vector<std::string>& stages,
+                 std::size_t batching, const sample_names& names) noexcept
+      : to_(to), notes_(notes), stages_(stages), batching_(batching), names_(names) {}
+  /// A sample, of which all but keys, draws and others is known.
+  void add(receipt::sample s);
+  /// What was drawn for the whole batch, whose first position this is.
+  void add_batch(std::uint64_t position);
+
+ private:
+  std::string key(std::uint64_t index) const;
+
+  receipt& to_;
+  const draw_notes& notes_;
+  const std::vector<std::string>& stages_;
+  const std::size_t batching_;
+  const sample_names& names_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/sequencer.hpp
+/// \file
+/// The reorder ring: things are finished in any order and taken in theirs.
+
+namespace wick::detail {
+
+/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
+/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
+/// capacity).
+///
+/// What was written before publish is visible to the consumer; what it did before it took a number must be
+/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
+/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
+/// not be null.
+///
+/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
+/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
+/// destroy it as soon as it has the last item.
+template <class T, class Atomics = detail::std_atomics, class Executor = executor>
+class sequencer {
+  using slot = typename Atomics::template atomic<std::uintptr_t>;
+
+ public:
+  explicit sequencer(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// Any thread, once a number.
+  void publish(std::uint64_t number, T* item) noexcept {
+    const std::uintptr_t before =
+        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
+    if (before == empty) return;
+    // The consumer waits for this very number, and stays until it is told.
+    if (before == waits_asleep)
+      awake_.set();
+    else
+      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
+  }
+
+  /// The next number to be taken. Consumer.
+  std::uint64_t taken() const noexcept { return next_; }
+
+  /// The next item if it is there, else null. Consumer.
+  T* try_take() noexcept {
+    slot& place = slots_[next_ & mask_];
+    const std::uintptr_t item = place.load(std::memory_order_acquire);
+    if (item == empty) return nullptr;
+    place.store(empty, std::memory_order_relaxed);
+    ++next_;
+    return reinterpret_cast<T*>(item);
+  }
+
+  /// Sleeps until the next item is there. Consumer; not on a worker.
+  T* take() noexcept {
+    std::uintptr_t seen = empty;
+    awake_.clear();
+    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
+      awake_.wait();
+    return try_take();
+  }
+
+  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
+  class [[nodiscard]] awaiter : job {
+   public:
+    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
+    bool await_ready() const noexcept {
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
+    }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
+      std::uintptr_t seen = empty;
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
+          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
+    }
+    T* await_resume() noexcept { return sequencer_.try_take(); }
+
+   private:
+    friend class sequencer;
+    void wake() noexcept { on_.post(this); }
+    sequencer& sequencer_;
+    Executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
+
+ private:
+  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
+  static constexpr std::uintptr_t empty = 0,
+                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
+
+  const std::size_t mask_;
+  const std::unique_ptr<slot[]> slots_;
+  std::uint64_t next_ = 0;
+  detail::basic_wake_flag<Atomics> awake_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches
+/// before (compaction).
+struct replayed_batch {
+  std::uint64_t epoch = 0, number = 0, moved = 0;
+};
+
+/// \throws wick::error
+[[noreturn]] void refuse_replay(const std::string& what);
+/// Whose part is made. \throws wick::error
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched);
+void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched);
+
+/// Lives until the batch was taken. Samples are taken up one after the other by a few coroutines, as many as
+/// keep the workers busy; nothing of the run waits for them, and they count nowhere. Whoever makes it calls
+/// start(), waits for done(), and then take(): all on one thread, or in one coroutine.
+///
+/// `Run` has the pipeline and the policy of the run, `Again` refers to them, `Finishing` ends batches of
+/// that.
+template <class Run, class Again, class Finishing>
+class replaying {
+  using path_type = typename Again::path_type;
+  using plan_type = typename Again::plan_type;
+  using types = typename Again::types;
+  using settle = settling<Again>;
+  static constexpr bool batched = types::batched;
+
+ public:
+  using job_type = typename Again::job_type;
+  using delivered = typename types::delivered;
+
+  /// \throws wick::error when there is no such batch, or rank
+  replaying(Run& of, const replayed_batch& what, const replay_options& options, bool with_notes)
+      : what_(what),
+        world_(of.path.shard()),
+        share_(replayed_share(world_, options, batched)),
+        own_plan_(plan_of(of)),
+        notes_(with_notes ? make_owned<draw_notes>() : nullptr),
+        runs_(of, own_plan_ ? *own_plan_ : of.plan, notes_.get()),
+        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), 64)),
+        finishing_(runs_, done_, pool_, false) {
+    require_replayable(what, batched ? plan().batches() : plan().positions(), batched);
+  }
+  replaying(const replaying&) = delete;
+  replaying& operator=(const replaying&) = delete;
+
+  /// From now on it must stay until done(). \throws std::bad_alloc; nothing has begun then
+  void start() {
+    job_.order = plan().order(runs_.seed, what_.epoch);
+    job_.epoch = what_.epoch;
+    job_.first = what_.number;
+    job_.count = 1;
+    if constexpr (batched) {
+      const auto mine = plan().slice(what_.number, job_.order);
+      job_.number = what_.number;
+      job_.first = mine.first;
+      job_.count = mine.count;
+    }
+    finishing_.begin(job_, what_.moved);
+    std::uint64_t lanes = runs_.on.workers();
+    if constexpr (types::samples_suspend) lanes = 2 * lanes + runs_.on.io().threads();
+    lanes = std::min(lanes, job_.count);
+    job_.unfinished.store(lanes + 1, std::memory_order_relaxed);  // one for this function
+    for (std::uint64_t begun = 0; begun < lanes; ++begun) {
+      try {
+        resume(lane(this).handle);
+      } catch (...) {  // no memory for its frame: those that have begun do its work
+        if (begun == 0)
+          job_.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+        ended(lanes - begun);
+        break;
+      }
+    }
+    ended(1);
+  }
+  /// Where it is published, as number 0.
+  sequencer<job_type>& done() noexcept { return done_; }
+
+  /// \throws what next() would; wick::error when nothing stands there
+  delivered take() {
+    const std::vector<told_failure> told = tell();
+    if constexpr (batched) Finishing::make(job_);
+    std::optional<delivered> out;
+    if constexpr (batched) {
+      out = std::exchange(job_.value, std::nullopt);
+    } else if (job_.value && !job_.value->empty()) {
+      out = std::exchange(job_.value->front(), std::nullopt);
+    }
+    if (!out) throw_missing(told);
+    if constexpr (batched) {
+      runs_.path.for_each_batch_stage([&](auto& s) {
+        if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(*out);
+      });
+    }
+    return std::move(*out);
+  }
+
+  /// What it was made of. Failures are told in it.
+  receipt written() {
+    notes_->sort();
+    receipt out;
+    out.seed = runs_.seed;
+    out.epoch = what_.epoch;
+    out.batch = what_.number;
+    const std::vector<std::string> names = runs_.path.stage_names();
+    using source_type = std::remove_cvref_t<decltype(runs_.path.source())>;
+    const sample_names keys{&runs_.path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const source_type*>(source), i);
+                            }};
+    receipt_writer writer(out, *notes_, names, types::batching, keys);
+    if (job_.state == decltype(job_.state)::past_the_end) return out;
+    std::uint64_t row = 0;
+    for (std::uint64_t slot = 0; slot < job_.count; ++slot) {
+      if (std::find(job_.gaps.begin(), job_.gaps.end(), slot) != job_.gaps.end()) continue;
+      const failure at = runs_.standing_at(job_, slot);
+      const bool failed = std::any_of(job_.failures.begin(), job_.failures.end(), [&](const failure& f) {
+        return f.slot == slot && f.action == error_action::fail;
+      });
+      if (failed) continue;
+      receipt::sample s;
+      s.slot = row++;
+      s.position = at.position;
+      s.index = at.index;
+      s.rank = rank_of(slot);
+      s.planned = plan().index(job_.order, job_.first + slot);
+      writer.add(std::move(s));
+    }
+    if constexpr (batched) writer.add_batch(job_.first);
+    for (told_failure& f : tell()) out.failures.push_back(std::move(f.entry));
+    return out;
+  }
+
+ private:
+  const plan_type& plan() const noexcept { return runs_.plan; }
+  /// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
+  std::optional<plan_type> plan_of(const Run& of) const {
+    const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
+    if (!plan_type::editable && !other_share) return std::nullopt;
+    return std::optional<plan_type>(std::in_place, of.path, share_, what_.epoch);
+  }
+  std::uint64_t rank_of(std::uint64_t slot) const noexcept {
+    if constexpr (batched) {
+      for (std::uint64_t r = 0; r < world_.world; ++r) {
+        const auto part = plan().slice(what_.number, job_.order, {r, world_.world});
+        if (job_.first + slot - part.first < part.count) return r;
+      }
+      return share_.rank;
+    } else {  // groups of positions, as the feed has them
+      const std::uint64_t group = plan().batch_size(), in_group = what_.number % group;
+      const std::uint64_t size = std::min(group, plan().positions() - (what_.number - in_group));
+      std::uint64_t r = 0;
+      while (size * (r + 1) / world_.world <= in_group) ++r;
+      return r;
+    }
+  }
+  std::vector<told_failure> tell() const {
+    std::vector<told_failure> out;
+    if (job_.failures.empty() && !job_.unlisted) return out;
+    tell_all<batched>(job_, runs_.path.stage_names(), runs_.path.source(), runs_.bad, plan(), out);
+    sort_by_slot(out);
+    return out;
+  }
+  [[noreturn]] void throw_missing(const std::vector<told_failure>& told) const {
+    for (const told_failure& f : told) {
+      if (f.entry.action == error_action::fail) throw to_exception(f);
+    }
+    if (!batched && !told.empty()) throw to_exception(told.back());
+    const std::string where = " of epoch " + std::to_string(what_.epoch);
+    if constexpr (batched) {
+      refuse_replay("batch " + std::to_string(what_.number) + where +
+                    " has no sample: they stand where others were left out (error_options::compact)");
+    } else {
+      refuse_replay(printable_key(runs_.path.source(), plan().index(job_.order, job_.first)) + ", position " +
+                    std::to_string(what_.number) + where + ", was left out by filter()");
+    }
+  }
+
+  static detached lane(replaying* self) {
+    for (;;) {
+      co_await self->runs_.on.schedule();  // others' turn: the run's samples
+      const std::uint64_t slot = self->next_.fetch_add(1, std::memory_order_relaxed);
+      if (slot >= self->job_.count) break;
+      failure f;
+      f.slot = slot;
+      f.position = self->job_.first + slot;
+      f.index = self->plan().index(self->job_.order, f.position);
+      f.tries = 0;
+      context c = self->runs_.context_at(self->runs_.place_of(self->job_, slot, f.index), self->job_);
+      try {
+        task<bool> running = settle::run_or_settle(&self->runs_, &self->job_, &c, f);
+        co_await running;
+      } catch (...) {
+        f.cause = std::current_exception();
+        self->job_.lose(std::move(f));
+      }
+    }
+    self->ended(1);
+  }
+  /// Nothing of this may be touched afterwards.
+  void ended(std::uint64_t lanes) noexcept {
+    if (job_.unfinished.fetch_sub(lanes, std::memory_order_acq_rel) == lanes) finishing_.run(job_);
+  }
+
+  const replayed_batch what_;
+  const shard_stage world_, share_;  // of the run, and whose part is made
+  const std::optional<plan_type> own_plan_;
+  const owned<draw_notes> notes_;
+  Again runs_;
+  sequencer<job_type> done_{1};
+  std::shared_ptr<slab_pool> pool_;
+  Finishing finishing_;
+  job_type job_;
+  std::atomic<std::uint64_t> next_{0};  // slot that nobody has taken up
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_replay {
+  using replaying_type = typename Loader::replaying_type;
+  using value_type = typename Loader::value_type;
+
+  static value_type batch(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
+    const absence away(l);
+    return made(l, epoch, number, o, false)->take();
+  }
+  static receipt written(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
+    const absence away(l);
+    return made(l, epoch, number, o, true)->written();
+  }
+  static task<value_type> batch_async(Loader* l, std::uint64_t epoch, std::uint64_t number,
+                                      replay_options o) {
+    const absence away(*l);
+    const owned<replaying_type> again = begun(*l, epoch, number, o, false);
+    auto* const job = co_await again->done().next(l->on());
+    static_cast<void>(job);
+    value_type out = again->take();
+    co_return std::move(out);
+  }
+
+ private:
+  /// The loop's time that is no step of the training.
+  struct absence {
+    Loader& of;
+    const std::uint64_t since = now_ticks();
+    explicit absence(Loader& l) noexcept : of(l) {}
+    absence(const absence&) = delete;
+    absence& operator=(const absence&) = delete;
+    ~absence() { of.books_.report.was_away(now_ticks() - since); }
+  };
+
+  static owned<replaying_type> begun(Loader& l, std::uint64_t epoch, std::uint64_t number,
+                                     const replay_options& o, bool with_notes) {
+    l.on().require_workers();
+    l.require_refreshed();
+    l.feed_->size().require_same();
+    l.round_.require(epoch, l.resume_ ? std::nullopt : l.epoch_);
+    replayed_batch what{epoch, number, 0};
+    if (Loader::feed_type::batched && l.feed_->runs().policy.options().compact) {
+      const bool under_way = !l.resume_ && epoch == l.epoch_;
+      const std::optional<std::uint64_t> moved = under_way ? l.delivery_.moved_before(number) : std::nullopt;
+      if (!moved) refuse_replay_of_compacted(epoch, number);
+      what.moved = *moved;
+    }
+    auto out = make_owned<replaying_type>(l.feed_->runs(), what, o, with_notes);
+    out->start();
+    return out;
+  }
+  static owned<replaying_type> made(Loader& l, std::uint64_t epoch, std::uint64_t number,
+                                    const replay_options& o, bool with_notes) {
+    owned<replaying_type> out = begun(l, epoch, number, o, with_notes);
+    out->done().take();
+    return out;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/feed.hpp
+/// \file
+/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
+/// a window of them ahead of the consumer, across the ends of epochs.
+
+// ==== wick/run/detail/open_batches.hpp
+/// \file
+/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
+
+namespace wick::detail {
+
+/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
+/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
+/// batch is free.
+template <class Job>
+class open_batches {
+ public:
+  /// What was claimed; `job` is null when nothing was left.
+  struct run {
+    Job* job = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  explicit open_batches(std::size_t most)
+      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
+
+  /// The place of the batch with this sequence number.
+  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
+  /// No batch before this one was in its place.
+  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
+
+  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number count() is ready to be claimed from.
+  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+
+  /// Any thread. Samples that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept {
+    std::uint64_t samples = 0;
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      samples += ring_[s & mask_].unclaimed();
+    }
+    return samples;
+  }
+  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
+  bool has_more_than(std::uint64_t length) const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
+  }
+
+  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
+  /// `at_end(another batch follows)`.
+  template <class AtEnd>
+  run claim(std::uint64_t most, AtEnd at_end) noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) return {};
+      Job& j = ring_[s & mask_];
+      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
+      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  std::unique_ptr<Job[]> ring_;
+  const std::uint64_t mask_;
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/tokens.hpp
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+
+namespace wick::detail {
+
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
+/// told so, to fetch somebody. Any thread.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, limit_ - taken);
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
+                                                 std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  std::uint64_t limit() const noexcept { return limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+
+ private:
+  const std::uint64_t limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/sample/detail/source_size.hpp
+/// \file
+/// Notices when a source has another size than all was planned for.
+
+namespace wick::detail {
+
+/// Asked by the consumer.
+template <class Source>
+class source_size {
+ public:
+  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
+  std::uint64_t planned() const noexcept { return planned_; }
+  std::uint64_t now() const { return of_.size(); }
+  /// \throws wick::error when it has changed, and what the source's size() throws
+  void require_same() const {
+    const std::uint64_t found = now();
+    if (found == planned_) return;
+    throw error("loader: the source had " + std::to_string(planned_) +
+                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+                ", and has " + std::to_string(found) +
+                " now; call refresh() to take data of another size, or make a new loader");
+  }
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const {
+    require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  }
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = now();
+    ++taken_;
+  }
+  bool changed() const noexcept {
+    try {
+      return now() != planned_;
+    } catch (...) {
+      return true;
+    }
+  }
+
+ private:
+  const Source& of_;
+  std::uint64_t planned_, taken_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/batch_job.hpp
+/// \file
+/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
+/// wrong.
+
+namespace wick::detail {
+
+/// Where a batch is on its way.
+enum class batch_state : unsigned char {
+  making,        ///< its samples run
+  remaking,      ///< they run again: one that failed had said what shape they have
+  lost,          ///< it fails, as soon as all of them have ended
+  past_the_end,  ///< no sample is left for it: batches before it have taken them
+  whole,         ///< its columns are: what leaves is made of them by the consumer
+};
+
+/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
+/// `Columns` where samples are put, `Value` what leaves.
+template <class Order, class Columns, class Value>
+struct alignas(64) batch_job {
+  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
+  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
+  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
+  // samples are finished.
+  std::atomic<std::uint64_t> left{0};
+  alignas(64) std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> print{
+      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
+
+  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;  // in its epoch
+  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
+  std::uint64_t first = 0;   // position of slot 0
+  std::uint64_t count = 0;
+  std::uint64_t published = 0;  // ticks, at which it was ready
+  Order order;
+  Columns columns;
+  std::optional<Value> value;
+  std::atomic<bool> cancelled{false};
+  std::mutex mutex;  // of what follows, until all samples have ended
+  std::vector<failure> failures;
+  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
+  std::vector<std::size_t> gaps;           // slots without a sample
+  batch_state state = batch_state::making;
+  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
+
+  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
+  // here, whether nothing is left for this batch.
+  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
+  std::uint64_t moved = 0;
+
+  /// Samples that it has in the end.
+  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
+
+  struct run {
+    std::uint64_t from = 0, count = 0;
+  };
+  /// `count` slots of batch `sequence` may be claimed from now on.
+  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
+  /// Slots that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
+  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
+  /// `at_end`.
+  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
+    std::uint64_t seen = left.load(std::memory_order_acquire);
+    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
+      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
+      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return {count - (seen & count_mask), n};
+      }
+    }
+    return {};
+  }
+  /// All that nobody has claimed; how many they were.
+  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
+
+  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
+  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
+  void note(failure f) noexcept {
+    std::lock_guard lock(mutex);
+    const bool skipped = f.action == error_action::skip;
+    try {
+      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
+      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
+    } catch (...) {
+      state = batch_state::lost;
+      f.action = error_action::fail;
+      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
+      return;
+    }
+    if (f.action == error_action::fail) state = batch_state::lost;
+    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
+    failures.push_back(std::move(f));
+  }
+  /// There was no memory to do what is to be done about a failure: its batch fails.
+  void lose(failure f) noexcept {
+    f.action = error_action::fail;
+    note(std::move(f));
+  }
+  /// A stage behind batch() failed, or what the loader does there.
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
+    failure f;
+    f.slot = failure::whole_batch;
+    f.stage = stage;
+    f.cause = std::move(cause);
+    f.position = first;
+    note(std::move(f));
+  }
+  /// Of the failures of a slot, the next.
+  std::uint32_t next_number(std::uint64_t slot) const noexcept {
+    std::uint32_t n = 0;
+    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
+    return n;
+  }
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// drawn there again. For who makes that one.
+  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
+    if (!others_failed.load(std::memory_order_relaxed)) return false;
+    std::lock_guard lock(mutex);
+    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
+      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
+    });
+  }
+  /// What nobody is going to take.
+  void drop() noexcept {
+    value.reset();
+    columns.drop();
+  }
+  /// Of the batch that was here before.
+  void forget() noexcept {
+    failures.clear();
+    gaps.clear();
+    fills.clear();
+    unlisted.reset();
+    others_failed.store(false, std::memory_order_relaxed);
+    state = batch_state::making;
+    cancelled.store(false, std::memory_order_relaxed);
+    print.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned count_bits = 40;
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/batches_ahead.hpp
+/// \file
+/// How many batches a loader is ahead of its consumer.
+
+namespace wick::detail {
+
+/// Four small ones are made in no time, and used up while a thread is interrupted for less than a
+/// millisecond: there are more where that costs little memory.
+struct batches_ahead {
+  std::size_t few, most;  // whatever they take, and where they take little
+
+  /// \param wanted  loader_options::prefetch
+  batches_ahead(std::size_t wanted, std::size_t workers) noexcept
+      : few(wanted != 0   ? wanted
+            : workers < 8 ? 4
+                          : 8),
+        most(wanted != 0 ? wanted : 8) {}
+
+  std::shared_ptr<slab_pool> make_pool(std::shared_ptr<slab_memory> memory) const {
+    return std::make_shared<slab_pool>(std::move(memory), (most + 2) * 8, few + 1, most + 1);
+  }
+  /// By what their memory was asked for so far.
+  std::size_t at(const slab_pool& pool) const noexcept {
+    const std::size_t bytes = pool.bytes_asked();
+    return bytes == 0 ? few : slab_pool::cheap_blocks(bytes, few + 1, most + 1) - 1;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/claimed_runs.hpp
+/// \file
+/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
+/// settled.
 
 // ==== wick/schedule/detail/pace.hpp
 /// \file
@@ -13491,20 +14146,20 @@ class group_plan {
     return static_cast<std::uint64_t>(static_cast<double>(positions()) * static_cast<double>(batches) /
                                       static_cast<double>(batches_));
   }
-  position_range slice(std::uint64_t batch, const order_type& order) const noexcept {
+  position_range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (packs) {
-      const position_range rows = rows_of(batch);
+      const position_range rows = rows_of(batch, of);
       const std::uint64_t from = order->begin(rows.first);
       return {from, order->begin(rows.first + rows.count) - from};
     } else {
       const std::uint64_t from = order->begin(batch);
-      const position_range mine = share_of(order->begin(batch + 1) - from, shard_);
+      const position_range mine = share_of(order->begin(batch + 1) - from, of);
       return {from + mine.first, mine.count};
     }
   }
   template <class Columns>
   void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
-    const position_range rows = rows_of(batch);
+    const position_range rows = rows_of(batch, shard_);
     to.arrange(static_cast<std::size_t>(rows.count), rows_);
     for (std::uint64_t row = 0; row < rows.count; ++row) {
       const std::uint64_t group = rows.first + row;
@@ -13528,9 +14183,9 @@ class group_plan {
   }
 
  private:
-  position_range rows_of(std::uint64_t batch) const noexcept {
+  position_range rows_of(std::uint64_t batch, const shard_stage& of) const noexcept {
     const std::uint64_t begin = batch * step_;
-    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), shard_);
+    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), of);
     return {begin + mine.first, mine.count};
   }
 
@@ -13577,11 +14232,17 @@ class epoch_plan {
   using range = position_range;
 
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
+  explicit epoch_plan(const Path& path) : epoch_plan(path, path.shard(), {}) {}
+  /// The same for another rank, or for an epoch that has other edits of the mixture.
+  epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
+      : path_(path), shard_(shard) {
     positions_ = path.source().size();
     each_order_stage([&](auto i, const auto& s) {
       sizes_[i] = positions_;
-      positions_ = s.size(positions_);
+      if constexpr (requires { s.takes_edits; })
+        positions_ = epoch ? s.size_in(*epoch) : s.size(positions_);
+      else
+        positions_ = s.size(positions_);
     });
     ordered_ = positions_;
     bool drop_last = false, pad_last = false;
@@ -13623,11 +14284,15 @@ class epoch_plan {
   }
   /// This rank's positions of a batch.
   range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    return slice(batch, order, shard_);
+  }
+  /// Those of another rank.
+  range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (grouped) {
-      return groups_.slice(batch, order);
+      return groups_.slice(batch, order, of);
     } else {
       const std::uint64_t begin = batch * batch_size_;
-      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), of);
       return {begin + mine.first, mine.count};
     }
   }
@@ -13923,6 +14588,7 @@ struct gathering {
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
+        if constexpr (Path::again) self->note_other(other, *c, static_cast<std::uint32_t>(I));
       } catch (...) {
         cause = std::current_exception();
       }
@@ -13944,8 +14610,10 @@ struct gathering {
       using next_type = typename types::template item<I + 1>;
       using how = application<stage_type, Item>;
       if constexpr (!how::async) {
-        task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
-            self, apply(std::get<I>(self->stages_), std::move(item), *c), c, j);
+        next_type next = apply(std::get<I>(self->stages_), std::move(item), *c);
+        self->note(*c);
+        task<typename types::template item<End>> rest =
+            come_to<I + 1, End, next_type>(self, std::move(next), c, j);
         auto out = co_await rest;
         co_return std::move(out);
       } else {
@@ -13954,6 +14622,7 @@ struct gathering {
         if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
           co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest =
               come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
           auto out = co_await rest;
@@ -13961,6 +14630,7 @@ struct gathering {
         } else {
           auto result = co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
               self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
           auto out = co_await rest;
@@ -14174,13 +14844,20 @@ struct pipeline_types {
 
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Pipeline, bool Again = false>
 class stage_path;
 
 /// Owns the source and the stages. All workers call it at once.
-template <class Source, class... S>
-class stage_path<pipeline<Source, S...>> {
+///
+/// `Again`: a batch is made again, on the source and the stages of the path that owns them. It has clocks of
+/// its own, which nobody reads, and notes what stages draw. It is a type of its own, so that the run pays
+/// nothing for that.
+template <class Source, class... S, bool Again>
+class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
  public:
+  static constexpr bool again = Again;
+  using path_of_run = stage_path<pipeline<Source, S...>>;
+  using plan_type = epoch_plan<path_of_run>;
   using types = pipeline_types<Source, S...>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
@@ -14199,6 +14876,14 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
     refresh();
   }
+  /// \param notes may be null
+  stage_path(path_of_run& of, draw_notes* notes)
+    requires Again
+      : path_notes<true>{notes},
+        source_(of.source_),
+        stages_(of.stages_),
+        on_(of.on_),
+        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend) {}
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
@@ -14295,7 +14980,7 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
-  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+  void draw_from(const plan_type& plan, const quarantine& bad) noexcept {
     plan_ = &plan;
     bad_ = &bad;
   }
@@ -14330,6 +15015,7 @@ class stage_path<pipeline<Source, S...>> {
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) clock->mark(I);
+      this->note(c);
       pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
@@ -14363,6 +15049,7 @@ class stage_path<pipeline<Source, S...>> {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next(std::move(prepared));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -14375,6 +15062,7 @@ class stage_path<pipeline<Source, S...>> {
       auto result = co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -14390,7 +15078,7 @@ class stage_path<pipeline<Source, S...>> {
   template <std::size_t I, class X, class Job>
   auto start(X& item, context& c, Job& j) {
     if constexpr (gathers_others<typename types::template stage_at<I>>) {
-      static_assert(!epoch_plan<stage_path>::grouped,
+      static_assert(!plan_type::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
                     "which plan by the lengths of single samples; leave one of the two out");
       return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
@@ -14412,6 +15100,7 @@ class stage_path<pipeline<Source, S...>> {
       clock.mark(I);
       mine.clocks[I].ran(1);
       mine.clocks[I].worked(1, 0);
+      this->note(c);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
@@ -14435,7 +15124,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun, c.index());
+        count_batch(I, begun, c);
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -14446,9 +15135,10 @@ class stage_path<pipeline<Source, S...>> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun, std::uint64_t number) noexcept {
+  void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
+    this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, number);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
   }
 
   /// The same through stages that suspend.
@@ -14464,7 +15154,7 @@ class stage_path<pipeline<Source, S...>> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun, c->index());
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -14474,7 +15164,7 @@ class stage_path<pipeline<Source, S...>> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun, c->index());
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -14484,16 +15174,21 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  template <class, bool>
+  friend class stage_path;
   /// \throws quarantined_sample
   void refuse_bad(std::uint64_t index) const {
     if (bad_->has(index)) throw quarantined_sample();
   }
 
-  Source source_;
-  std::tuple<S...> stages_;
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
+  kept<Source> source_;
+  kept<std::tuple<S...>> stages_;
   executor& on_;
   stage_clocks clocks_;
-  const epoch_plan<stage_path>* plan_ = nullptr;
+  const plan_type* plan_ = nullptr;
   const quarantine* bad_ = nullptr;
 };
 
@@ -14501,7 +15196,7 @@ class stage_path<pipeline<Source, S...>> {
 
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Pipeline, bool Again = false>
 class sample_runs;
 
 /// Owns the pipeline, and what samples need to run. All workers call it at once.
@@ -14509,18 +15204,25 @@ class sample_runs;
 /// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
 /// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
 /// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
-template <class Source, class... S>
-class sample_runs<pipeline<Source, S...>> {
+///
+/// `Again`: for a batch that is made again, beside the run, by the run's own pipeline and rules.
+template <class Source, class... S, bool Again>
+class sample_runs<pipeline<Source, S...>, Again> {
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
  public:
-  using path_type = stage_path<pipeline<Source, S...>>;
+  using path_type = stage_path<pipeline<Source, S...>, Again>;
   using types = typename path_type::types;
-  using job_type =
-      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
+  using plan_type = typename path_type::plan_type;
+  using job_type = batch_job<typename plan_type::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
         seed(options.seed),
         on(on),
+        in_flight(options.in_flight != 0 ? options.in_flight
+                                         : measured_load::in_flight(on.workers(), on.io().threads())),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
@@ -14529,6 +15231,20 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan, bad);
+  }
+  /// \param notes may be null
+  sample_runs(sample_runs<pipeline<Source, S...>>& of, const plan_type& over, draw_notes* notes)
+    requires Again
+      : path(of.path, notes),
+        plan(over),
+        seed(of.seed),
+        on(of.on),
+        in_flight(of.in_flight),
+        budget(of.budget),
+        policy(of.policy),
+        only_fails(of.only_fails),
+        bad(of.bad) {
     path.draw_from(plan, bad);
   }
 
@@ -14549,7 +15265,7 @@ class sample_runs<pipeline<Source, S...>> {
   /// is here. \throws wick::error as the constructor does
   void refresh(bool source_too) {
     if (source_too) path.refresh();
-    epoch_plan<path_type> anew(path);
+    plan_type anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));
   }
@@ -14582,6 +15298,7 @@ class sample_runs<pipeline<Source, S...>> {
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
     if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    if constexpr (Again) path.note_begin(c);
     path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }
   /// The same where one may.
@@ -14590,6 +15307,7 @@ class sample_runs<pipeline<Source, S...>> {
     c->enter(static_cast<std::uint32_t>(types::order_end));
     if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
     if (self->is_bad(c->index())) self->refuse(*c);
+    if constexpr (Again) self->path.note_begin(*c);
     auto item = path_type::to_rvalue(self->path.source().at(c->index()));
     task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(
         &self->path, std::move(item), c, j, slot);
@@ -14647,13 +15365,14 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  epoch_plan<path_type> plan{path};
+  kept<std::conditional_t<Again, const plan_type, plan_type>> plan{path};
   const std::uint64_t seed;
   executor& on;
-  byte_budget budget;
-  const error_policy policy;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
+  kept<byte_budget> budget;
+  kept<const error_policy> policy;
   const bool only_fails;
-  const quarantine bad;
+  kept<const quarantine> bad;
   owned<stop_source> stop = make_owned<stop_source>();
 
  private:
@@ -14682,7 +15401,7 @@ class sample_runs<pipeline<Source, S...>> {
     if (!policy.options().compact) return;
     if (!policy.ever(error_action::skip) && !types::filters)
       throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
-    if constexpr (epoch_plan<path_type>::grouped) {
+    if constexpr (plan_type::grouped) {
       throw error(
           "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
           "leave it out, or use replace, which draws one of the same length");
@@ -14943,7 +15662,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
-      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
+      if constexpr (path_type::plan_type::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -15123,8 +15842,7 @@ class feed<pipeline<Source, S...>> {
       : runs_(std::move(what), options, on),
         on_(on),
         window_(options.prefetch, on.workers()),
-        tokens_(options.in_flight != 0 ? options.in_flight
-                                       : measured_load::in_flight(on.workers(), on.io().threads())),
+        tokens_(runs_.in_flight),
         chooses_in_flight_(options.in_flight == 0),
         run_ahead_(options.prefetch_next_epoch),
         done_(window_.most),
@@ -15204,8 +15922,7 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  /// Whether nothing is under way.
-  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh(bool source_too = true) {
@@ -15253,8 +15970,7 @@ class feed<pipeline<Source, S...>> {
     crew_.helped();
     return run_some();
   }
-  /// A thread that waits may take part when samples are this short: it must not be late when its batch is
-  /// ready.
+  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
   bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
 
  private:
@@ -15484,7 +16200,12 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using runs_again = detail::sample_runs<pipeline<Source, S...>, true>;
+  using replaying_type = detail::replaying<detail::sample_runs<pipeline<Source, S...>>, runs_again,
+                                           detail::finishing<runs_again>>;
   using place = detail::loader_place<loader>;
+  using again = detail::loader_replay<loader>;
+  using edits = detail::loader_edits<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -15499,7 +16220,7 @@ class loader<pipeline<Source, S...>> {
       : own_(detail::own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
-    if (!options.journal_file.empty()) gone_on_with(options.journal_file);
+    if (!options.journal_file.empty()) edits::go_on_with(*this, options.journal_file);
   }
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
@@ -15523,19 +16244,7 @@ class loader<pipeline<Source, S...>> {
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() {
     const detail::single_user::hold mine(user_, "refresh()");
-    feed_->on().require_workers();
-    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
-    if (epoch_) books_.prints.seal(data(), batch_of_prints());
-    refreshed_ = false;
-    left_ = 0;
-    sought_ = true;
-    delivery_.begin(0, 0);
-    books_.drops.begin(false);
-    data_.reset();
-    feed_->refresh();
-    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
-    ++rounds_;
-    refreshed_ = true;
+    place::refresh(*this);
   }
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
@@ -15547,20 +16256,16 @@ class loader<pipeline<Source, S...>> {
   /// then
   void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
     const detail::single_user::hold mine(user_, "edit()");
-    change(weights, at);
+    edits::change(*this, weights, at);
   }
   /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
   /// does, and when it is damaged, or of another data set, pipeline or global batch
-  void replay(const std::string& journal_file) {
-    const detail::single_user::hold mine(user_, "replay()");
-    for (const detail::mixture_edit& e : journal().read(journal_file))
-      change(journal().weights_of(e), {e.epoch, e.batch});
+  void replay_edits(const std::string& journal_file) {
+    const detail::single_user::hold mine(user_, "replay_edits()");
+    edits::replay(*this, journal_file);
   }
   /// The weights of the next batch.
-  std::vector<source_weight> mixture() const {
-    detail::require_editable_mix<editable>();
-    return edits_.at(*feed_, place::next(*this));
-  }
+  std::vector<source_weight> mixture() const { return edits::now(*this); }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -15621,6 +16326,34 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
+  /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
+  /// one that is still to come. The run goes on as if nothing had been: order, state, ledger, fingerprints
+  /// and report stay as they are. Without batch() `batch` is a position in the epoch, over all ranks, and one
+  /// sample comes. See the guide replaying. \throws wick::error when there is no such batch, when it was made
+  /// of data before refresh(), or when what failed before it isn't known (error_options::compact);
+  /// wick::sample_error as next() does, or when the sample was left out
+  /// \throws std::logic_error as next() does
+  value_type replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "replay()");
+    feed_->on().require_outside("replay()", "co_await replay_async()");
+    return again::batch(*this, epoch, batch, options);
+  }
+  /// The same for a coroutine.
+  task<value_type> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
+    const detail::single_user::hold mine(user_, "replay_async()");
+    task<value_type> making = again::batch_async(this, epoch, batch, options);
+    value_type out = co_await making;
+    co_return std::move(out);
+  }
+  /// What a batch was made of: it is made again, and each sample noted with its key, what came in whose
+  /// place, what went into it, and the random numbers that stages drew. What fails is in it, too. \throws as
+  /// replay()
+  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "receipt()");
+    feed_->on().require_outside("receipt()", "co_await replay_async()");
+    return again::written(*this, epoch, batch, options);
+  }
+
   /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
   /// only the loader sees).
   std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
@@ -15658,43 +16391,20 @@ class loader<pipeline<Source, S...>> {
  private:
   friend epoch_range;
   friend place;
-
-  static constexpr bool editable =
-      std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
-  detail::mixture_journal& journal() {
-    detail::require_editable_mix<editable>();
-    return edits_.open(*feed_, [&] { return identity(); });
-  }
-  void change(const std::vector<source_weight>& weights, const edit_options& at) {
-    feed_->on().require_workers();
-    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
-      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
-  }
-  void gone_on_with(const std::string& file) {
-    if constexpr (editable) {
-      for (detail::mixture_edit& e : journal().open(file))
-        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
-    } else {
-      detail::refuse_journal_file();
-    }
-  }
-  /// Before batches() is asked for another epoch.
-  void plan_for(std::uint64_t e) {
-    if constexpr (editable) {
-      if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
-    }
-  }
+  friend again;
+  friend edits;
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
-    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+    require_refreshed();
     feed_->size().require_same();
-    plan_for(e);
+    edits::plan_for(*this, e);
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
+    round_.begin(e);
     if (!goes_on) books_.account.begin(e);
     books_.drops.begin(number == 0);
     epoch_ = e;
@@ -15734,6 +16444,9 @@ class loader<pipeline<Source, S...>> {
     require_outside();
     current_.reset();  // gives its memory back before the next is waited for
     current_ = next();
+  }
+  void require_refreshed() const {
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
   }
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
@@ -15797,9 +16510,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;        // the feed is where these say
-  bool refreshed_ = true;     // the last refresh() has gone well
-  std::uint64_t rounds_ = 0;  // how often, in this training
+  bool sought_ = true;     // the feed is where these say
+  bool refreshed_ = true;  // the last refresh() has gone well
+  detail::data_round round_;
   detail::mixture_edits<feed_type> edits_;
   detail::single_user user_;
   std::optional<value_type> current_;
@@ -15923,6 +16636,1024 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
     out.push_back(static_cast<std::uint32_t>(length));
   }
   return out;
+}
+
+}  // namespace wick
+
+// ==== wick/measure/measure.hpp
+/// \file
+/// What a pipeline gives alone, without a training step, and with each of its stages cached or left out.
+
+// ==== wick/measure/detail/cloning.hpp
+/// \file
+/// Another one of an item, for what is measured as if it were cached.
+
+namespace wick::detail {
+
+/// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
+template <class T>
+struct cloning {
+  static constexpr bool possible = std::is_copy_constructible_v<T>;
+  static T of(const T& item) { return item; }
+};
+template <class T>
+  requires(!std::is_copy_constructible_v<T> &&
+           requires(const T& item) {
+             { item.clone() } -> std::same_as<T>;
+           })
+struct cloning<T> {
+  static constexpr bool possible = true;
+  static T of(const T& item) { return item.clone(); }
+};
+template <>
+struct cloning<bytes> {
+  static constexpr bool possible = true;
+  static bytes of(const bytes& item) { return bytes(item.data(), item.size()); }
+};
+/// A vector says of itself that it can be copied, whatever is in it.
+template <class T, class A>
+struct cloning<std::vector<T, A>> {
+  static constexpr bool possible = cloning<T>::possible;
+  static std::vector<T, A> of(const std::vector<T, A>& items) {
+    if constexpr (std::is_copy_constructible_v<T>) {
+      return items;
+    } else {
+      std::vector<T, A> out;
+      out.reserve(items.size());
+      for (const T& one : items) out.push_back(cloning<T>::of(one));
+      return out;
+    }
+  }
+};
+template <class D, class T>
+struct cloning<sample<D, T>> {
+  static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
+  static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
+};
+template <class... T>
+struct cloning<std::tuple<T...>> {
+  static constexpr bool possible = (cloning<T>::possible && ...);
+  static std::tuple<T...> of(const std::tuple<T...>& items) {
+    return std::apply([](const T&... one) { return std::tuple<T...>(cloning<T>::of(one)...); }, items);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_counts.hpp
+/// \file
+/// What has come of the samples that measure() runs: how many, how fast, and what failed.
+
+namespace wick::detail {
+
+/// Workers add, the thread that measures looks.
+class isolated_counts {
+ public:
+  explicit isolated_counts(std::size_t walks) : lines_(walks), walks_(walks) {}
+
+  /// A walk, one at a time: so many samples ended, and of these so many came through.
+  void add(std::size_t walk, std::uint64_t ended, std::uint64_t good) noexcept {
+    line& mine = lines_[walk];
+    mine.good.store(mine.good.load(std::memory_order_relaxed) + good, std::memory_order_relaxed);
+    mine.ended.store(mine.ended.load(std::memory_order_relaxed) + ended, std::memory_order_relaxed);
+  }
+  std::uint64_t good() const noexcept { return sum(&line::good); }
+  std::uint64_t ended() const noexcept { return sum(&line::ended); }
+
+  /// A batch was made.
+  void made_batch() noexcept {
+    std::uint64_t none = 0;
+    first_batch_.compare_exchange_strong(none, now_ticks(), std::memory_order_relaxed);
+  }
+  /// Seconds from the beginning to the first batch; below 0: there was none.
+  double first_batch() const noexcept;
+  /// Lets it run on until a sample has ended (but no longer than `patience`, of which that is taken away) and
+  /// for some seconds from then on. Samples a second, in the later part of these; below 0: none.
+  double watch(double seconds, double& patience) const;
+  /// The same over all the time there was.
+  double of_all() const noexcept;
+
+ private:
+  struct alignas(64) line {
+    std::atomic<std::uint64_t> good{0}, ended{0};
+  };
+  std::uint64_t sum(std::atomic<std::uint64_t> line::*of) const noexcept {
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < walks_; ++i) out += (lines_[i].*of).load(std::memory_order_relaxed);
+    return out;
+  }
+
+  owned<line[]> lines_;
+  const std::size_t walks_;
+  std::atomic<std::uint64_t> first_batch_{0};
+  std::uint64_t begun_ = now_ticks();
+  tick_scale scale_;
+};
+
+/// Failures of any thread: all are counted, the first ones kept, of one sample in one stage one.
+class isolated_failures {
+ public:
+  static constexpr std::size_t most = 10;
+  void add(ledger_entry e) noexcept;
+  std::uint64_t count() const noexcept { return count_; }
+  std::vector<ledger_entry>& entries() noexcept { return entries_; }
+  /// One of a batch as a whole; null where there is none.
+  const ledger_entry* of_batches() const noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t count_ = 0;
+  std::vector<ledger_entry> entries_;
+};
+
+/// What a run gave.
+struct isolated_result {
+  double samples = 0;       ///< a second
+  double first_batch = -1;  ///< seconds; below 0: none was made
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_runs.hpp
+/// \file
+/// Samples through some of a pipeline's stages, for measure(): on the loader's workers and in its order, but
+/// beside its batches, its memory and its books.
+
+// ==== wick/run/scope.hpp
+/// \file
+/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
+
+namespace wick::detail {
+
+/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
+/// see it at stop()), all are awaited, and join rethrows it.
+///
+/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
+/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
+/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
+/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
+class scope : detail::task_owner {
+ public:
+  explicit scope(executor& on) noexcept : on_(on) {
+    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
+      auto* const s = static_cast<scope*>(self);
+      if (thrown) s->fail(std::move(thrown));
+      s->done_one();
+    };
+  }
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+  ~scope() {
+    if (joined_) return;
+    stop_.request_stop();
+    wait_all();
+  }
+
+  stop_token stop() noexcept { return stop_.token(); }
+  void request_stop() noexcept { stop_.request_stop(); }
+  executor& on() noexcept { return on_; }
+
+  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
+  /// nothing was spawned
+  void spawn(task<void> t) {
+    on_.require_workers();
+    live_.fetch_add(1, std::memory_order_relaxed);
+    on_.post(t.release().queued(*this));
+  }
+  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
+  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
+  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
+  /// suspension before this returns. \throws std::logic_error in a forked child
+  void fork(task<void> t) {
+    on_.require_workers();
+    if (!on_.queue_is_long()) return spawn(std::move(t));
+    auto& promise = t.release();
+    bool counted = false;
+    if (promise.begin(*this, [&] {
+          live_.fetch_add(1, std::memory_order_relaxed);
+          counted = true;
+        })) {
+      return;
+    }
+    std::exception_ptr thrown = promise.take_exception();
+    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
+    if (thrown) fail(std::move(thrown));
+    if (counted) done_one();
+  }
+
+  /// `co_await s.join();`
+  class [[nodiscard]] join_awaiter : job {
+   public:
+    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
+    /// All have ended, and only they could spawn more.
+    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
+      scope_.waiter_ = this;
+      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() { scope_.finish(); }
+
+   private:
+    scope& scope_;
+    std::coroutine_handle<> handle_;
+  };
+  join_awaiter join() noexcept { return join_awaiter(*this); }
+
+  /// Blocks the calling thread, which must not be a worker.
+  void wait() {
+    wait_all();
+    finish();
+  }
+
+ private:
+  void fail(std::exception_ptr thrown) noexcept {
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    exception_ = std::move(thrown);
+    stop_.request_stop();
+  }
+  void done_one() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (waiter_ != nullptr)
+      on_.post(waiter_);
+    else
+      all_done_.set();
+  }
+  void wait_all() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
+    joined_ = true;
+  }
+  void finish() {
+    joined_ = true;
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  executor& on_;
+  stop_source stop_;
+  std::atomic<std::uint32_t> live_{1};  // one for the joiner
+  std::atomic<bool> failed_{false};
+  std::exception_ptr exception_;
+  job* waiter_ = nullptr;
+  detail::wake_flag all_done_;
+  bool joined_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What becomes of a sample behind the last stage of a run.
+enum class isolated_end {
+  dropped,   ///< nothing
+  in_slots,  ///< it is put into its batch, and that is dropped
+  all,  ///< its batch goes through the stages behind batch(); without batch() what the loop would get is made
+};
+
+/// Items that were made once, and the indexes of their samples.
+template <class Item>
+class isolated_cache {
+ public:
+  static constexpr std::size_t most = 32;
+  void keep(Item&& item, std::uint64_t index) {
+    if (full_.load(std::memory_order_relaxed)) return;
+    const std::lock_guard lock(mutex_);
+    if (items_.size() == most) return;
+    items_.push_back(std::move(item));
+    indexes_.push_back(index);
+    if (items_.size() == most) full_.store(true, std::memory_order_relaxed);
+  }
+  bool empty() const noexcept { return items_.empty(); }
+  std::uint64_t index(std::uint64_t i) const noexcept {
+    return indexes_[static_cast<std::size_t>(i % indexes_.size())];
+  }
+  Item copy(std::uint64_t i) const {
+    return cloning<Item>::of(items_[static_cast<std::size_t>(i % items_.size())]);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> full_{false};
+  std::vector<Item> items_;
+  std::vector<std::uint64_t> indexes_;
+};
+
+/// One run after the other of a loader's pipeline. Each goes on in the epoch where the one before has ended:
+/// what that has read is in the system's cache.
+template <class Runs>
+class isolated_runs {
+ public:
+  using types = typename Runs::types;
+  using path_type = typename Runs::path_type;
+  using order_type = typename epoch_plan<path_type>::order_type;
+  using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  /// A batch in the making. It has what with_others() asks of one.
+  struct job {
+    explicit job(const order_type& o) : order(o) {}
+    order_type order;
+    typename types::columns columns;
+    std::atomic<bool> cancelled{false};
+    std::uint64_t pass = 0, number = 0, first = 0, count = 0, claimed = 0;
+    std::atomic<std::uint64_t> unfinished{0};
+    std::mutex mutex;
+    std::vector<std::size_t> gaps;
+    bool lost = false;
+    static bool is_no_other(std::uint64_t, std::uint64_t) noexcept { return false; }
+  };
+  struct claim {
+    job* of = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  isolated_runs(Runs& runs, std::uint64_t epoch, std::uint64_t number)
+      : path(runs.path),
+        on(runs.on),
+        budget(runs.budget.limit()),
+        stop(make_owned<stop_source>()),
+        runs_(runs),
+        epoch_(epoch),
+        number_(number % runs.plan.batches()),
+        order_(runs.plan.order(runs.seed, epoch)),
+        pool_(std::make_shared<slab_pool>(path.batch_memory(), 64, 1, 8)),
+        stage_names_(path.stage_names()) {}
+
+  /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
+  /// in `from`. Some that come out go to `keep`, where they are to be dropped.
+  /// \throws std::bad_alloc
+  template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
+            class Keep>
+  isolated_result run(double seconds, const From* from, Keep* keep, isolated_failures& failures);
+
+  path_type& path;
+  executor& on;
+  byte_budget budget;
+  owned<stop_source> stop;
+
+  /// Of the largest batch.
+  std::size_t batch_bytes() const noexcept { return pool_->bytes_asked(); }
+
+  // ---- of workers ----
+
+  claim take(std::uint64_t most, bool in_slots) {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return {};
+    if (open_ == nullptr) open_ = begin(in_slots);
+    job* const j = open_;
+    const claim out{j, j->claimed, std::min(most, j->count - j->claimed)};
+    j->claimed += out.count;
+    if (j->claimed == j->count) open_ = nullptr;
+    return out;
+  }
+  void give_back(job& j) noexcept {
+    j.columns.drop();
+    const std::lock_guard lock(mutex_);
+    free_.push_back(&j);
+  }
+  place place_at(const job& j, std::uint64_t slot, std::uint64_t index) const noexcept {
+    return {runs_.seed, epoch_, j.first + slot, index};
+  }
+  std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
+    return runs_.plan.index(j.order, j.first + slot);
+  }
+  const auto& plan() const noexcept { return runs_.plan; }
+  const sample_names& names() const noexcept { return names_; }
+  /// \throws quarantined_sample
+  void refuse_bad(context& c) const {
+    if (runs_.is_bad(c.index())) runs_.refuse(c);
+  }
+
+  void failed(job& j, std::uint64_t slot, const context& c, std::exception_ptr cause) noexcept {
+    try {
+      {
+        const std::lock_guard lock(j.mutex);
+        j.gaps.push_back(static_cast<std::size_t>(slot));
+      }
+      failure f;
+      f.index = c.index();
+      f.take_cause(std::move(cause), c.stage());
+      if (f.dropped || runs_.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
+      tell(printable_key(path.source(), f.to_blame()), f.stage, c.position(), f.cause);
+    } catch (...) {
+      lose(j);
+    }
+  }
+  /// Whether there is a batch to be made.
+  bool close(job& j) noexcept {
+    try {
+      if (j.lost || j.gaps.size() == j.count || j.cancelled.load(std::memory_order_relaxed)) return false;
+      std::sort(j.gaps.begin(), j.gaps.end());
+      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
+        tell(printable_key(path.source(), index(j, m->slot)), types::batching, j.first + m->slot,
+             std::make_exception_ptr(misshapen(m->text)));
+        return false;
+      }
+      if (j.columns.stale(j.gaps)) return false;
+      if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(rows(j));
+      return true;
+    } catch (...) {
+      failed_batch(j, types::batching, std::current_exception());
+      return false;
+    }
+  }
+  static std::size_t rows(const job& j) noexcept { return static_cast<std::size_t>(j.count) - j.gaps.size(); }
+  void failed_batch(const job& j, std::size_t stage, const std::exception_ptr& cause) noexcept {
+    try {
+      if (!ended_by_stop(cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
+    } catch (...) {
+      failures_->add({});
+    }
+  }
+  context batch_context(const job& j) noexcept {
+    static constexpr sample_names batches{
+        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+    return context({runs_.seed, epoch_, j.first, j.number}, &on, &budget, stop->token(), j.pass, &batches);
+  }
+
+ private:
+  job* begin(bool in_slots) {
+    if (free_.empty()) {
+      free_.reserve(jobs_.size() + 1);  // so that giving back needs no memory
+      jobs_.push_back(make_owned<job>(order_));
+      free_.push_back(jobs_.back().get());
+    }
+    job& j = *free_.back();
+    const auto& plan = runs_.plan;
+    position_range mine{};
+    while (mine.count == 0) {  // a rank may have nothing of a small last batch
+      mine = plan.slice(number_, order_);
+      j.number = number_;
+      j.pass = pass_;
+      if (++number_ == plan.batches()) {
+        number_ = 0;
+        ++pass_;
+      }
+    }
+    j.first = mine.first;
+    j.count = mine.count;
+    j.claimed = 0;
+    j.gaps.clear();
+    j.lost = false;
+    j.cancelled.store(false, std::memory_order_relaxed);
+    j.unfinished.store(j.count, std::memory_order_relaxed);
+    if constexpr (types::batched) {
+      if (in_slots) {
+        j.columns.begin(plan.slots(), path.template stage<types::batching>().order(), pool_);
+        if constexpr (epoch_plan<path_type>::packs) plan.arrange(j.number, j.order, j.columns);
+      }
+    }
+    free_.pop_back();
+    return &j;
+  }
+  void end() noexcept {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    for (const owned<job>& j : jobs_) j->cancelled.store(true, std::memory_order_relaxed);
+  }
+  /// Nobody runs any more.
+  void begin_anew(isolated_failures& failures) {
+    failures_ = &failures;
+    free_.clear();
+    open_ = nullptr;
+    for (const owned<job>& j : jobs_) {
+      j->columns.drop();
+      free_.push_back(j.get());
+    }
+    if (stop->stop_requested()) stop = make_owned<stop_source>();
+    stopped_ = false;
+  }
+
+  bool ended_by_stop(const std::exception_ptr& cause) const {
+    if (!stop->stop_requested()) return false;
+    try {
+      std::rethrow_exception(cause);
+    } catch (const cancelled&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+  void tell(std::string key, std::size_t stage, std::uint64_t position, const std::exception_ptr& cause,
+            bool whole_batch = false) {
+    ledger_entry e;
+    e.key = std::move(key);
+    e.stage = stage < stage_names_.size() ? stage_names_[stage] : "loader";
+    e.epoch = epoch_;
+    e.position = position;
+    describe_cause(cause, e);
+    if (whole_batch) e.kind = error_kind::batch;
+    failures_->add(std::move(e));
+  }
+  void lose(job& j) noexcept {
+    const std::lock_guard lock(j.mutex);
+    j.lost = true;
+    failures_->add({});
+  }
+
+  Runs& runs_;
+  const std::uint64_t epoch_;
+  double patience_ = 10;  // seconds, with stages of which no sample ends, in all runs together
+  std::mutex mutex_;      // of what follows
+  std::uint64_t number_, pass_ = 0;
+  const order_type order_;
+  const std::shared_ptr<slab_pool> pool_;
+  const std::vector<std::string> stage_names_;
+  std::vector<owned<job>> jobs_;
+  std::vector<job*> free_;
+  job* open_ = nullptr;
+  bool stopped_ = false;
+  isolated_failures* failures_ = nullptr;
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const source_type*>(source), i);
+                            }};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_walk.hpp
+/// \file
+/// Who takes the samples of a run of measure() through its stages.
+
+namespace wick::detail {
+
+/// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
+/// suspends, a run of samples) through the stages, then the next.
+template <class Runs, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
+          class Keep>
+class isolated_walk {
+  using all_type = isolated_runs<Runs>;
+  using types = typename all_type::types;
+  using path_type = typename all_type::path_type;
+  using job = typename all_type::job;
+  static constexpr bool in_slots = types::batched && End != isolated_end::dropped;
+  static constexpr bool from_source = First == types::order_end;
+
+  /// The first stage from I on that suspends; Last where none does.
+  template <std::size_t I>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= Last)
+      return Last;
+    else if constexpr (I != Without &&
+                       is_async<typename types::template stage_at<I>, typename types::template item<I>>)
+      return I;
+    else
+      return next_async<I + 1>();
+  }
+  static constexpr bool samples_suspend = next_async<First>() < Last;
+  static constexpr bool batches_suspend = types::batches_suspend && in_slots && End == isolated_end::all;
+
+ public:
+  isolated_walk(all_type& all, const From* from, Keep* keep, std::size_t in_flight)
+      : all_(all),
+        from_(from),
+        keep_(keep),
+        walks_(samples_suspend ? in_flight : all.on.workers()),
+        counts_(walks_) {}
+
+  std::size_t walks() const noexcept { return walks_; }
+  const isolated_counts& counts() const noexcept { return counts_; }
+
+  static task<void> walk(isolated_walk* self, std::size_t number) {
+    executor& on = self->all_.on;
+    std::uint64_t most = 1, since = now_ticks();
+    for (;;) {
+      const auto got = self->all_.take(most, in_slots);
+      if (got.of == nullptr) co_return;
+      std::uint64_t good = 0;
+      if constexpr (samples_suspend) {
+        task<bool> one = self->run_one(self, got.of, got.from);
+        const bool through = co_await one;
+        good = through ? 1 : 0;
+      } else {
+        const std::uint64_t begun = now_ticks();
+        good = self->run_some(*got.of, got.from, got.count);
+        const std::uint64_t took = now_ticks() - begun;
+        if (took < pace::run_ticks / 2 && got.count == most)
+          most = std::min(2 * most, pace::max_run);
+        else if (took > 2 * pace::run_ticks)
+          most = std::max<std::uint64_t>(most / 2, 1);
+      }
+      self->counts_.add(number, got.count, good);
+      if (got.of->unfinished.fetch_sub(got.count, std::memory_order_acq_rel) == got.count) {
+        if constexpr (batches_suspend) {
+          task<void> ending = make_async(self, got.of);
+          co_await ending;
+          if (on.this_slot() == executor::none) co_await on.schedule();  // a stranger resumed us
+        } else if constexpr (in_slots) {
+          self->make(*got.of);
+        }
+        self->all_.give_back(*got.of);
+      }
+      if (on.job_waits() && now_ticks() - since > 2 * pace::run_ticks) {  // others' turn
+        co_await on.schedule();
+        since = now_ticks();
+      }
+    }
+  }
+
+ private:
+  auto start(std::uint64_t index, std::uint64_t i) const {
+    if constexpr (from_source)
+      return std::remove_cvref_t<decltype(all_.path.source().at(index))>(
+          path_type::to_rvalue(all_.path.source().at(index)));
+    else
+      return from_->copy(i);
+  }
+  std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
+    if constexpr (from_source)
+      return all_.index(j, slot);
+    else
+      return from_->index(j.first + slot);
+  }
+
+  // ---- where none suspends ----
+
+  /// How many came through.
+  std::uint64_t run_some(job& j, std::uint64_t first, std::uint64_t count) noexcept {
+    context c({}, &all_.on, &all_.budget, all_.stop->token(), j.pass, &all_.names());
+    std::uint64_t good = 0;
+    const auto one = [&](std::uint64_t i, std::uint64_t index) {
+      const std::uint64_t slot = first + i;
+      c.move_to(all_.place_at(j, slot, index));
+      try {
+        all_.refuse_bad(c);
+        put(until<First, Last>(start(index, j.first + slot), c), c, j, slot);
+        ++good;
+      } catch (...) {
+        all_.failed(j, slot, c, std::current_exception());
+      }
+    };
+    if constexpr (from_source) {
+      walk_ahead(
+          all_.plan(), j.order, all_.path.source(), j.first + first, count, prefetch_choice::all[0],
+          [](auto&&...) {}, one);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) one(i, index(j, first + i));
+    }
+    return good;
+  }
+  /// An item before stage I through the stages up to Until, which don't suspend.
+  template <std::size_t I, std::size_t Until, class Item>
+  auto until(Item&& item, context& c) {
+    if constexpr (I == Until) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else if constexpr (I == Without) {
+      return until<I + 1, Until>(std::move(item), c);
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      return until<I + 1, Until>(apply(all_.path.template stage<I>(), std::move(item), c), c);
+    }
+  }
+  template <class Item>
+  void put(Item&& item, context& c, job& j, std::uint64_t slot) {
+    c.enter(static_cast<std::uint32_t>(Last));
+    if constexpr (in_slots) {
+      j.columns.put(slot, std::move(item));
+    } else if constexpr (End == isolated_end::all) {
+      const auto whole = materialized<std::remove_cvref_t<Item>>::make(std::move(item));
+      static_cast<void>(whole);
+    } else if constexpr (!std::is_void_v<Keep>) {
+      if (keep_ != nullptr) keep_->keep(std::move(item), c.index());
+    }
+  }
+
+  // ---- where one does ----
+
+  static task<bool> run_one(isolated_walk* self, job* j, std::uint64_t slot) {
+    all_type& all = self->all_;
+    const std::uint64_t index = self->index(*j, slot);
+    context c(all.place_at(*j, slot, index), &all.on, &all.budget, all.stop->token(), j->pass, &all.names());
+    std::exception_ptr cause;
+    try {
+      c.enter(static_cast<std::uint32_t>(First));
+      all.refuse_bad(c);
+      auto item = self->start(index, j->first + slot);
+      task<void> rest = pass_async<First, decltype(item)>(self, std::move(item), &c, j, slot);
+      co_await rest;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (all.on.this_slot() == executor::none) co_await all.on.schedule();  // a stranger resumed us
+    c.give_back();
+    if (cause == nullptr) co_return true;
+    all.failed(*j, slot, c, std::move(cause));
+    co_return false;
+  }
+  template <std::size_t I, class Item>
+  static task<void> pass_async(isolated_walk* self, Item item, context* c, job* j, std::uint64_t slot) {
+    constexpr std::size_t stage = next_async<I>();
+    if constexpr (stage == Last) {
+      self->put(self->template until<I, Last>(std::move(item), *c), *c, *j, slot);
+      co_return;
+    } else {
+      using next_type = typename types::template item<stage + 1>;
+      using how = application<typename types::template stage_at<stage>, typename types::template item<stage>>;
+      auto prepared = how::prepare(self->template until<I, stage>(std::move(item), *c));
+      c->enter(static_cast<std::uint32_t>(stage));
+      auto operation = self->all_.path.template start<stage>(how::argument(prepared), *c, *j);
+      if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+        co_await std::move(operation);
+        if (self->all_.on.this_slot() == executor::none) co_await self->all_.on.schedule();
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        task<void> rest = pass_async<stage + 1, next_type>(self, next_type(std::move(prepared)), c, j, slot);
+        co_await rest;
+      } else {
+        auto result = co_await std::move(operation);
+        if (self->all_.on.this_slot() == executor::none) co_await self->all_.on.schedule();
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      }
+    }
+  }
+
+  // ---- batches ----
+
+  void make(job& j) noexcept {
+    if (!all_.close(j)) return;
+    context c = all_.batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
+    try {
+      if constexpr (End == isolated_end::all) {
+        const auto batch = pass_batch<types::batching + 1>(j.columns.finish(all_type::rows(j)), c);
+        static_cast<void>(batch);
+      } else {
+        const auto batch = j.columns.finish(all_type::rows(j));
+        static_cast<void>(batch);
+      }
+      counts_.made_batch();
+    } catch (...) {
+      all_.failed_batch(j, c.stage(), std::current_exception());
+    }
+  }
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == types::size) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      auto& stage = all_.path.template stage<I>();
+      auto rest = [&](auto next) { return pass_batch<I + 1>(std::move(next), c); };
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  static task<void> make_async(isolated_walk* self, job* j) {
+    if (!self->all_.close(*j)) co_return;
+    context c = self->all_.batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
+    std::exception_ptr cause;
+    try {
+      auto batch = j->columns.finish(all_type::rows(*j));
+      task<void> rest = pass_batch_async<types::batching + 1, decltype(batch)>(self, std::move(batch), &c);
+      co_await rest;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (cause == nullptr)
+      self->counts_.made_batch();
+    else
+      self->all_.failed_batch(*j, c.stage(), cause);
+  }
+  template <std::size_t I, class Batch>
+  static task<void> pass_batch_async(isolated_walk* self, Batch batch, context* c) {
+    if constexpr (I < types::size) {
+      c->enter(static_cast<std::uint32_t>(I));
+      using stage_type = typename types::template stage_at<I>;
+      auto& stage = self->all_.path.template stage<I>();
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one = apply_async(&stage, std::move(batch), c);
+        auto next = co_await one;
+        task<void> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        co_await rest;
+      } else {
+        auto next = apply(stage, std::move(batch), *c);
+        task<void> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        co_await rest;
+      }
+    }
+    co_return;
+  }
+
+  all_type& all_;
+  const From* from_;
+  Keep* keep_;
+  const std::size_t walks_;
+  isolated_counts counts_;
+};
+
+template <class Runs>
+template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From, class Keep>
+isolated_result isolated_runs<Runs>::run(double seconds, const From* from, Keep* keep,
+                                         isolated_failures& failures) {
+  begin_anew(failures);
+  isolated_walk<Runs, First, Last, Without, End, From, Keep> walks(*this, from, keep, runs_.in_flight);
+  double rate = -1;
+  {
+    scope all(on);
+    struct ending {
+      isolated_runs& of;
+      ~ending() {
+        of.end();
+        of.stop->request_stop();
+      }
+    };
+    {
+      const ending at_last{*this};
+      for (std::size_t i = 0; i < walks.walks(); ++i) all.spawn(walks.walk(&walks, i));
+      rate = walks.counts().watch(seconds, patience_);
+    }
+    all.wait();
+  }
+  if (rate < 0) rate = walks.counts().of_all();
+  return {rate, walks.counts().first_batch()};
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// A stage in a measurement. Samples a second each.
+struct measured_stage {
+  std::string name;               ///< as errors show it; "source" for the source and the order
+  double up_to = 0;               ///< of the pipeline that ends with it: what it makes is dropped
+  std::optional<double> cached;   ///< of the pipeline behind it, from some items of it that were made once
+  std::optional<double> without;  ///< of the whole pipeline, but it
+};
+
+}  // namespace detail
+
+/// What measure() gives. Print it.
+struct measurement {
+  double seconds = 0;          ///< that were asked for
+  std::size_t workers = 0;     ///< of the executor
+  std::size_t io_threads = 0;  ///< of the executor
+  std::size_t in_flight = 0;   ///< samples under way at a time, where stages suspend; else 0
+  double samples = 0;          ///< a second, of this rank, by the whole pipeline without a training step
+  double batches = 0;          ///< the same of batches; 0 without batch()
+  double bytes = 0;            ///< the same of the bytes of batches; of different ones, of the largest
+  std::optional<double> first_batch;           ///< seconds until the first one was made
+  std::vector<detail::measured_stage> stages;  ///< the source, those of samples, and batch()
+  std::uint64_t failures = 0;                  ///< samples and batches that failed, in all runs
+  std::vector<ledger_entry> failed;            ///< the first ten that differ
+  std::vector<std::string> notes;              ///< stages that nothing can be batched without
+
+  /// A table of at most 80 columns.
+  std::string to_string() const;
+};
+
+template <class Stream>
+  requires requires(Stream& s, const std::string& text) { s << text; }
+Stream& operator<<(Stream& to, const measurement& m) {
+  to << m.to_string();
+  return to;
+}
+
+namespace detail {
+
+/// The runs of a loader's measurement, and the time that each gets.
+template <class Loader>
+class measuring {
+  using place = loader_place<Loader>;
+  using runs_type = std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()).runs())>;
+  using all_type = isolated_runs<runs_type>;
+  using types = typename runs_type::types;
+  static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
+
+  /// Whether what comes behind a stage of samples can be measured, and the whole without it.
+  template <std::size_t I>
+  static constexpr bool cached =
+      (types::batched || I + 1 < last) && cloning<typename types::template item<I + 1>>::possible;
+  template <std::size_t I>
+  static constexpr bool left_out =
+      std::same_as<typename types::template item<I>, typename types::template item<I + 1>>;
+  static constexpr bool batches_alone = types::batched && last + 1 < types::size;
+  static constexpr std::size_t parts = []<std::size_t... I>(std::index_sequence<I...>) {
+    return 4 + (std::size_t{0} + ... + (1 + cached<first + I> + left_out<first + I>)) + batches_alone;
+  }(std::make_index_sequence<last - first>{});  // the whole pipeline gets three
+
+ public:
+  measuring(Loader& of, double seconds)
+      : of_(of),
+        feed_(place::feed(of)),
+        runs_(feed_.runs(), of.current_epoch(), place::next(of).batch),
+        seconds_(seconds) {}
+
+  measurement all() {
+    measurement m;
+    m.seconds = seconds_;
+    m.workers = of_.on().workers();
+    m.io_threads = of_.on().io().threads();
+    if (types::samples_suspend) m.in_flight = feed_.runs().in_flight;
+    const std::vector<std::string> names = feed_.path().stage_names();
+    const isolated_result whole = run<first, last, none, isolated_end::all>(3);
+    m.samples = whole.samples;
+    if constexpr (types::batched) {
+      const auto& plan = feed_.plan();
+      const auto passed = static_cast<double>(plan.passed(plan.batches()));
+      if (passed > 0) m.batches = m.samples * static_cast<double>(plan.batches()) / passed;
+      m.bytes = m.batches * static_cast<double>(runs_.batch_bytes());
+    }
+    if (whole.first_batch >= 0) m.first_batch = whole.first_batch;
+    m.stages.push_back({"source", run<first, first, none, isolated_end::dropped>().samples, {}, {}});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (measure_stage<first + I>(m, names[first + I]), ...);
+    }(std::make_index_sequence<last - first>{});
+    if constexpr (types::batched) {
+      double up_to = m.samples;
+      if constexpr (batches_alone) up_to = run<first, last, none, isolated_end::in_slots>().samples;
+      m.stages.push_back({names[last], up_to, {}, {}});
+    }
+    m.failures = failures_.count();
+    m.failed = std::move(failures_.entries());
+    return m;
+  }
+
+ private:
+  template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End>
+  isolated_result run(int shares = 1) {
+    return runs_.template run<First, Last, Without, End, void, void>(share() * shares, nullptr, nullptr,
+                                                                     failures_);
+  }
+  double share() const noexcept { return seconds_ / parts; }
+
+  template <std::size_t I>
+  void measure_stage(measurement& m, const std::string& name) {
+    measured_stage s{name, 0, {}, {}};
+    if constexpr (cached<I>) {
+      using cache = isolated_cache<typename types::template item<I + 1>>;
+      cache items;
+      s.up_to = runs_
+                    .template run<first, I + 1, none, isolated_end::dropped, void, cache>(share(), nullptr,
+                                                                                          &items, failures_)
+                    .samples;
+      if (!items.empty())
+        s.cached = runs_
+                       .template run<I + 1, last, none, isolated_end::all, cache, void>(share(), &items,
+                                                                                        nullptr, failures_)
+                       .samples;
+    } else {
+      s.up_to = run<first, I + 1, none, isolated_end::dropped>().samples;
+    }
+    if constexpr (left_out<I>) {
+      isolated_failures missing;
+      const double rate =
+          runs_
+              .template run<first, last, I, isolated_end::all, void, void>(share(), nullptr, nullptr, missing)
+              .samples;
+      if (const ledger_entry* const why = missing.of_batches())
+        m.notes.push_back("without " + name + ": " + why->text);
+      else
+        s.without = rate;
+    }
+    m.stages.push_back(std::move(s));
+  }
+
+  Loader& of_;
+  std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()))>& feed_;
+  all_type runs_;
+  const double seconds_;
+  isolated_failures failures_;
+};
+
+}  // namespace detail
+
+/// What a loader's pipeline gives alone: `std::cout << wick::measure(train, std::chrono::seconds(5));`. For
+/// some time samples go through the whole of it with nobody but the workers; then, stage by stage, through
+/// the pipeline up to the stage, through what is behind it from 32 items that were made once ("if it were
+/// cached"; copying them is in the figure; a type that can't be copied may have a `T clone() const`), and
+/// through the whole without it, where it keeps the type of its items. On the loader's executor, with as many
+/// samples in flight as it has, and in its order.
+///
+/// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
+/// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
+/// but a small data set is gone through several times. With one stage that takes most of the time, `up_to`
+/// falls there, and `cached` rises behind it.
+///
+/// The loader stays as it is: its place, the batches it has made ahead, its ledger, fingerprints and report;
+/// a step of the loop takes longer by that. The stages are the loader's own, and are called as in training:
+/// what they keep and count of their own they keep and count. Samples that fail are left out, counted and
+/// listed in the result. Takes compile time where it is called.
+/// \throws std::logic_error on a thread of the loader's executor, and while another thread uses the loader
+/// \throws wick::error when the source has another size than the loader was made for
+template <class Loader>
+measurement measure(Loader& of, std::chrono::nanoseconds time = std::chrono::seconds(5)) {
+  using place = detail::loader_place<Loader>;
+  auto& feed = place::feed(of);
+  feed.on().require_workers();
+  feed.on().require_outside("measure()", "call it on the thread that takes the batches");
+  const detail::single_user::hold mine(place::user(of), "measure()");
+  feed.size().require_same();
+  const typename place::pause away(of);
+  detail::measuring<Loader> runs(of, std::chrono::duration<double>(time).count());
+  return runs.all();
 }
 
 }  // namespace wick
@@ -16109,6 +17840,257 @@ detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
 /// level
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
     int size, const detail::mosaic_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/observe/progress.hpp
+/// \file
+/// How far an epoch is: one line on a terminal, plain lines in a log.
+
+// ==== wick/observe/detail/progress_line.hpp
+/// \file
+/// The line that tells how far an epoch is: when it is written, what stands in it, and how wide it may be.
+
+namespace wick::detail {
+
+/// What an epoch still has: batches, or samples where there are no batches; and samples.
+struct progress_left {
+  std::uint64_t items = 0, samples = 0;
+};
+
+/// What the line says.
+struct progress_figures {
+  std::uint64_t done = 0, total = 0;
+  double elapsed = 0;   ///< seconds
+  double left = -1;     ///< seconds; below 0: unknown
+  double rate = -1;     ///< samples a second; below 0: unknown
+  double waiting = -1;  ///< share, 0 … 1; below 0: unknown
+  bool operator==(const progress_figures&) const = default;
+};
+
+/// Text of at most `columns` columns, of which a bar takes what the rest leaves; 0 columns: without the bar,
+/// and of any length. `description` counts by its bytes, which are no fewer than its columns.
+std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
+                          bool bar);
+/// What is no printable UTF-8 in it replaced.
+std::string progress_description(std::string_view text);
+
+/// "9.31k": three digits; "?" where it is unknown.
+std::string format_rate(double rate);
+/// No more than `most` bytes of valid UTF-8, and no character in halves.
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept;
+
+/// Rates of about the last ten seconds; with long steps, of about the last three.
+class progress_rates {
+ public:
+  /// Totals at a time of `seconds`.
+  void add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept;
+  double items() const noexcept { return time_ > 0 ? items_ / time_ : -1; }
+  double samples() const noexcept { return time_ > 0 ? samples_ / time_ : -1; }
+  double waiting() const noexcept { return time_ > 0 ? waited_ / time_ : -1; }
+
+ private:
+  double time_ = 0, items_ = 0, samples_ = 0, waited_ = 0;
+  double last_time_ = 0, last_waited_ = 0;
+  std::uint64_t last_items_ = 0, last_samples_ = 0;
+};
+
+/// When a line is due.
+class progress_schedule {
+ public:
+  progress_schedule(bool terminal, double interval) noexcept : terminal_(terminal), interval_(interval) {}
+  bool due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept;
+  void shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept;
+  /// Seconds from then on in which none is.
+  double pause(double seconds) const noexcept;
+
+ private:
+  static std::uint64_t tenths(std::uint64_t done, std::uint64_t total) noexcept {
+    return total == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(done) / static_cast<double>(total) * 10);
+  }
+  double least() const noexcept { return interval_ > 0 ? interval_ : terminal_ ? 0.1 : 1; }
+  bool terminal_;
+  double interval_;
+  double last_ = 0;
+  std::uint64_t tenth_ = 0;
+};
+
+/// One user.
+class progress_line {
+ public:
+  progress_line(std::string_view description, int fd, double interval, bool shown);
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+  /// Ends the line.
+  ~progress_line();
+
+  /// Below 0: what RANK says.
+  static bool is_first_rank(int rank) noexcept;
+  bool shown() const noexcept { return shown_; }
+  bool under_way() const noexcept { return under_way_; }
+
+  /// What follows comes from the first batch on.
+  void begin(progress_left left) noexcept;
+  /// A sample came at once.
+  void came() noexcept {
+    ++done_;
+    left_.items -= left_.items != 0 ? 1 : 0;
+    left_.samples -= left_.samples != 0 ? 1 : 0;
+  }
+  /// A batch came, for which the loop has waited since `begun`. Shows the line if it is time.
+  void came(std::uint64_t begun, std::uint64_t now, progress_left left) noexcept {
+    ++done_;
+    left_ = left;
+    if (now > begun) waited_ += now - begun;
+    if (now - looked_ >= pause_) look();
+  }
+  /// The line stays, and what is printed next stands below it. Where no batch came it goes.
+  void close(progress_left left) noexcept;
+  void print(std::string_view text) noexcept;
+  void clear() noexcept;
+
+ private:
+  progress_figures figures(double seconds, bool of_all) noexcept;
+  void look() noexcept;
+  void show(double seconds, bool last) noexcept;
+  void write(std::string_view text) noexcept;
+  std::size_t columns() const noexcept;
+
+  const std::string description_;
+  const int fd_;
+  const double interval_;
+  bool shown_, terminal_;
+  bool under_way_ = false;
+  bool drawn_ = false;  // the cursor stands behind the line
+  tick_scale scale_;
+  progress_schedule schedule_;
+  progress_rates rates_;
+  std::uint64_t done_ = 0, waited_ = 0;
+  std::uint64_t looked_ = 0, pause_ = 0;  // ticks
+  progress_left at_first_, left_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// What progress() may be told: `wick::progress(train.epoch(e), {.description = "train"})`.
+struct progress_options {
+  /// Stands before the figures: "epoch 3". What is no printable UTF-8 in it becomes '?'.
+  std::string description = {};
+  /// Of this process: only rank 0 shows anything. -1: what RANK says, as torchrun sets it, else 0.
+  int rank = -1;
+  /// Seconds between two updates, at least. 0: 0.1 on a terminal; elsewhere a line after 10 % of the epoch or
+  /// 30 s, whichever comes first, but no two within a second.
+  double interval = 0;
+  /// Where it is written: a file descriptor. 2: stderr.
+  int fd = 2;
+  /// Shows nothing.
+  bool disable = false;
+};
+
+/// Shows how far an epoch is: `for (auto& batch : wick::progress(train.epoch(e)))`. On a terminal one line,
+/// rewritten in place as tqdm does:
+///
+///     epoch 3:  45%|#########           | 450/1000 [00:12<00:15, 9.31k samples/s, 3% waiting]
+///
+/// batches done and in all (without batch(): samples), time gone and left, the rate (of pack(): in rows), and
+/// which share of the time the loop waits for data; the last three are of the last ten seconds or so, at the
+/// end of all. The line is
+/// never wider than the terminal (or COLUMNS), and stays when the epoch ends, a loop is left, or something is
+/// thrown; where no batch came there is none. Elsewhere (a file, a pipe, TERM=dumb) there are plain lines
+/// without the bar, and a last one. It only looks at the clock when a batch comes: nothing is shown during a
+/// long step.
+///
+/// What was printed on the terminal meanwhile stands behind the line: print() or clear() avoid that. After a
+/// resume and loader.edit() the total is what is left. Used by the thread that takes the batches; the loader
+/// may be gone when it is destroyed.
+template <class Range>
+class progress {
+ public:
+  /// A batch, or a sample where there is no batch().
+  using value_type = typename std::remove_cvref_t<decltype(std::declval<Range&>().next())>::value_type;
+
+  /// \param range  what loader.epoch() gives
+  explicit progress(Range range, const progress_options& options = {})
+      : range_(std::move(range)),
+        line_(detail::make_owned<detail::progress_line>(
+            options.description, options.fd, options.interval,
+            !options.disable && detail::progress_line::is_first_rank(options.rank))) {}
+
+  /// Takes batches as it advances.
+  class iterator {
+   public:
+    using value_type = typename progress::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class progress;
+    explicit iterator(progress* of) : of_(of) {}
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    progress* of_ = nullptr;
+  };
+  iterator begin() {
+    advance();
+    return iterator(this);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+  /// The same without iterators: the next batch, or nothing at the end.
+  std::optional<value_type> next() {
+    if (!line_->shown()) return range_.next();
+    if (!line_->under_way()) line_->begin(left());
+    const bool at_hand = range_.at_hand();  // nothing to wait for, and no time to look at clocks
+    const std::uint64_t begun = at_hand ? 0 : detail::now_ticks();
+    std::optional<value_type> batch;
+    try {
+      batch = range_.next();
+    } catch (...) {
+      line_->close(left());
+      throw;
+    }
+    if (!batch)
+      line_->close({});
+    else if (at_hand)
+      line_->came();
+    else
+      line_->came(begun, detail::now_ticks(), left());
+    return batch;
+  }
+
+  /// Prints a line of text above: "loss 0.31". Also where nothing else is shown.
+  void print(std::string_view text) { line_->print(text); }
+  /// Takes the line away until it is shown again, for a program that prints by itself.
+  void clear() noexcept { line_->clear(); }
+
+ private:
+  detail::progress_left left() const noexcept { return {range_.items_left(), range_.samples_left()}; }
+  void advance() {
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+
+  Range range_;
+  detail::owned<detail::progress_line> line_;
+  std::optional<value_type> current_;
+};
+
+template <class Range>
+progress(Range) -> progress<Range>;
+template <class Range>
+progress(Range, progress_options) -> progress<Range>;
 
 }  // namespace wick
 
@@ -19322,128 +21304,6 @@ future<T> as_future(executor& ex, task<T> t) {
   ex.require_workers();
   return detail::start(ex, std::move(t));
 }
-
-}  // namespace wick::detail
-
-// ==== wick/run/scope.hpp
-/// \file
-/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
-
-namespace wick::detail {
-
-/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
-/// see it at stop()), all are awaited, and join rethrows it.
-///
-/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
-/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
-/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
-/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
-class scope : detail::task_owner {
- public:
-  explicit scope(executor& on) noexcept : on_(on) {
-    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
-      auto* const s = static_cast<scope*>(self);
-      if (thrown) s->fail(std::move(thrown));
-      s->done_one();
-    };
-  }
-  scope(const scope&) = delete;
-  scope& operator=(const scope&) = delete;
-  ~scope() {
-    if (joined_) return;
-    stop_.request_stop();
-    wait_all();
-  }
-
-  stop_token stop() noexcept { return stop_.token(); }
-  void request_stop() noexcept { stop_.request_stop(); }
-  executor& on() noexcept { return on_; }
-
-  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
-  /// nothing was spawned
-  void spawn(task<void> t) {
-    on_.require_workers();
-    live_.fetch_add(1, std::memory_order_relaxed);
-    on_.post(t.release().queued(*this));
-  }
-  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
-  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
-  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
-  /// suspension before this returns. \throws std::logic_error in a forked child
-  void fork(task<void> t) {
-    on_.require_workers();
-    if (!on_.queue_is_long()) return spawn(std::move(t));
-    auto& promise = t.release();
-    bool counted = false;
-    if (promise.begin(*this, [&] {
-          live_.fetch_add(1, std::memory_order_relaxed);
-          counted = true;
-        })) {
-      return;
-    }
-    std::exception_ptr thrown = promise.take_exception();
-    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
-    if (thrown) fail(std::move(thrown));
-    if (counted) done_one();
-  }
-
-  /// `co_await s.join();`
-  class [[nodiscard]] join_awaiter : job {
-   public:
-    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
-    /// All have ended, and only they could spawn more.
-    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
-      scope_.waiter_ = this;
-      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
-    }
-    void await_resume() { scope_.finish(); }
-
-   private:
-    scope& scope_;
-    std::coroutine_handle<> handle_;
-  };
-  join_awaiter join() noexcept { return join_awaiter(*this); }
-
-  /// Blocks the calling thread, which must not be a worker.
-  void wait() {
-    wait_all();
-    finish();
-  }
-
- private:
-  void fail(std::exception_ptr thrown) noexcept {
-    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
-    exception_ = std::move(thrown);
-    stop_.request_stop();
-  }
-  void done_one() noexcept {
-    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (waiter_ != nullptr)
-      on_.post(waiter_);
-    else
-      all_done_.set();
-  }
-  void wait_all() noexcept {
-    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
-    joined_ = true;
-  }
-  void finish() {
-    joined_ = true;
-    if (exception_) std::rethrow_exception(std::move(exception_));
-  }
-
-  executor& on_;
-  stop_source stop_;
-  std::atomic<std::uint32_t> live_{1};  // one for the joiner
-  std::atomic<bool> failed_{false};
-  std::exception_ptr exception_;
-  job* waiter_ = nullptr;
-  detail::wake_flag all_done_;
-  bool joined_ = false;
-};
 
 }  // namespace wick::detail
 
@@ -27289,7 +29149,14 @@ lazy_image lazy_image::share() {
     shared_ = std::make_shared<const detail::shared_pixels>(
         detail::shared_pixels{std::move(decoded_), std::move(wide_)});
   }
+  return clone();
+}
+
+lazy_image lazy_image::clone() const {
   lazy_image out;
+  out.encoded_ = bytes(encoded_.data(), encoded_.size());
+  out.decoded_ = decoded_;
+  out.wide_ = wide_;
   out.shared_ = shared_;
   out.info_ = info_;
   out.exact_ = exact_;
@@ -28279,6 +30146,115 @@ void report_book::measure(const subject& of, report& r, const std::vector<stage_
 }
 
 }  // namespace wick::detail
+
+// ==== wick/measure/implementation/measure.hpp
+/// \file
+/// The bodies of what measure/measure.hpp and measure/detail/isolated_counts.hpp declare. Included in exactly
+/// one file of a program.
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+namespace wick {
+
+namespace detail {
+
+double isolated_counts::first_batch() const noexcept {
+  const std::uint64_t at = first_batch_.load(std::memory_order_relaxed);
+  if (at == 0) return -1;
+  return at < begun_ ? 0 : static_cast<double>(at - begun_) * scale_.seconds_per_tick();
+}
+
+double isolated_counts::watch(double seconds, double& patience) const {
+  const auto pause = [](double time) {
+    if (time > 0) std::this_thread::sleep_for(std::chrono::duration<double>(time));
+  };
+  while (ended() == 0 && scale_.elapsed() < patience) pause(0.0005);
+  patience -= std::min(patience, scale_.elapsed());
+  pause(0.2 * seconds);  // until as much is under way as will be
+  const double begun = scale_.elapsed();
+  const std::uint64_t before = good();
+  pause(0.8 * seconds);
+  const std::uint64_t after = good();
+  const double passed = scale_.elapsed() - begun;
+  return after == before || passed <= 0 ? -1 : static_cast<double>(after - before) / passed;
+}
+
+double isolated_counts::of_all() const noexcept {
+  const double passed = scale_.elapsed();
+  return passed > 0 ? static_cast<double>(good()) / passed : 0;
+}
+
+void isolated_failures::add(ledger_entry e) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+  const auto same = [&](const ledger_entry& other) { return other.key == e.key && other.stage == e.stage; };
+  if (e.key.empty() || entries_.size() == most || std::any_of(entries_.begin(), entries_.end(), same)) return;
+  try {
+    entries_.push_back(std::move(e));
+  } catch (...) {  // it is counted
+  }
+}
+
+const ledger_entry* isolated_failures::of_batches() const noexcept {
+  for (const ledger_entry& e : entries_) {
+    if (e.kind == error_kind::shape || e.kind == error_kind::batch) return &e;
+  }
+  return nullptr;
+}
+
+/// Text in lines of at most 80 columns, as far as its words allow.
+inline std::string in_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t most = 80; text.size() > most; most = 78) {
+    std::size_t at = text.rfind(' ', most);
+    if (at == std::string_view::npos || at < 3) at = text.find(' ', most);
+    if (at == std::string_view::npos) break;
+    out += text.substr(0, at);
+    out += "\n  ";
+    text.remove_prefix(at + 1);
+  }
+  out += text;
+  out += '\n';
+  return out;
+}
+
+}  // namespace detail
+
+std::string measurement::to_string() const {
+  const auto rate = [](const std::optional<double>& r) {
+    return r ? detail::format_rate(*r) : std::string("-");
+  };
+  std::string text = "without a training step: " + detail::format_rate(samples) + " samples/s";
+  if (batches > 0) text += ", " + detail::format_rate(batches) + " batches/s";
+  if (bytes > 0) text += ", " + detail::format_rate(bytes) + "B/s";
+  if (first_batch) text += ", the first batch after " + detail::format_duration(*first_batch);
+  std::string out = detail::in_lines(text);
+  text = "measured for " + detail::format_duration(seconds) + " on " + std::to_string(workers) +
+         " workers, " + std::to_string(io_threads) + " I/O threads";
+  if (in_flight != 0) text += ", " + std::to_string(in_flight) + " samples at a time";
+  out += detail::in_lines(text);
+  constexpr std::size_t name_width = 30;
+  char line[160];
+  const auto row = [&](std::string name, const std::string& a, const std::string& b, const std::string& c) {
+    if (name.size() > name_width) name = std::string(detail::cut_utf8(name, name_width - 1)) + "~";
+    std::snprintf(line, sizeof line, "  %-*s %14s %14s %14s\n", static_cast<int>(name_width), name.c_str(),
+                  a.c_str(), b.c_str(), c.c_str());
+    out += line;
+  };
+  row("samples/s", "up to it", "if cached", "without it");
+  for (const detail::measured_stage& s : stages) row(s.name, rate(s.up_to), rate(s.cached), rate(s.without));
+  for (const std::string& note : notes) out += detail::in_lines("note: " + note);
+  if (failures != 0) {
+    out += "failed: " + std::to_string(failures) + " times; the first:\n";
+    for (const ledger_entry& e : failed)
+      out += detail::in_lines("  " + e.key + ": " + e.stage + ": " + e.text);
+  }
+  return out;
+}
+
+}  // namespace wick
 
 // ==== wick/mixing/implementation/mixing.hpp
 /// \file
@@ -29315,6 +31291,284 @@ load_model::outcome load_model::run(std::uint64_t seed) const { return load_simu
 
 }  // namespace wick::detail
 
+// ==== wick/observe/implementation/progress_line.hpp
+/// \file
+/// The bodies of what observe/detail/progress_line.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <cstdio>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+// ---- text ----
+
+/// Bytes of the UTF-8 sequence at the beginning of a text that is printable; 0: there is none.
+inline std::size_t printable_utf8(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t n = first >= 0xF0 && first < 0xF5   ? 4
+                        : first >= 0xE0 && first < 0xF0 ? 3
+                        : first >= 0xC2 && first < 0xE0 ? 2
+                                                        : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    if ((byte(i) & 0xC0u) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  if (first == 0xC2 && second < 0xA0) return 0;  // C1: some terminals take them for escape sequences
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0))
+    return 0;  // overlong, surrogates
+  if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90)) return 0;
+  if (first == 0xE2 && (second == 0x80 || second == 0x81)) {  // line ends, and what changes the direction
+    const unsigned third = byte(2);
+    if ((second == 0x80 && third >= 0xA8 && third <= 0xAE) || (second == 0x81 && third >= 0xA6)) return 0;
+  }
+  return n;
+}
+
+std::string progress_description(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t n = printable_utf8(text);
+    out += n == 0 ? std::string_view("?") : text.substr(0, n);
+    text.remove_prefix(std::max<std::size_t>(n, 1));
+  }
+  return out;
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0u) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+/// "01:23", "1:02:03"; "?" where it is unknown.
+inline std::string progress_time(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) return "?";
+  const auto s = static_cast<unsigned long long>(seconds);
+  char out[48];
+  if (s >= 3600)
+    std::snprintf(out, sizeof out, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+  else
+    std::snprintf(out, sizeof out, "%02llu:%02llu", s / 60, s % 60);
+  return out;
+}
+
+std::string format_rate(double rate) {
+  if (!(rate >= 0) || rate > 1e15) return "?";
+  const char* const units[] = {"", "k", "M", "G", "T"};
+  std::size_t unit = 0;
+  while (rate >= 999.5 && unit < 4) {
+    rate /= 1000;
+    ++unit;
+  }
+  char out[32];
+  std::snprintf(out, sizeof out,
+                rate < 9.995   ? "%.2f%s"
+                : rate < 99.95 ? "%.1f%s"
+                               : "%.0f%s",
+                rate, units[unit]);
+  return out;
+}
+
+std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
+                          bool bar) {
+  const double share =
+      f.total == 0 ? 1 : std::min(1.0, static_cast<double>(f.done) / static_cast<double>(f.total));
+  char percent[16];
+  // Rounded down: 100% is the end.
+  std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(share * 100));
+  std::string figures = std::to_string(f.done) + "/" + std::to_string(f.total) + " [" +
+                        progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " + format_rate(f.rate) +
+                        " samples/s, ";
+  figures +=
+      f.waiting >= 0 ? std::to_string(static_cast<int>(std::lround(std::min(f.waiting, 1.0) * 100))) : "?";
+  figures += "% waiting]";
+  std::string out(description);
+  if (!out.empty()) out += ": ";
+  if (columns == 0) return out + percent + " " + figures;
+  const std::size_t taken = out.size() + std::strlen(percent) + figures.size() + 3;
+  constexpr std::size_t least_bar = 4;
+  if (bar && taken + least_bar <= columns) {
+    const std::size_t width = columns - taken;
+    const auto full = static_cast<std::size_t>(share * static_cast<double>(width));
+    out += percent;
+    out += "|" + std::string(full, '#') + std::string(width - full, ' ') + "| " + figures;
+    return out;
+  }
+  const std::size_t needed = std::strlen(percent) + 1 + figures.size();
+  if (out.size() + needed > columns) {  // the figures matter more than what they are of
+    std::string cut(cut_utf8(description, columns > needed + 2 ? columns - needed - 2 : 0));
+    out = cut.empty() ? cut : cut + ": ";
+  }
+  out += percent;
+  out += " " + figures;
+  if (out.size() > columns) out = std::string(cut_utf8(out, columns));
+  return out;
+}
+
+// ---- when, and how fast ----
+
+void progress_rates::add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept {
+  const double passed = seconds - last_time_;
+  if (!(passed > 0)) return;
+  const double keep = std::max(std::exp(-passed / 10), 0.7);
+  time_ = time_ * keep + passed;
+  waited_ = waited_ * keep + std::max(0.0, waited - last_waited_);
+  items_ = items_ * keep + static_cast<double>(items - std::min(items, last_items_));
+  samples_ = samples_ * keep + static_cast<double>(samples - std::min(samples, last_samples_));
+  last_time_ = seconds;
+  last_waited_ = waited;
+  last_items_ = items;
+  last_samples_ = samples;
+}
+
+bool progress_schedule::due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept {
+  const double passed = seconds - last_;
+  if (passed < least()) return false;
+  return terminal_ || interval_ > 0 || passed >= 30 || tenths(done, total) > tenth_;
+}
+void progress_schedule::shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept {
+  last_ = seconds;
+  tenth_ = tenths(done, total);
+}
+double progress_schedule::pause(double seconds) const noexcept {
+  return std::max(0.0, last_ + least() - seconds);
+}
+
+// ---- the line ----
+
+progress_line::progress_line(std::string_view description, int fd, double interval, bool shown)
+    : description_(progress_description(description)),
+      fd_(fd),
+      interval_(interval),
+      shown_(shown),
+      terminal_(shown && ::isatty(fd) == 1),
+      schedule_(false, 0) {
+  if (terminal_) {
+    const char* const kind = std::getenv("TERM");
+    terminal_ = kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
+  }
+}
+
+progress_line::~progress_line() { close(left_); }
+
+bool progress_line::is_first_rank(int rank) noexcept {
+  if (rank >= 0) return rank == 0;
+  const char* const told = std::getenv("RANK");
+  return told == nullptr || std::atoi(told) == 0;
+}
+
+void progress_line::begin(progress_left left) noexcept {
+  under_way_ = true;
+  scale_ = tick_scale();
+  schedule_ = progress_schedule(terminal_, interval_);
+  rates_ = {};
+  done_ = waited_ = looked_ = pause_ = 0;
+  at_first_ = left_ = left;
+  if (terminal_ && left.items != 0) show(0, false);
+}
+
+void progress_line::look() noexcept {
+  const double seconds = scale_.elapsed();
+  if (schedule_.due(seconds, done_, done_ + left_.items)) show(seconds, false);
+  // Until it is known how long a tick is, the clock is looked at more often.
+  const double tick = seconds > 1e-3 ? scale_.seconds_per_tick() : 0;
+  looked_ = now_ticks();
+  const double pause = tick > 0 ? std::min(schedule_.pause(seconds) / tick, 1e18) : 0;
+  pause_ = static_cast<std::uint64_t>(pause);
+}
+
+void progress_line::close(progress_left left) noexcept {
+  if (!std::exchange(under_way_, false)) return;
+  left_ = left;
+  if (done_ != 0)
+    show(scale_.elapsed(), true);
+  else
+    clear();
+}
+
+progress_figures progress_line::figures(double seconds, bool of_all) noexcept {
+  const double waited = static_cast<double>(waited_) * scale_.seconds_per_tick();
+  at_first_.samples = std::max(at_first_.samples, left_.samples);  // an edit may have made the epoch longer
+  const std::uint64_t samples = at_first_.samples - left_.samples;
+  rates_.add(seconds, waited, done_, samples);
+  progress_figures f;
+  f.done = done_;
+  f.total = done_ + left_.items;
+  f.elapsed = seconds;
+  if (done_ == 0) return f;
+  f.left = rates_.items() > 0 ? static_cast<double>(left_.items) / rates_.items() : -1;
+  f.rate = of_all && seconds > 0 ? static_cast<double>(samples) / seconds : rates_.samples();
+  f.waiting = of_all && seconds > 0 ? waited / seconds : rates_.waiting();
+  return f;
+}
+
+void progress_line::show(double seconds, bool last) noexcept {
+  schedule_.shown(seconds, done_, done_ + left_.items);
+  try {
+    const progress_figures f = figures(seconds, last);
+    if (terminal_) {
+      // A text as wide as the terminal would leave the cursor in the next line.
+      const std::size_t wide = columns();
+      std::string text = "\r";
+      if (wide > 1) text += progress_text(description_, f, wide - 1, true);
+      text += last ? "\x1b[K\n" : "\x1b[K";
+      drawn_ = !last;
+      write(text);
+    } else {
+      write(progress_text(description_, f, 0, false) + "\n");
+    }
+  } catch (...) {  // no memory for a text: training goes on
+  }
+}
+
+void progress_line::print(std::string_view text) noexcept {
+  const bool again = drawn_;
+  clear();
+  write(text);
+  if (text.empty() || text.back() != '\n') write("\n");
+  if (again) show(scale_.elapsed(), false);
+}
+
+void progress_line::clear() noexcept {
+  if (std::exchange(drawn_, false)) write("\r\x1b[K");
+}
+
+std::size_t progress_line::columns() const noexcept {
+  winsize size{};
+  if (::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
+  if (const char* const told = std::getenv("COLUMNS")) {
+    if (const int n = std::atoi(told); n > 0) return static_cast<std::size_t>(n);
+  }
+  return 80;
+}
+
+/// What can't be written is left out: a training is not ended for that.
+void progress_line::write(std::string_view text) noexcept {
+  const int before = errno;
+  for (int tries = 0; !text.empty() && tries < 100;) {
+    const ssize_t n = ::write(fd_, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd there{fd_, POLLOUT, 0};
+      ::poll(&there, 1, 10);
+      ++tries;
+    } else if (errno != EINTR) {
+      shown_ = false;
+      break;
+    }
+  }
+  errno = before;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/observe/implementation/report.hpp
 /// \file
 /// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
@@ -29537,11 +31791,11 @@ std::string json_array(const Some& some, One one) {
   return out + "]";
 }
 
-std::string json_of(const timing_report& t) {
+std::string report_json(const timing_report& t) {
   return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
 }
 
-std::string json_of(const stage_report& s) {
+std::string report_json(const stage_report& s) {
   const waits_report& w = s.waits;
   json_object waits;
   waits.add("io_thread", w.io_thread).add("io_call", w.io_call).add("memory", w.memory).add("lock", w.lock);
@@ -29614,7 +31868,9 @@ std::string report::to_json() const {
   out.add("worked", worked).add("others", others).add("helped", helped).add("io_calls", io_calls);
   out.add("worker_processor", worker_processor).add("io_processor", io_processor).add("processor", processor);
   out.add("wait_mean", wait_mean).add("wait_median", wait_median).add("stalled", stalled());
-  out.raw("waiting", json_of(waiting)).raw("iteration", json_of(iteration)).raw("step", json_of(step));
+  out.raw("waiting", report_json(waiting))
+      .raw("iteration", report_json(iteration))
+      .raw("step", report_json(step));
   out.raw("idle",
           json_object().add("samples", idle.samples).add("order", idle.order).add("loop", idle.loop).text());
   out.raw("memory", json_object()
@@ -29626,7 +31882,7 @@ std::string report::to_json() const {
   out.raw("outcomes", detail::json_array(outcomes, [](const detail::outcome_report& o) {
             return json_object().add("stage", o.stage).add("outcome", o.outcome).add("count", o.count).text();
           }));
-  out.raw("stages", detail::json_array(stages, [](const detail::stage_report& s) { return json_of(s); }));
+  out.raw("stages", detail::json_array(stages, [](const detail::stage_report& s) { return report_json(s); }));
   out.raw("each_worker", detail::json_array(each_worker, [](const detail::worker_report& w) {
             return json_object().add("busy", w.busy).add("processor", w.processor).text();
           }));
@@ -33556,6 +35812,197 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/implementation/draw_notes.hpp
+/// \file
+/// The bodies of what receipt/detail/draw_notes.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void draw_notes::add(const line& l) {
+  std::lock_guard lock(mutex_);
+  lines_.push_back(l);
+}
+
+void draw_notes::sort() {
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [](const line& a, const line& b) { return a.where.position < b.where.position; });
+}
+
+std::vector<draw_notes::line> draw_notes::of(std::uint64_t position) const {
+  struct by_position {
+    bool operator()(const line& l, std::uint64_t p) const { return l.where.position < p; }
+    bool operator()(std::uint64_t p, const line& l) const { return p < l.where.position; }
+  };
+  const auto [first, last] = std::equal_range(lines_.begin(), lines_.end(), position, by_position());
+  auto from = first;
+  for (auto l = first; l != last; ++l) {
+    if (l->kind == what::begun) from = l + 1;
+  }
+  return {from, last};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/receipt/implementation/receipt.hpp
+/// \file
+/// The bodies of what receipt/receipt.hpp and receipt/detail/receipt_writer.hpp declare. Included in exactly
+/// one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+namespace {
+
+using noted = std::vector<draw_notes::line>;
+
+/// A stream gives its numbers again.
+receipt::draw draw_of(const draw_notes::line& l, const std::vector<std::string>& stages) {
+  receipt::draw out{l.stage < stages.size() ? stages[l.stage] : "loader", l.stage, l.count, {}};
+  random_stream again(l.where.seed ^ l.where.drawn, l.where.epoch, l.where.position, l.stage);
+  out.values.resize(static_cast<std::size_t>(std::min<std::uint64_t>(l.count, receipt_writer::most_values)));
+  for (std::uint32_t& value : out.values) value = again();
+  return out;
+}
+
+/// What was noted of the sample with this number of a draw: of itself, and of what went into it.
+template <class To, class Key>
+void add_noted(To& to, std::uint64_t drawn, const noted& lines, const std::vector<std::string>& stages,
+               std::size_t end, const Key& key) {
+  for (const draw_notes::line& l : lines) {
+    if (l.kind == draw_notes::what::drew && l.where.drawn == drawn && l.stage < end)
+      to.draws.push_back(draw_of(l, stages));
+    if (l.kind == draw_notes::what::other && l.into == drawn) {
+      receipt::other o{l.where.index, key(l.where.index), stages[l.stage], l.stage, {}, {}};
+      add_noted(o, l.where.drawn, lines, stages, end, key);
+      to.others.push_back(std::move(o));
+    }
+  }
+}
+
+template <class List, class F>
+std::string json_list(const char* name, const List& list, F&& json) {
+  std::string out = std::string(",\"") + name + "\":[";
+  bool first = true;
+  for (const auto& one : list) {
+    if (!std::exchange(first, false)) out += ',';
+    out += json(one);
+  }
+  return out + "]";
+}
+std::string json_of(const receipt::draw& d) {
+  std::string out = "{\"stage\":" + json_string(d.stage) + ",\"number\":" + std::to_string(d.number) +
+                    ",\"count\":" + std::to_string(d.count);
+  return out + json_list("values", d.values, [](std::uint32_t v) { return std::to_string(v); }) + "}";
+}
+/// What samples and others have in common.
+template <class Part>
+std::string json_of_part(const Part& p) {
+  std::string out = "\"index\":" + std::to_string(p.index) + ",\"key\":" + json_string(p.key);
+  out += json_list("draws", p.draws, [](const receipt::draw& d) { return json_of(d); });
+  return out + json_list("others", p.others, [](const receipt::other& o) {
+           return "{\"stage\":" + json_string(o.stage) + ",\"number\":" + std::to_string(o.number) + "," +
+                  json_of_part(o) + "}";
+         });
+}
+
+}  // namespace
+
+std::string receipt_writer::key(std::uint64_t index) const {
+  try {
+    return names_.key(names_.source, index);
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+void receipt_writer::add(receipt::sample s) {
+  s.key = key(s.index);
+  s.planned_key = s.substitute() ? key(s.planned) : s.key;
+  add_noted(s, 0, notes_.of(s.position), stages_, batching_, [&](std::uint64_t i) { return key(i); });
+  to_.samples.push_back(std::move(s));
+}
+
+void receipt_writer::add_batch(std::uint64_t position) {
+  for (const draw_notes::line& l : notes_.of(position)) {
+    if (l.kind == draw_notes::what::drew && l.stage > batching_) to_.draws.push_back(draw_of(l, stages_));
+  }
+}
+
+}  // namespace detail
+
+std::string receipt::to_json() const {
+  std::string out = "{\"seed\":" + std::to_string(seed) + ",\"epoch\":" + std::to_string(epoch) +
+                    ",\"batch\":" + std::to_string(batch);
+  out += detail::json_list("samples", samples, [](const sample& s) {
+    std::string one = "{\"slot\":" + std::to_string(s.slot) + ",\"position\":" + std::to_string(s.position) +
+                      ",\"rank\":" + std::to_string(s.rank) + "," + detail::json_of_part(s);
+    if (s.substitute())
+      one += ",\"in_place_of\":{\"index\":" + std::to_string(s.planned) +
+             ",\"key\":" + detail::json_string(s.planned_key) + "}";
+    return one + "}";
+  });
+  out += detail::json_list("draws", draws, [](const draw& d) { return detail::json_of(d); });
+  out += detail::json_list("failures", failures, [](const ledger_entry& e) { return detail::to_json(e); });
+  return out + "}";
+}
+
+}  // namespace wick
+
+// ==== wick/receipt/implementation/replaying.hpp
+/// \file
+/// The bodies of what receipt/detail/replaying.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void refuse_replay(const std::string& what) { throw error("replay: " + what); }
+
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched) {
+  if (!options.rank && !options.all_ranks) return own;
+  if (!batched)
+    refuse_replay(
+        "without batch() a sample is found by its position in the epoch, which counts over all ranks; leave "
+        ".rank and .all_ranks out");
+  if (options.rank && options.all_ranks) refuse_replay("both .rank and .all_ranks are given; leave one out");
+  shard_stage out = own;
+  if (options.all_ranks) {
+    out.rank = 0;
+    out.world = 1;
+  } else {
+    out.rank = *options.rank;
+  }
+  if (out.rank >= out.world)
+    refuse_replay("rank " + std::to_string(out.rank) + " of " + std::to_string(out.world) +
+                  "; ranks are counted from 0");
+  return out;
+}
+
+void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched) {
+  if (what.number < there) return;
+  const std::string name = batched ? "batch" : "position";
+  refuse_replay(name + " " + std::to_string(what.number) + " of epoch " + std::to_string(what.epoch) +
+                ", which has " + std::to_string(there) + " " + name + (batched ? "es" : "s") +
+                ", counted from 0");
+}
+
+void data_round::require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const {
+  if (begun && (epoch >= first || epoch == under_way)) return;
+  const std::string name = "epoch " + std::to_string(epoch);
+  if (!begun)
+    refuse_replay(name + ": since refresh() no epoch was begun, and the data it was made of are gone");
+  refuse_replay(name + " is of data that were there before refresh(), and are gone; epochs from " +
+                std::to_string(first) + " on can be made again");
+}
+
+void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch) {
+  refuse_replay("batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch) +
+                ": with error_options::compact it depends on all failures of the epoch before it, which are "
+                "known in the epoch under way only, from where it was begun or resumed up to the batch that "
+                "comes next; use on_error(replace), which draws by the position alone");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -34533,7 +36980,7 @@ mixture_journal::contents mixture_journal::read(const std::string& path, bool of
         refuse(path, number,
                "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
                    std::to_string(seed_) +
-                   "; give a file of this training, or a new one, and replay() that one into it");
+                   "; give a file of this training, or a new one, and replay_edits() that one into it");
       }
       continue;
     }
@@ -34618,7 +37065,7 @@ void mixture_journal::require_same(const loader_state& s) const {
   if (s.edits > edits_.size()) {
     throw error("load_state: the state was written behind " + std::to_string(s.edits) +
                 " edits of the mixture, and this loader has " + std::to_string(edits_.size()) +
-                "; give loader_options::journal_file the training's journal, or replay() it before");
+                "; give loader_options::journal_file the training's journal, or replay_edits() it before");
   }
   if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
     throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
@@ -34644,7 +37091,7 @@ void require_no_edits(const loader_state& s) {
   throw error(
       "load_state: the state was written behind " + std::to_string(s.edits) +
       " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
-      "journal, or replay() it before");
+      "journal, or replay_edits() it before");
 }
 
 }  // namespace wick::detail

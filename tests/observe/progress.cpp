@@ -219,7 +219,10 @@ TEST_CASE("rates forget what was long ago, and long steps are not forgotten at o
   progress_rates rates;
   CHECK(rates.items() < 0);
   double t = 0;
-  for (int i = 0; i < 1000; ++i) rates.add(t += 0.1, 0.5 * t, static_cast<std::uint64_t>(i) + 1, 0);
+  for (int i = 0; i < 1000; ++i) {
+    t += 0.1;
+    rates.add(t, 0.5 * t, static_cast<std::uint64_t>(i) + 1, 0);
+  }
   CHECK(rates.items() == doctest::Approx(10));
   CHECK(rates.waiting() == doctest::Approx(0.5));
   const double waited = 0.5 * t;

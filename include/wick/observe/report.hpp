@@ -118,8 +118,8 @@ struct report {
   bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
 
   /// What the pipeline would give if something were changed, from what was measured: `predict({.workers =
-  /// 8})`. All is run as a model of queues with the times that samples took: see the guide. \throws
-  /// wick::error when no stage has that name, or nothing was taken yet
+  /// 8})`. All is run as a model of queues with the times that samples took. \throws std::invalid_argument
+  /// when no stage has that name, or nothing was taken yet
   prediction predict(const what_if& changed) const;
 
   /// What bounds the pipeline, and what mending it would give; a sentence or a few.

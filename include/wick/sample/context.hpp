@@ -148,6 +148,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: how many numbers the stage that runs has taken from random().
+  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.

@@ -74,7 +74,7 @@ struct loader_place {
   static std::vector<std::byte> state(const Loader& l) {
     loader_state s;
     s.of = l.identity();
-    s.rounds = l.rounds_;
+    s.rounds = l.round_.count;
     s.filtered = l.books_.drops.of_training;
     l.books_.account.write(s);
     if (l.edits_.any()) l.edits_.journal()->write(s);
@@ -97,13 +97,30 @@ struct loader_place {
     l.require_goes_on(s, "load_state: the state is of ");
     l.edits_.require_same(s);
     const std::uint64_t under_way = l.current_epoch();
-    l.plan_for(s.epoch);
+    Loader::edits::plan_for(l, s.epoch);
     try {
       take_over(l, std::move(s));
     } catch (...) {
-      l.plan_for(under_way);
+      Loader::edits::plan_for(l, under_way);
       throw;
     }
+  }
+
+  /// All is planned anew over the data as they are now.
+  static void refresh(Loader& l) {
+    l.feed_->on().require_workers();
+    if (!l.feed_->idle()) l.feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (l.epoch_) l.books_.prints.seal(l.data(), l.batch_of_prints());
+    l.refreshed_ = false;
+    l.left_ = 0;
+    l.sought_ = true;
+    l.delivery_.begin(0, 0);
+    l.books_.drops.begin(false);
+    l.data_.reset();
+    l.feed_->refresh();
+    if (l.resume_) l.require_goes_on(*l.resume_, "refresh: the state that was loaded is of ");
+    l.round_.refreshed();
+    l.refreshed_ = true;
   }
 
  private:
@@ -121,7 +138,7 @@ struct loader_place {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     l.resume_ = make_owned<const loader_state>(std::move(s));
-    l.rounds_ = l.resume_->rounds;
+    l.round_.go_on(l.resume_->rounds, l.resume_->epoch);
     l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
     l.books_.account.read(*l.resume_);
   }

@@ -71,6 +71,10 @@ class report_book {
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
+  /// For so long the loop did something that is no step of the training.
+  void was_away(std::uint64_t ticks) noexcept {
+    if (last_taken_ != 0) last_taken_ += ticks;
+  }
   void took_batch() noexcept { ++taken_; }
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 

@@ -29,6 +29,7 @@ class sample_delivery {
     skip_ = sample;
   }
   static constexpr std::uint64_t moved() noexcept { return 0; }
+  static constexpr std::optional<std::uint64_t> moved_before(std::uint64_t) noexcept { return 0; }
   /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
   /// it.
   void write(loader_state& to) const noexcept {

@@ -20,7 +20,6 @@
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/failure/detail/failed_sample.hpp>
 #include <wick/failure/ledger.hpp>
-#include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/detail/isolated_counts.hpp>
 #include <wick/observe/clock.hpp>
@@ -36,6 +35,7 @@
 #include <wick/sample/source.hpp>
 #include <wick/sample/stage.hpp>
 #include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/prefetch_choice.hpp>
 #include <wick/schedule/detail/walk_ahead.hpp>
 #include <wick/system/detail/owned.hpp>
 

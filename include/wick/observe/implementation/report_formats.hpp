@@ -53,11 +53,11 @@ std::string json_array(const Some& some, One one) {
   return out + "]";
 }
 
-std::string json_of(const timing_report& t) {
+std::string report_json(const timing_report& t) {
   return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
 }
 
-std::string json_of(const stage_report& s) {
+std::string report_json(const stage_report& s) {
   const waits_report& w = s.waits;
   json_object waits;
   waits.add("io_thread", w.io_thread).add("io_call", w.io_call).add("memory", w.memory).add("lock", w.lock);
@@ -130,7 +130,9 @@ std::string report::to_json() const {
   out.add("worked", worked).add("others", others).add("helped", helped).add("io_calls", io_calls);
   out.add("worker_processor", worker_processor).add("io_processor", io_processor).add("processor", processor);
   out.add("wait_mean", wait_mean).add("wait_median", wait_median).add("stalled", stalled());
-  out.raw("waiting", json_of(waiting)).raw("iteration", json_of(iteration)).raw("step", json_of(step));
+  out.raw("waiting", report_json(waiting))
+      .raw("iteration", report_json(iteration))
+      .raw("step", report_json(step));
   out.raw("idle",
           json_object().add("samples", idle.samples).add("order", idle.order).add("loop", idle.loop).text());
   out.raw("memory", json_object()
@@ -142,7 +144,7 @@ std::string report::to_json() const {
   out.raw("outcomes", detail::json_array(outcomes, [](const detail::outcome_report& o) {
             return json_object().add("stage", o.stage).add("outcome", o.outcome).add("count", o.count).text();
           }));
-  out.raw("stages", detail::json_array(stages, [](const detail::stage_report& s) { return json_of(s); }));
+  out.raw("stages", detail::json_array(stages, [](const detail::stage_report& s) { return report_json(s); }));
   out.raw("each_worker", detail::json_array(each_worker, [](const detail::worker_report& w) {
             return json_object().add("busy", w.busy).add("processor", w.processor).text();
           }));

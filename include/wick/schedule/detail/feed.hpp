@@ -139,8 +139,7 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  /// Whether nothing is under way.
-  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh(bool source_too = true) {
@@ -188,8 +187,7 @@ class feed<pipeline<Source, S...>> {
     crew_.helped();
     return run_some();
   }
-  /// A thread that waits may take part when samples are this short: it must not be late when its batch is
-  /// ready.
+  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
   bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
 
  private:

@@ -105,7 +105,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
-      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
+      if constexpr (path_type::plan_type::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }

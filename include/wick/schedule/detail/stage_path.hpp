@@ -24,6 +24,7 @@
 #include <wick/pipeline/detail/gathering.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
 #include <wick/pipeline/with_others.hpp>
+#include <wick/receipt/detail/draw_notes.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
@@ -34,13 +35,20 @@
 
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Pipeline, bool Again = false>
 class stage_path;
 
 /// Owns the source and the stages. All workers call it at once.
-template <class Source, class... S>
-class stage_path<pipeline<Source, S...>> {
+///
+/// `Again`: a batch is made again, on the source and the stages of the path that owns them. It has clocks of
+/// its own, which nobody reads, and notes what stages draw. It is a type of its own, so that the run pays
+/// nothing for that.
+template <class Source, class... S, bool Again>
+class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
  public:
+  static constexpr bool again = Again;
+  using path_of_run = stage_path<pipeline<Source, S...>>;
+  using plan_type = epoch_plan<path_of_run>;
   using types = pipeline_types<Source, S...>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
@@ -59,6 +67,14 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
     refresh();
   }
+  /// \param notes may be null
+  stage_path(path_of_run& of, draw_notes* notes)
+    requires Again
+      : path_notes<true>{notes},
+        source_(of.source_),
+        stages_(of.stages_),
+        on_(of.on_),
+        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend) {}
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
@@ -155,7 +171,7 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
-  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+  void draw_from(const plan_type& plan, const quarantine& bad) noexcept {
     plan_ = &plan;
     bad_ = &bad;
   }
@@ -190,6 +206,7 @@ class stage_path<pipeline<Source, S...>> {
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) clock->mark(I);
+      this->note(c);
       pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
@@ -223,6 +240,7 @@ class stage_path<pipeline<Source, S...>> {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next(std::move(prepared));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -235,6 +253,7 @@ class stage_path<pipeline<Source, S...>> {
       auto result = co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -250,7 +269,7 @@ class stage_path<pipeline<Source, S...>> {
   template <std::size_t I, class X, class Job>
   auto start(X& item, context& c, Job& j) {
     if constexpr (gathers_others<typename types::template stage_at<I>>) {
-      static_assert(!epoch_plan<stage_path>::grouped,
+      static_assert(!plan_type::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
                     "which plan by the lengths of single samples; leave one of the two out");
       return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
@@ -272,6 +291,7 @@ class stage_path<pipeline<Source, S...>> {
       clock.mark(I);
       mine.clocks[I].ran(1);
       mine.clocks[I].worked(1, 0);
+      this->note(c);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
@@ -295,7 +315,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun, c.index());
+        count_batch(I, begun, c);
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -306,9 +326,10 @@ class stage_path<pipeline<Source, S...>> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun, std::uint64_t number) noexcept {
+  void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
+    this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, number);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
   }
 
   /// The same through stages that suspend.
@@ -324,7 +345,7 @@ class stage_path<pipeline<Source, S...>> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun, c->index());
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -334,7 +355,7 @@ class stage_path<pipeline<Source, S...>> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun, c->index());
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -344,16 +365,21 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  template <class, bool>
+  friend class stage_path;
   /// \throws quarantined_sample
   void refuse_bad(std::uint64_t index) const {
     if (bad_->has(index)) throw quarantined_sample();
   }
 
-  Source source_;
-  std::tuple<S...> stages_;
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
+  kept<Source> source_;
+  kept<std::tuple<S...>> stages_;
   executor& on_;
   stage_clocks clocks_;
-  const epoch_plan<stage_path>* plan_ = nullptr;
+  const plan_type* plan_ = nullptr;
   const quarantine* bad_ = nullptr;
 };
 
