@@ -29,8 +29,7 @@ void work(double microseconds) {
     return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
   };
   for (const double end = now() + microseconds; now() < end;) {
-    for (volatile int i = 0; i < 100; ++i) {
-    }
+    for (int i = 0; i < 100; ++i) asm volatile("");
   }
 }
 void rest(double microseconds) {
