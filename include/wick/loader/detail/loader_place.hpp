@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/loader/detail/report_book.hpp>
 #include <wick/resume/mixture.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/sample/error.hpp>
