@@ -117,6 +117,7 @@ using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::mon
 /// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to
 /// give up.
 
+#include <atomic>
 #include <optional>
 
 // ==== wick/run/budget.hpp
@@ -125,7 +126,6 @@ using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::mon
 /// decoded.
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -482,7 +482,10 @@ class activity : public pooled_frame {
 
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
-    if (kept_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    // What the calling thread runs may be what goes on when the sample has ended.
+    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    delete this;
   }
 
  private:
@@ -2772,13 +2775,13 @@ class context {
   /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
   /// coroutines of one sample at a time.
   reserve_awaiter reserve(std::size_t bytes) noexcept {
-    *asked_ += bytes;
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
     return reserve_awaiter(*this, bytes);
   }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
     if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
-    *asked_ += bytes;
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
     return true;
   }
   /// The bound, in bytes; none in a context that a test made by hand.
@@ -2787,7 +2790,9 @@ class context {
     return memory_->limit();
   }
   /// For the loader: bytes that were reserved since it asked last, for the report.
-  std::size_t take_reserved() noexcept { return std::exchange(*asked_, 0); }
+  std::size_t take_reserved() noexcept {
+    return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
+  }
   /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
   void watch() { doing_.begin(); }
   detail::activity* doing() const noexcept { return doing_.get(); }
@@ -2832,8 +2837,8 @@ class context {
   const detail::sample_names* names_;
   detail::byte_account reserved_;
   detail::byte_account* account_ = &reserved_;
-  std::size_t own_asked_ = 0;
-  std::size_t* asked_ = &own_asked_;
+  std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
+  std::atomic<std::size_t>* asked_ = &own_asked_;
   detail::own_activity doing_;
   stop_token stop_;
 };
@@ -10112,7 +10117,7 @@ struct stage_report {
   waits_report waits;                   ///< of blocked
 
   bool of_batches = false;  ///< behind batch()
-  bool part = false;        ///< of the stage before it: "batch: decode"
+  bool part = false;        ///< of the stage behind it: "batch: decode"
 };
 
 /// What became of samples that failed in a stage: "decode", "replaced", 12.
@@ -10789,8 +10794,9 @@ namespace wick::detail {
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read.
-  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
+  /// may, so that their clocks are always read. `counts`: other loaders on the executor are told of the time.
+  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
+               bool counts = true);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
@@ -10817,6 +10823,7 @@ class stage_clocks {
   /// The calling thread's; may be kept as long as the coroutine does not suspend.
   [[gnu::noinline]] worker& mine() noexcept { return workers_[on_.this_slot()]; }
 
+  bool has_this_thread() const noexcept { return on_.this_slot() != executor::none; }
   /// A run of samples, by its own row of clocks.
   stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
 
@@ -10880,7 +10887,7 @@ class stage_clocks {
  private:
   executor& on_;
   const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
-  const bool suspend_;
+  const bool suspend_, counts_;
   const std::size_t slots_;
   const tick_scale scale_;
   std::vector<stage_clock> clocks_;
@@ -11111,7 +11118,10 @@ class pump_crew {
   pump_crew(const pump_crew&) = delete;
   pump_crew& operator=(const pump_crew&) = delete;
 
-  idle_ticks idle() const noexcept { return spent_; }
+  idle_ticks idle() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+    return spent_;
+  }
   /// A batch that has been ready since then was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);
@@ -11236,10 +11246,6 @@ class report_book {
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
-  /// For so long the loop did something that is no step of the training.
-  void was_away(std::uint64_t ticks) noexcept {
-    if (last_taken_ != 0) last_taken_ += ticks;
-  }
   void took_batch() noexcept { ++taken_; }
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
@@ -11272,6 +11278,7 @@ class report_book {
   std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
   std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0;  // since the last report
   thread_usage at_step_;
+  ::pthread_t step_thread_{};
 
   tick_scale scale_;
   bool taking_ = false;
@@ -11748,7 +11755,11 @@ struct loader_place {
     pause(const pause&) = delete;
     pause& operator=(const pause&) = delete;
     ~pause() {
-      if (under_way_) of_.books_.report.begin(report_book::of(*of_.feed_));
+      if (!under_way_) return;
+      try {
+        of_.books_.report.begin(report_book::of(*of_.feed_));
+      } catch (...) {  // no memory: the report lacks the rest of the epoch
+      }
     }
 
    private:
@@ -12942,15 +12953,8 @@ struct loader_replay {
   }
 
  private:
-  /// The loop's time that is no step of the training.
-  struct absence {
-    Loader& of;
-    const std::uint64_t since = now_ticks();
-    explicit absence(Loader& l) noexcept : of(l) {}
-    absence(const absence&) = delete;
-    absence& operator=(const absence&) = delete;
-    ~absence() { of.books_.report.was_away(now_ticks() - since); }
-  };
+  /// The loop's time that is no step of the training, and no time of taking.
+  using absence = typename loader_place<Loader>::pause;
 
   static owned<replaying_type> begun(Loader& l, std::uint64_t epoch, std::uint64_t number,
                                      const replay_options& o, bool with_notes) {
@@ -14666,6 +14670,13 @@ class timed_await {
     if (activity* const doing = of->doing()) doing->begin();
   }
 
+  timed_await(const timed_await&) = delete;
+  timed_await& operator=(const timed_await&) = delete;
+  /// What has thrown took its time, too.
+  ~timed_await() {
+    if (!settled_ && ended_ != 0 && clocks_->has_this_thread()) settle();
+  }
+
   bool await_ready() { return inner_.await_ready(); }
 
   template <class Promise>
@@ -14700,6 +14711,7 @@ class timed_await {
 
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
+    settled_ = true;
     if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
     if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
     std::uint64_t ran = 0;
@@ -14720,7 +14732,7 @@ class timed_await {
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
   context* of_;
-  bool suspended_ = false;
+  bool suspended_ = false, settled_ = false;
 };
 
 }  // namespace wick::detail
@@ -14883,7 +14895,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         source_(of.source_),
         stages_(of.stages_),
         on_(of.on_),
-        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend) {}
+        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend, false) {}
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
@@ -15100,6 +15112,8 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       clock.mark(I);
       mine.clocks[I].ran(1);
       mine.clocks[I].worked(1, 0);
+      if (const std::size_t bytes = c.take_reserved(); bytes != 0)
+        clocks_.reserved(static_cast<std::uint32_t>(I), bytes);
       this->note(c);
       return pass_until<I + 1, End>(std::move(next), c);
     }
@@ -15875,6 +15889,7 @@ class feed<pipeline<Source, S...>> {
   executor& on() noexcept { return on_; }
   /// What a report needs to know of how it works.
   feed_figures figures() noexcept {
+    if (on_.forked()) return {};  // a worker that is missing here may have the mutex
     const auto lock = lock_briefly(mutex_);
     return {window(),
             types::samples_suspend ? tokens_.limit() : 0,
@@ -16072,8 +16087,7 @@ class feed<pipeline<Source, S...>> {
     const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
   }
-  /// False when there are none.
-  bool cancel() noexcept {
+  bool cancel() noexcept {  // false when there are none
     std::uint64_t opened;
     {
       const auto lock = lock_briefly(mutex_);
@@ -29812,6 +29826,9 @@ void lazy_image::warp(const detail::warp& by) {
 namespace wick::detail {
 
 void report_book::usage::add(const usage& until, const usage& since) {
+  // What may throw comes first, so that nothing is counted by half.
+  worker_seconds.resize(until.worker_seconds.size());
+  worker_ticks.resize(until.worker_ticks.size());
   time += until.time - since.time;
   program += until.program - since.program;
   workers += until.workers - since.workers;
@@ -29822,8 +29839,6 @@ void report_book::usage::add(const usage& until, const usage& since) {
   idle_samples += until.idle_samples - since.idle_samples;
   idle_order += until.idle_order - since.idle_order;
   idle_loop += until.idle_loop - since.idle_loop;
-  worker_seconds.resize(until.worker_seconds.size());
-  worker_ticks.resize(until.worker_ticks.size());
   for (std::size_t i = 0; i < worker_seconds.size(); ++i)
     worker_seconds[i] += until.worker_seconds[i] - since.worker_seconds[i];
   for (std::size_t i = 0; i < worker_ticks.size(); ++i)
@@ -29851,21 +29866,23 @@ report_book::usage report_book::usage_of(const subject& of) const {
 
 void report_book::begin(const subject& of) {
   end(of);
-  taking_ = true;
   since_ = usage_of(of);
+  taking_ = true;
   probes_ = false;
   first_ = true;
 }
 
 void report_book::end(const subject& of) {
   probes_ = false;
-  if (!std::exchange(taking_, false)) return;
+  if (!taking_) return;
   used_.add(usage_of(of), since_);
+  taking_ = false;
 }
 
 void report_book::begin_probe() noexcept {
   const std::uint64_t begun = now_ticks();
   at_step_ = usage_of_this_thread();
+  step_thread_ = ::pthread_self();
   probed_at_ = now_ticks();
   probe_cost_ = probed_at_ - begun;
   probes_ = true;
@@ -29875,8 +29892,8 @@ void report_book::end_probe() noexcept {
   probes_ = false;
   const std::uint64_t now = now_ticks();
   const thread_usage usage = usage_of_this_thread();
-  // One that the loop took on another thread says nothing.
-  if (usage.nanoseconds >= at_step_.nanoseconds) {
+  // One that the loop has ended on another thread says nothing.
+  if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
     step_ticks_ += now - probed_at_;
     step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
   }
@@ -30018,7 +30035,7 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     w.worker = wait(wait_for::worker);
     w.other = std::max(0.0, out.blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
     for (const outcome_report& o : r.outcomes) {
-      if (o.stage == out.name && o.outcome == "failed") out.failed += o.count;
+      if (o.stage == out.name && o.outcome != "good when tried again") out.failed += o.count;
     }
     return out;
   };
@@ -30081,7 +30098,10 @@ void report_book::measure(const subject& of, report& r, const std::vector<stage_
   m.processors = r.cpus;
   m.in_flight = of.figures.in_flight;
   m.prefetch = of.figures.prefetch;
-  m.batch = of.batch;
+  // A rank has a part of a batch, and pack() rows of it: what counts is what came.
+  m.batch = r.batches == 0
+                ? of.batch
+                : std::max<std::size_t>(1, static_cast<std::size_t>((r.samples + r.batches / 2) / r.batches));
   m.memory = static_cast<double>(r.memory_limit);
   m.loop_helps = of.figures.loop_helps && r.helped > 0;
   m.at_a_time = of.figures.at_a_time;
@@ -30603,7 +30623,7 @@ class adviser {
   std::string waits() const { return "; the loop waits " + format_percent(r_.wait_mean) + " of its time"; }
 
   void consider(diagnosis d) {
-    if (d.by == bound::nothing || d.gain.gain < worth_it) return;
+    if (d.by == bound::nothing || !(d.gain.gain >= worth_it)) return;
     if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
   }
   diagnosis make(bound by, std::string stage, what_if mending) const {
@@ -30885,20 +30905,34 @@ namespace wick::detail {
 class load_simulation {
  public:
   load_simulation(const load_model& m, std::uint64_t seed) : m_(m), random_(seed * 0x9E3779B97F4A7C15 + 1) {
-    const double batch = static_cast<double>(std::max<std::size_t>(m.batch, 1));
+    double batch = static_cast<double>(std::max<std::size_t>(m.batch, 1));
     // So many units that the ends of a run weigh little, and so few that it takes milliseconds.
-    const double batches = std::max(4.0 * static_cast<double>(m.prefetch) + 8, 3000.0 * claim() / batch);
+    const double batches = std::max(4.0 * static_cast<double>(std::min<std::size_t>(m.prefetch, 2000)) + 8,
+                                    3000.0 * claim() / batch);
     double unit = std::max(1.0, std::min(claim(), batch));
     // Samples that wait do so each for itself.
     const bool suspends = std::any_of(m.stages.begin(), m.stages.end(),
                                       [](const load_model::stage& s) { return s.suspends(); });
-    if (suspends) unit = 1;
-    const double most = suspends ? 4 * most_units : most_units;
-    if (batches * batch / unit > most) unit = batches * batch / most;
+    if (suspends) {
+      unit = 1;
+      const double most = std::max(64.0, 4 * most_units / batches);
+      if (batch > most) {  // smaller batches with a step that is as much shorter
+        shrunk_ = most / batch;
+        batch = most;
+      }
+    } else if (batches * batch / unit > most_units) {
+      unit = batches * batch / most_units;
+    }
     units_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(batch / unit)));
     size_ = batch / static_cast<double>(units_);
     batches_ = static_cast<std::size_t>(std::ceil(std::min(batches, 2.0 * most_units)));
-    made_ = batches_ + std::max<std::size_t>(m.prefetch, 1);  // nobody runs dry at the end
+    const std::size_t most_ahead =
+        std::max<std::size_t>(4, static_cast<std::size_t>(4 * most_units) / units_);
+    ahead_ = std::clamp<std::size_t>(m.prefetch, 1, most_ahead);
+    made_ = batches_ + ahead_;  // nobody runs dry at the end
+    double work = (m.step_work + m.batch_work) * static_cast<double>(batches_) * shrunk_;
+    for (const load_model::stage& s : m.stages) work += s.work * batch * static_cast<double>(batches_);
+    slice_ = std::max(time_slice, work / 1e5);
     in_flight_ =
         m.in_flight == 0
             ? std::numeric_limits<std::size_t>::max()
@@ -30986,7 +31020,7 @@ class load_simulation {
       const std::uint32_t b = turns_[turn_++];
       ++computing_;
       const double speed = std::min(1.0, there / (static_cast<double>(computing_) + m_.other_processors));
-      const double some = std::min(bursts_[b].left, time_slice);
+      const double some = std::min(bursts_[b].left, slice_);
       bursts_[b].left -= some;
       clock_.push({now_ + some / speed, b, kind::slice});
     }
@@ -31007,7 +31041,7 @@ class load_simulation {
   void begin_leg(std::uint32_t u);
   void leg_worked(std::uint32_t u);
   void ask_memory(std::uint32_t u);
-  void grant_memory();
+  void grant_memory(bool anyway = false);
   void ask_io(std::uint32_t u);
   void end_wait(std::uint32_t u);
   void end_unit(std::uint32_t u);
@@ -31015,13 +31049,14 @@ class load_simulation {
   bool may_claim() const noexcept {
     return next_ < std::min(opened(), made_) * units_ && under_way_ < in_flight_;
   }
-  std::size_t opened() const noexcept { return taken_ + std::max<std::size_t>(m_.prefetch, 1); }
+  std::size_t opened() const noexcept { return taken_ + ahead_; }
   std::size_t seats() const noexcept { return m_.workers + (m_.loop_helps && waiting_ ? 1 : 0); }
 
   const load_model& m_;
   std::uint64_t random_;
   std::size_t units_ = 1, batches_ = 1, made_ = 1, in_flight_ = 1;  // batches_: as many are taken
-  double size_ = 1;
+  std::size_t ahead_ = 1;
+  double size_ = 1, shrunk_ = 1, slice_ = time_slice;
   std::vector<leg> legs_;
   std::vector<std::vector<float>> times_, sizes_;
   std::vector<float> steps_;
@@ -31118,8 +31153,9 @@ void load_simulation::fill_workers() {
       const std::uint32_t b = batch_jobs_.back();
       batch_jobs_.pop_back();
       ++busy_;
-      worked_ += m_.batch_work + m_.batch_held;
-      compute(m_.batch_work, m_.batch_held, static_cast<std::uint32_t>(all_.size()) + b, kind::worker);
+      worked_ += (m_.batch_work + m_.batch_held) * shrunk_;
+      compute(m_.batch_work * shrunk_, m_.batch_held * shrunk_, static_cast<std::uint32_t>(all_.size()) + b,
+              kind::worker);
     } else if (may_claim()) {
       const auto u = static_cast<std::uint32_t>(next_++);
       ++under_way_;
@@ -31163,12 +31199,12 @@ void load_simulation::ask_memory(std::uint32_t u) {
 }
 
 /// In the order of the samples; what is larger than the bound goes alone.
-void load_simulation::grant_memory() {
+void load_simulation::grant_memory(bool anyway) {
   while (!want_memory_.empty()) {
     const std::uint32_t u = want_memory_.front();
     const leg& l = legs_[all_[u].leg];
     const double bytes = l.bytes * multiple(l.suspends, u, true) * size_;
-    if (used_ > 0 && used_ + bytes > m_.memory) return;
+    if (used_ > 0 && used_ + bytes > m_.memory && !std::exchange(anyway, false)) return;
     std::pop_heap(want_memory_.begin(), want_memory_.end(), later);
     want_memory_.pop_back();
     used_ += bytes;
@@ -31229,7 +31265,7 @@ void load_simulation::look() {
       measured_taken_ = taken_;
     }
     const double times = steps_.empty() ? 1.0 : static_cast<double>(steps_[(taken_ - 1) % steps_.size()]);
-    const double work = m_.step_work * times, held = m_.step_held * times;
+    const double work = m_.step_work * times * shrunk_, held = m_.step_held * times * shrunk_;
     if (work + held <= 0) {
       waiting_ = true;
       since_waiting_ = now_;
@@ -31241,6 +31277,9 @@ void load_simulation::look() {
   }
 }
 
+/// What takes no time at all would be faster still.
+constexpr double fastest = 1e12;
+
 load_model::outcome load_simulation::run() {
   all_.resize(units_ * made_);
   left_.assign(made_, static_cast<std::uint32_t>(units_));
@@ -31248,7 +31287,12 @@ load_model::outcome load_simulation::run() {
   while (taken_ < batches_) {
     look();
     fill_workers();
-    if (clock_.all.empty()) break;  // all taken
+    if (clock_.all.empty()) {
+      // All that is out belongs to samples that want more: the first of them is let through.
+      if (want_memory_.empty()) break;
+      grant_memory(true);
+      continue;
+    }
     const event e = clock_.pop();
     now_ = e.at;
     switch (e.what) {
@@ -31277,10 +31321,10 @@ load_model::outcome load_simulation::run() {
   const double seconds = now_ - measured_from_;
   const double taken = static_cast<double>(taken_ - measured_taken_);
   if (seconds <= 0 || taken <= 0) {
-    out.samples_per_second = std::numeric_limits<double>::infinity();
+    out.samples_per_second = fastest;
     return out;
   }
-  out.samples_per_second = taken * static_cast<double>(m_.batch) / seconds;
+  out.samples_per_second = std::min(fastest, taken * static_cast<double>(m_.batch) * shrunk_ / seconds);
   out.waiting = (waited_ - measured_wait_) / seconds;
   out.working =
       (worked_ - measured_work_) / (seconds * static_cast<double>(std::max<std::size_t>(m_.workers, 1)));
@@ -31981,24 +32025,26 @@ std::vector<report::scalar> report::all_scalars() const {
 namespace wick::detail {
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
-                           bool suspend)
+                           bool suspend, bool counts)
     : on_(on),
       rows_(rows),
       batching_(batching),
       batch_end_(stages),
       suspend_(suspend),
+      counts_(counts),
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
     workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
+  if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
 }
 
 stage_clocks::~stage_clocks() {
-  if (!on_.forked()) on_.tenants().leave(this);
+  if (counts_ && !on_.forked()) on_.tenants().leave(this);
 }
 
 void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
@@ -32100,6 +32146,7 @@ void stopwatch::begin_probe() noexcept {
 
 void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
   const thread_usage now = usage_of_this_thread();
+  if (now.nanoseconds == 0) return;  // the system doesn't say
   const probe p = between(usage_, now, ticks);
   if (ticks > worker_.long_ticks)
     worker_.records[row].took_long(p);
@@ -32116,11 +32163,13 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
 void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
-  probe p = between(worker_.last, now, ticks);
-  if (before < ticks) {
+  // A place for those who help may have been another thread's.
+  if (before < ticks && worker_.last.nanoseconds != 0 && now.nanoseconds >= worker_.last.nanoseconds) {
+    probe p = between(worker_.last, now, ticks);
     const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();
     const double least = static_cast<double>(p.nanoseconds) - nanoseconds * static_cast<double>(before);
-    p.nanoseconds = static_cast<std::uint64_t>(std::max(0.0, least));
+    p.nanoseconds =
+        static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
     worker_.records[row].took_long(p);
   }
   worker_.last = now;
@@ -32135,7 +32184,7 @@ void run_probe::begin() noexcept {
 
 void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
   const thread_usage now = usage_of_this_thread();
-  runs.probed(between(usage_, now, ticks));
+  if (now.nanoseconds != 0) runs.probed(between(usage_, now, ticks));
   worker_.has_probed(now, now_ticks(), 2 * cost_, 0);
 }
 
@@ -32178,7 +32227,7 @@ namespace wick::detail {
 /// was
 double without_slowest(spread& of, double share) {
   std::vector<float>& m = of.multiples;  // rising
-  if (m.empty() || share <= 0) return 1;
+  if (m.empty() || !(share > 0)) return 1;
   const auto cut = static_cast<std::size_t>(std::ceil(std::min(share, 1.0) * static_cast<double>(m.size())));
   const float middle = m[m.size() / 2];
   for (std::size_t i = m.size() - cut; i < m.size(); ++i) m[i] = std::min(m[i], middle);
@@ -32221,8 +32270,9 @@ load_model changed(const measured_load& load, const what_if& w) {
   }
   if (!found && load.batch_stage == w.stage) {
     found = true;
-    m.batch_work /= std::max(w.times_faster, 1e-9);
-    m.batch_held = w.without_blocking ? 0 : m.batch_held / std::max(w.times_faster, 1e-9);
+    const double factor = w.times_faster > 0 ? 1 / w.times_faster : 1;
+    m.batch_work *= factor;
+    m.batch_held *= w.without_blocking ? 0 : factor;
   }
   if (!found) {
     std::string known;

@@ -129,3 +129,35 @@ TEST_CASE("stages that take no time at all are no bound, and don't hang") {
   m.step_held = 1e-3;
   CHECK(rate(m) == doctest::Approx(16 / 1e-3).epsilon(0.02));
 }
+
+TEST_CASE("samples that hold memory and want more are let through one by one, as the budget does it") {
+  load_model m = simple(2, 2, 1e-6);
+  m.stages.push_back(m.stages[0]);
+  for (auto& s : m.stages) {
+    s.io = 1e-3;
+    s.bytes = 100;
+  }
+  m.io_threads = 4;
+  m.in_flight = 16;
+  m.memory = 400;
+  const double bounded = rate(m);
+  CHECK(bounded > 100);
+  CHECK(bounded < 4000);
+}
+
+TEST_CASE(
+    "a large batch of samples that wait is as fast as a small one, and any number is taken in a short time") {
+  load_model m = simple(2, 2, 1e-6);
+  m.stages[0].io = 1e-3;
+  m.io_threads = 8;
+  m.in_flight = 40;
+  for (const std::size_t batch : {16, 256, 16'384, 1'000'000}) {
+    CAPTURE(batch);
+    m.batch = batch;
+    CHECK(rate(m) == doctest::Approx(8000).epsilon(0.05));
+  }
+  m.prefetch = 1'000'000'000;
+  CHECK(rate(m) == doctest::Approx(8000).epsilon(0.05));
+  m = simple(2, 2, 1000);  // 17 minutes a sample
+  CHECK(rate(m) == doctest::Approx(0.002).epsilon(0.05));
+}

@@ -88,3 +88,14 @@ TEST_CASE("a gain is printed with as many digits as are worth it") {
   p.gain_error = 3.2;
   CHECK(p.to_string() == "42 x ± 3");
 }
+
+TEST_CASE("what takes no time at all predicts numbers all the same") {
+  load_model m = model();
+  m.stages[0].work = 0;
+  const wick::report r = measured(m);
+  const wick::prediction p =
+      r.predict({.stage = "decode", .times_faster = std::numeric_limits<double>::infinity()});
+  CHECK(std::isfinite(p.gain));
+  CHECK(std::isfinite(p.gain_error));
+  CHECK(p.gain > 1000);
+}

@@ -42,7 +42,7 @@ struct stage_report {
   waits_report waits;                   ///< of blocked
 
   bool of_batches = false;  ///< behind batch()
-  bool part = false;        ///< of the stage before it: "batch: decode"
+  bool part = false;        ///< of the stage behind it: "batch: decode"
 };
 
 /// What became of samples that failed in a stage: "decode", "replaced", 12.

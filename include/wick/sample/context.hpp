@@ -3,6 +3,7 @@
 /// give up.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -122,13 +123,13 @@ class context {
   /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
   /// coroutines of one sample at a time.
   reserve_awaiter reserve(std::size_t bytes) noexcept {
-    *asked_ += bytes;
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
     return reserve_awaiter(*this, bytes);
   }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
     if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
-    *asked_ += bytes;
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
     return true;
   }
   /// The bound, in bytes; none in a context that a test made by hand.
@@ -137,7 +138,9 @@ class context {
     return memory_->limit();
   }
   /// For the loader: bytes that were reserved since it asked last, for the report.
-  std::size_t take_reserved() noexcept { return std::exchange(*asked_, 0); }
+  std::size_t take_reserved() noexcept {
+    return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
+  }
   /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
   void watch() { doing_.begin(); }
   detail::activity* doing() const noexcept { return doing_.get(); }
@@ -182,8 +185,8 @@ class context {
   const detail::sample_names* names_;
   detail::byte_account reserved_;
   detail::byte_account* account_ = &reserved_;
-  std::size_t own_asked_ = 0;
-  std::size_t* asked_ = &own_asked_;
+  std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
+  std::atomic<std::size_t>* asked_ = &own_asked_;
   detail::own_activity doing_;
   stop_token stop_;
 };

@@ -64,7 +64,11 @@ struct loader_place {
     pause(const pause&) = delete;
     pause& operator=(const pause&) = delete;
     ~pause() {
-      if (under_way_) of_.books_.report.begin(report_book::of(*of_.feed_));
+      if (!under_way_) return;
+      try {
+        of_.books_.report.begin(report_book::of(*of_.feed_));
+      } catch (...) {  // no memory: the report lacks the rest of the epoch
+      }
     }
 
    private:

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <pthread.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,10 +72,6 @@ class report_book {
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
-  /// For so long the loop did something that is no step of the training.
-  void was_away(std::uint64_t ticks) noexcept {
-    if (last_taken_ != 0) last_taken_ += ticks;
-  }
   void took_batch() noexcept { ++taken_; }
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
@@ -107,6 +104,7 @@ class report_book {
   std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
   std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0;  // since the last report
   thread_usage at_step_;
+  ::pthread_t step_thread_{};
 
   tick_scale scale_;
   bool taking_ = false;

@@ -26,6 +26,9 @@
 namespace wick::detail {
 
 void report_book::usage::add(const usage& until, const usage& since) {
+  // What may throw comes first, so that nothing is counted by half.
+  worker_seconds.resize(until.worker_seconds.size());
+  worker_ticks.resize(until.worker_ticks.size());
   time += until.time - since.time;
   program += until.program - since.program;
   workers += until.workers - since.workers;
@@ -36,8 +39,6 @@ void report_book::usage::add(const usage& until, const usage& since) {
   idle_samples += until.idle_samples - since.idle_samples;
   idle_order += until.idle_order - since.idle_order;
   idle_loop += until.idle_loop - since.idle_loop;
-  worker_seconds.resize(until.worker_seconds.size());
-  worker_ticks.resize(until.worker_ticks.size());
   for (std::size_t i = 0; i < worker_seconds.size(); ++i)
     worker_seconds[i] += until.worker_seconds[i] - since.worker_seconds[i];
   for (std::size_t i = 0; i < worker_ticks.size(); ++i)
@@ -65,21 +66,23 @@ report_book::usage report_book::usage_of(const subject& of) const {
 
 void report_book::begin(const subject& of) {
   end(of);
-  taking_ = true;
   since_ = usage_of(of);
+  taking_ = true;
   probes_ = false;
   first_ = true;
 }
 
 void report_book::end(const subject& of) {
   probes_ = false;
-  if (!std::exchange(taking_, false)) return;
+  if (!taking_) return;
   used_.add(usage_of(of), since_);
+  taking_ = false;
 }
 
 void report_book::begin_probe() noexcept {
   const std::uint64_t begun = now_ticks();
   at_step_ = usage_of_this_thread();
+  step_thread_ = ::pthread_self();
   probed_at_ = now_ticks();
   probe_cost_ = probed_at_ - begun;
   probes_ = true;
@@ -89,8 +92,8 @@ void report_book::end_probe() noexcept {
   probes_ = false;
   const std::uint64_t now = now_ticks();
   const thread_usage usage = usage_of_this_thread();
-  // One that the loop took on another thread says nothing.
-  if (usage.nanoseconds >= at_step_.nanoseconds) {
+  // One that the loop has ended on another thread says nothing.
+  if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
     step_ticks_ += now - probed_at_;
     step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
   }
@@ -232,7 +235,7 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     w.worker = wait(wait_for::worker);
     w.other = std::max(0.0, out.blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
     for (const outcome_report& o : r.outcomes) {
-      if (o.stage == out.name && o.outcome == "failed") out.failed += o.count;
+      if (o.stage == out.name && o.outcome != "good when tried again") out.failed += o.count;
     }
     return out;
   };
@@ -295,7 +298,10 @@ void report_book::measure(const subject& of, report& r, const std::vector<stage_
   m.processors = r.cpus;
   m.in_flight = of.figures.in_flight;
   m.prefetch = of.figures.prefetch;
-  m.batch = of.batch;
+  // A rank has a part of a batch, and pack() rows of it: what counts is what came.
+  m.batch = r.batches == 0
+                ? of.batch
+                : std::max<std::size_t>(1, static_cast<std::size_t>((r.samples + r.batches / 2) / r.batches));
   m.memory = static_cast<double>(r.memory_limit);
   m.loop_helps = of.figures.loop_helps && r.helped > 0;
   m.at_a_time = of.figures.at_a_time;

@@ -23,8 +23,9 @@ namespace wick::detail {
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read.
-  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
+  /// may, so that their clocks are always read. `counts`: other loaders on the executor are told of the time.
+  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
+               bool counts = true);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
@@ -51,6 +52,7 @@ class stage_clocks {
   /// The calling thread's; may be kept as long as the coroutine does not suspend.
   [[gnu::noinline]] worker& mine() noexcept { return workers_[on_.this_slot()]; }
 
+  bool has_this_thread() const noexcept { return on_.this_slot() != executor::none; }
   /// A run of samples, by its own row of clocks.
   stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
 
@@ -114,7 +116,7 @@ class stage_clocks {
  private:
   executor& on_;
   const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
-  const bool suspend_;
+  const bool suspend_, counts_;
   const std::size_t slots_;
   const tick_scale scale_;
   std::vector<stage_clock> clocks_;

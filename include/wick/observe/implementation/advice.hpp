@@ -87,7 +87,7 @@ class adviser {
   std::string waits() const { return "; the loop waits " + format_percent(r_.wait_mean) + " of its time"; }
 
   void consider(diagnosis d) {
-    if (d.by == bound::nothing || d.gain.gain < worth_it) return;
+    if (d.by == bound::nothing || !(d.gain.gain >= worth_it)) return;
     if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
   }
   diagnosis make(bound by, std::string stage, what_if mending) const {

@@ -81,8 +81,9 @@ void load_simulation::fill_workers() {
       const std::uint32_t b = batch_jobs_.back();
       batch_jobs_.pop_back();
       ++busy_;
-      worked_ += m_.batch_work + m_.batch_held;
-      compute(m_.batch_work, m_.batch_held, static_cast<std::uint32_t>(all_.size()) + b, kind::worker);
+      worked_ += (m_.batch_work + m_.batch_held) * shrunk_;
+      compute(m_.batch_work * shrunk_, m_.batch_held * shrunk_, static_cast<std::uint32_t>(all_.size()) + b,
+              kind::worker);
     } else if (may_claim()) {
       const auto u = static_cast<std::uint32_t>(next_++);
       ++under_way_;
@@ -126,12 +127,12 @@ void load_simulation::ask_memory(std::uint32_t u) {
 }
 
 /// In the order of the samples; what is larger than the bound goes alone.
-void load_simulation::grant_memory() {
+void load_simulation::grant_memory(bool anyway) {
   while (!want_memory_.empty()) {
     const std::uint32_t u = want_memory_.front();
     const leg& l = legs_[all_[u].leg];
     const double bytes = l.bytes * multiple(l.suspends, u, true) * size_;
-    if (used_ > 0 && used_ + bytes > m_.memory) return;
+    if (used_ > 0 && used_ + bytes > m_.memory && !std::exchange(anyway, false)) return;
     std::pop_heap(want_memory_.begin(), want_memory_.end(), later);
     want_memory_.pop_back();
     used_ += bytes;
@@ -192,7 +193,7 @@ void load_simulation::look() {
       measured_taken_ = taken_;
     }
     const double times = steps_.empty() ? 1.0 : static_cast<double>(steps_[(taken_ - 1) % steps_.size()]);
-    const double work = m_.step_work * times, held = m_.step_held * times;
+    const double work = m_.step_work * times * shrunk_, held = m_.step_held * times * shrunk_;
     if (work + held <= 0) {
       waiting_ = true;
       since_waiting_ = now_;
@@ -204,6 +205,9 @@ void load_simulation::look() {
   }
 }
 
+/// What takes no time at all would be faster still.
+constexpr double fastest = 1e12;
+
 load_model::outcome load_simulation::run() {
   all_.resize(units_ * made_);
   left_.assign(made_, static_cast<std::uint32_t>(units_));
@@ -211,7 +215,12 @@ load_model::outcome load_simulation::run() {
   while (taken_ < batches_) {
     look();
     fill_workers();
-    if (clock_.all.empty()) break;  // all taken
+    if (clock_.all.empty()) {
+      // All that is out belongs to samples that want more: the first of them is let through.
+      if (want_memory_.empty()) break;
+      grant_memory(true);
+      continue;
+    }
     const event e = clock_.pop();
     now_ = e.at;
     switch (e.what) {
@@ -240,10 +249,10 @@ load_model::outcome load_simulation::run() {
   const double seconds = now_ - measured_from_;
   const double taken = static_cast<double>(taken_ - measured_taken_);
   if (seconds <= 0 || taken <= 0) {
-    out.samples_per_second = std::numeric_limits<double>::infinity();
+    out.samples_per_second = fastest;
     return out;
   }
-  out.samples_per_second = taken * static_cast<double>(m_.batch) / seconds;
+  out.samples_per_second = std::min(fastest, taken * static_cast<double>(m_.batch) * shrunk_ / seconds);
   out.waiting = (waited_ - measured_wait_) / seconds;
   out.working =
       (worked_ - measured_work_) / (seconds * static_cast<double>(std::max<std::size_t>(m_.workers, 1)));

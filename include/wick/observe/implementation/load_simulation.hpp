@@ -18,20 +18,34 @@ namespace wick::detail {
 class load_simulation {
  public:
   load_simulation(const load_model& m, std::uint64_t seed) : m_(m), random_(seed * 0x9E3779B97F4A7C15 + 1) {
-    const double batch = static_cast<double>(std::max<std::size_t>(m.batch, 1));
+    double batch = static_cast<double>(std::max<std::size_t>(m.batch, 1));
     // So many units that the ends of a run weigh little, and so few that it takes milliseconds.
-    const double batches = std::max(4.0 * static_cast<double>(m.prefetch) + 8, 3000.0 * claim() / batch);
+    const double batches = std::max(4.0 * static_cast<double>(std::min<std::size_t>(m.prefetch, 2000)) + 8,
+                                    3000.0 * claim() / batch);
     double unit = std::max(1.0, std::min(claim(), batch));
     // Samples that wait do so each for itself.
     const bool suspends = std::any_of(m.stages.begin(), m.stages.end(),
                                       [](const load_model::stage& s) { return s.suspends(); });
-    if (suspends) unit = 1;
-    const double most = suspends ? 4 * most_units : most_units;
-    if (batches * batch / unit > most) unit = batches * batch / most;
+    if (suspends) {
+      unit = 1;
+      const double most = std::max(64.0, 4 * most_units / batches);
+      if (batch > most) {  // smaller batches with a step that is as much shorter
+        shrunk_ = most / batch;
+        batch = most;
+      }
+    } else if (batches * batch / unit > most_units) {
+      unit = batches * batch / most_units;
+    }
     units_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(batch / unit)));
     size_ = batch / static_cast<double>(units_);
     batches_ = static_cast<std::size_t>(std::ceil(std::min(batches, 2.0 * most_units)));
-    made_ = batches_ + std::max<std::size_t>(m.prefetch, 1);  // nobody runs dry at the end
+    const std::size_t most_ahead =
+        std::max<std::size_t>(4, static_cast<std::size_t>(4 * most_units) / units_);
+    ahead_ = std::clamp<std::size_t>(m.prefetch, 1, most_ahead);
+    made_ = batches_ + ahead_;  // nobody runs dry at the end
+    double work = (m.step_work + m.batch_work) * static_cast<double>(batches_) * shrunk_;
+    for (const load_model::stage& s : m.stages) work += s.work * batch * static_cast<double>(batches_);
+    slice_ = std::max(time_slice, work / 1e5);
     in_flight_ =
         m.in_flight == 0
             ? std::numeric_limits<std::size_t>::max()
@@ -119,7 +133,7 @@ class load_simulation {
       const std::uint32_t b = turns_[turn_++];
       ++computing_;
       const double speed = std::min(1.0, there / (static_cast<double>(computing_) + m_.other_processors));
-      const double some = std::min(bursts_[b].left, time_slice);
+      const double some = std::min(bursts_[b].left, slice_);
       bursts_[b].left -= some;
       clock_.push({now_ + some / speed, b, kind::slice});
     }
@@ -140,7 +154,7 @@ class load_simulation {
   void begin_leg(std::uint32_t u);
   void leg_worked(std::uint32_t u);
   void ask_memory(std::uint32_t u);
-  void grant_memory();
+  void grant_memory(bool anyway = false);
   void ask_io(std::uint32_t u);
   void end_wait(std::uint32_t u);
   void end_unit(std::uint32_t u);
@@ -148,13 +162,14 @@ class load_simulation {
   bool may_claim() const noexcept {
     return next_ < std::min(opened(), made_) * units_ && under_way_ < in_flight_;
   }
-  std::size_t opened() const noexcept { return taken_ + std::max<std::size_t>(m_.prefetch, 1); }
+  std::size_t opened() const noexcept { return taken_ + ahead_; }
   std::size_t seats() const noexcept { return m_.workers + (m_.loop_helps && waiting_ ? 1 : 0); }
 
   const load_model& m_;
   std::uint64_t random_;
   std::size_t units_ = 1, batches_ = 1, made_ = 1, in_flight_ = 1;  // batches_: as many are taken
-  double size_ = 1;
+  std::size_t ahead_ = 1;
+  double size_ = 1, shrunk_ = 1, slice_ = time_slice;
   std::vector<leg> legs_;
   std::vector<std::vector<float>> times_, sizes_;
   std::vector<float> steps_;

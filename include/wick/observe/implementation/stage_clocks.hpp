@@ -16,24 +16,26 @@
 namespace wick::detail {
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
-                           bool suspend)
+                           bool suspend, bool counts)
     : on_(on),
       rows_(rows),
       batching_(batching),
       batch_end_(stages),
       suspend_(suspend),
+      counts_(counts),
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
     workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
+  if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
 }
 
 stage_clocks::~stage_clocks() {
-  if (!on_.forked()) on_.tenants().leave(this);
+  if (counts_ && !on_.forked()) on_.tenants().leave(this);
 }
 
 void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
@@ -135,6 +137,7 @@ void stopwatch::begin_probe() noexcept {
 
 void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
   const thread_usage now = usage_of_this_thread();
+  if (now.nanoseconds == 0) return;  // the system doesn't say
   const probe p = between(usage_, now, ticks);
   if (ticks > worker_.long_ticks)
     worker_.records[row].took_long(p);
@@ -151,11 +154,13 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
 void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
-  probe p = between(worker_.last, now, ticks);
-  if (before < ticks) {
+  // A place for those who help may have been another thread's.
+  if (before < ticks && worker_.last.nanoseconds != 0 && now.nanoseconds >= worker_.last.nanoseconds) {
+    probe p = between(worker_.last, now, ticks);
     const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();
     const double least = static_cast<double>(p.nanoseconds) - nanoseconds * static_cast<double>(before);
-    p.nanoseconds = static_cast<std::uint64_t>(std::max(0.0, least));
+    p.nanoseconds =
+        static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
     worker_.records[row].took_long(p);
   }
   worker_.last = now;
@@ -170,7 +175,7 @@ void run_probe::begin() noexcept {
 
 void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
   const thread_usage now = usage_of_this_thread();
-  runs.probed(between(usage_, now, ticks));
+  if (now.nanoseconds != 0) runs.probed(between(usage_, now, ticks));
   worker_.has_probed(now, now_ticks(), 2 * cost_, 0);
 }
 

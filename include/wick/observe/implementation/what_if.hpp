@@ -22,7 +22,7 @@ namespace wick::detail {
 /// was
 double without_slowest(spread& of, double share) {
   std::vector<float>& m = of.multiples;  // rising
-  if (m.empty() || share <= 0) return 1;
+  if (m.empty() || !(share > 0)) return 1;
   const auto cut = static_cast<std::size_t>(std::ceil(std::min(share, 1.0) * static_cast<double>(m.size())));
   const float middle = m[m.size() / 2];
   for (std::size_t i = m.size() - cut; i < m.size(); ++i) m[i] = std::min(m[i], middle);
@@ -65,8 +65,9 @@ load_model changed(const measured_load& load, const what_if& w) {
   }
   if (!found && load.batch_stage == w.stage) {
     found = true;
-    m.batch_work /= std::max(w.times_faster, 1e-9);
-    m.batch_held = w.without_blocking ? 0 : m.batch_held / std::max(w.times_faster, 1e-9);
+    const double factor = w.times_faster > 0 ? 1 / w.times_faster : 1;
+    m.batch_work *= factor;
+    m.batch_held *= w.without_blocking ? 0 : factor;
   }
   if (!found) {
     std::string known;

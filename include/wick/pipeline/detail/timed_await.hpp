@@ -34,6 +34,13 @@ class timed_await {
     if (activity* const doing = of->doing()) doing->begin();
   }
 
+  timed_await(const timed_await&) = delete;
+  timed_await& operator=(const timed_await&) = delete;
+  /// What has thrown took its time, too.
+  ~timed_await() {
+    if (!settled_ && ended_ != 0 && clocks_->has_this_thread()) settle();
+  }
+
   bool await_ready() { return inner_.await_ready(); }
 
   template <class Promise>
@@ -68,6 +75,7 @@ class timed_await {
 
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
+    settled_ = true;
     if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
     if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
     std::uint64_t ran = 0;
@@ -88,7 +96,7 @@ class timed_await {
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
   context* of_;
-  bool suspended_ = false;
+  bool suspended_ = false, settled_ = false;
 };
 
 }  // namespace wick::detail

@@ -39,15 +39,8 @@ struct loader_replay {
   }
 
  private:
-  /// The loop's time that is no step of the training.
-  struct absence {
-    Loader& of;
-    const std::uint64_t since = now_ticks();
-    explicit absence(Loader& l) noexcept : of(l) {}
-    absence(const absence&) = delete;
-    absence& operator=(const absence&) = delete;
-    ~absence() { of.books_.report.was_away(now_ticks() - since); }
-  };
+  /// The loop's time that is no step of the training, and no time of taking.
+  using absence = typename loader_place<Loader>::pause;
 
   static owned<replaying_type> begun(Loader& l, std::uint64_t epoch, std::uint64_t number,
                                      const replay_options& o, bool with_notes) {

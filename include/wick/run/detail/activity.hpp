@@ -74,7 +74,10 @@ class activity : public pooled_frame {
 
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
-    if (kept_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    // What the calling thread runs may be what goes on when the sample has ended.
+    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    delete this;
   }
 
  private:

@@ -92,6 +92,7 @@ class feed<pipeline<Source, S...>> {
   executor& on() noexcept { return on_; }
   /// What a report needs to know of how it works.
   feed_figures figures() noexcept {
+    if (on_.forked()) return {};  // a worker that is missing here may have the mutex
     const auto lock = lock_briefly(mutex_);
     return {window(),
             types::samples_suspend ? tokens_.limit() : 0,
@@ -289,8 +290,7 @@ class feed<pipeline<Source, S...>> {
     const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
   }
-  /// False when there are none.
-  bool cancel() noexcept {
+  bool cancel() noexcept {  // false when there are none
     std::uint64_t opened;
     {
       const auto lock = lock_briefly(mutex_);

@@ -60,7 +60,10 @@ class pump_crew {
   pump_crew(const pump_crew&) = delete;
   pump_crew& operator=(const pump_crew&) = delete;
 
-  idle_ticks idle() const noexcept { return spent_; }
+  idle_ticks idle() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+    return spent_;
+  }
   /// A batch that has been ready since then was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);

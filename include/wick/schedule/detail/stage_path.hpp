@@ -74,7 +74,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         source_(of.source_),
         stages_(of.stages_),
         on_(of.on_),
-        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend) {}
+        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend, false) {}
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
@@ -291,6 +291,8 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       clock.mark(I);
       mine.clocks[I].ran(1);
       mine.clocks[I].worked(1, 0);
+      if (const std::size_t bytes = c.take_reserved(); bytes != 0)
+        clocks_.reserved(static_cast<std::uint32_t>(I), bytes);
       this->note(c);
       return pass_until<I + 1, End>(std::move(next), c);
     }
