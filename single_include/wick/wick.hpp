@@ -31746,17 +31746,18 @@ std::string report::to_string() const {
   }
   std::size_t width = 5;
   for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
-  width = std::min<std::size_t>(width, 20);
-  std::snprintf(line, sizeof(line), "  %-*s %9s %9s %6s %9s %9s %9s\n", static_cast<int>(width), "stage",
+  width = std::min<std::size_t>(width, 22);
+  std::snprintf(line, sizeof(line), "  %-*s %8s %9s %6s %9s %9s %9s\n", static_cast<int>(width), "stage",
                 "count", "busy", "share", "median", "p99", "waited");
   out += line;
   const double all = busy();
   for (const detail::stage_report& s : stages) {
     std::string name = detail::shortened(s.name, width);
     name.append(width - std::min(width, detail::columns(name)), ' ');
-    std::snprintf(line, sizeof(line), " %9llu %9s %6s %9s %9s %9s\n",
-                  static_cast<unsigned long long>(s.count), format_duration(s.busy).c_str(),
-                  format_percent(all > 0 ? s.busy / all : 0).c_str(),
+    const std::string count =
+        s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M";
+    std::snprintf(line, sizeof(line), " %8s %9s %6s %9s %9s %9s\n", count.c_str(),
+                  format_duration(s.busy).c_str(), format_percent(all > 0 ? s.busy / all : 0).c_str(),
                   s.median > 0 ? format_duration(s.median).c_str() : "-",
                   s.p99 > 0 ? format_duration(s.p99).c_str() : "-",
                   s.blocked > 0 ? format_duration(s.blocked).c_str() : "-");
