@@ -30764,9 +30764,17 @@ class adviser {
     double most_busy = 0;
     for (std::size_t i = 0; i < r_.stages.size(); ++i) {
       if (r_.stages[i].part) continue;
+      const stage_report* longest = &r_.stages[i];
       double busy = r_.stages[i].busy;
-      for (std::size_t p = i; p-- > 0 && r_.stages[p].part;) busy += r_.stages[p].busy;
-      if (busy > most_busy) most_busy = busy, slowest = &r_.stages[i];
+      for (std::size_t p = i; p-- > 0 && r_.stages[p].part;) {
+        busy += r_.stages[p].busy;
+        if (r_.stages[p].busy > longest->busy) longest = &r_.stages[p];
+      }
+      if (busy <= most_busy) continue;
+      most_busy = busy;
+      slowest = &r_.stages[i];
+      // Of what has parts, the one that is most of it.
+      if (longest->busy > busy / 2) slowest = longest, most_busy = longest->busy;
     }
     if (slowest == nullptr) {
       diagnosis d;
