@@ -12935,16 +12935,16 @@ struct loader_replay {
   using value_type = typename Loader::value_type;
 
   static value_type batch(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
-    const absence away(l);
+    const typename Loader::place::pause away(l);  // no step of the training, and no time of taking
     return made(l, epoch, number, o, false)->take();
   }
   static receipt written(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
-    const absence away(l);
+    const typename Loader::place::pause away(l);  // no step of the training, and no time of taking
     return made(l, epoch, number, o, true)->written();
   }
   static task<value_type> batch_async(Loader* l, std::uint64_t epoch, std::uint64_t number,
                                       replay_options o) {
-    const absence away(*l);
+    const typename Loader::place::pause away(*l);
     const owned<replaying_type> again = begun(*l, epoch, number, o, false);
     auto* const job = co_await again->done().next(l->on());
     static_cast<void>(job);
@@ -12953,9 +12953,6 @@ struct loader_replay {
   }
 
  private:
-  /// The loop's time that is no step of the training, and no time of taking.
-  using absence = typename loader_place<Loader>::pause;
-
   static owned<replaying_type> begun(Loader& l, std::uint64_t epoch, std::uint64_t number,
                                      const replay_options& o, bool with_notes) {
     l.on().require_workers();
