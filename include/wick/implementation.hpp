@@ -128,3 +128,5 @@
 #include <wick/text/implementation/token_store.hpp>
 #include <wick/text/implementation/token_writer.hpp>
 #include <wick/text/implementation/tokens.hpp>
+#include <wick/trace/implementation/trace_file.hpp>
+#include <wick/trace/implementation/trace_text.hpp>

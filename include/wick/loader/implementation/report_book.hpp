@@ -21,7 +21,10 @@
 #include <wick/run/executor.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/system/cpus.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/processor_time.hpp>
+#include <wick/trace/detail/trace_file.hpp>
+#include <wick/trace/trace.hpp>
 
 namespace wick::detail {
 
@@ -75,6 +78,39 @@ void report_book::end(const subject& of) {
   probes_ = false;
   if (!std::exchange(taking_, false)) return;
   used_.add(usage_of(of), since_);
+}
+
+void report_book::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+                        const std::string& path, const trace_options& options) {
+  stop_trace();
+  trace_subject what;
+  what.lanes = of.clocks.lanes();
+  what.slots = of.on.slots();
+  what.workers = of.on.workers();
+  what.stages = names;
+  what.last = std::min(of.batching, names.size() - 1);
+  what.positions = positions;
+  what.source = of.names.source;
+  what.key = of.names.key;
+  trace_note_.clear();
+  trace_ = make_owned<trace_file>(path, options, std::move(what));
+}
+
+void report_book::stop_trace() noexcept {
+  if (!trace_) return;
+  trace_->end();
+  try {
+    trace_note_ = trace_->note();
+  } catch (...) {  // no memory for it
+  }
+  trace_.reset();
+}
+
+void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+  if (!trace_) return;
+  batch.taken = last_taken_;
+  trace_->took(batch);
+  was_away(trace_->look(depths));
 }
 
 void report_book::begin_probe() noexcept {
@@ -249,6 +285,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     }
     if (s.count != 0) r.stages.push_back(std::move(s));
   }
+  if (trace_) trace_note_ = trace_->note();
+  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, since, tick);
   reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
