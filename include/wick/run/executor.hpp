@@ -163,6 +163,11 @@ class executor {
   double worker_seconds() const noexcept;
   /// The same of each.
   std::vector<double> each_worker_seconds() const;
+  /// For messages: the worker that runs at this moment what `of` is of; `none` if none does. `of` is only
+  /// compared.
+  std::size_t worker_at(const detail::activity* of) const noexcept;
+  /// For messages: the system's number of a worker's thread; 0 where it isn't known.
+  int thread_of(std::size_t worker) const noexcept;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
