@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 184
+MOST_NAMES = 192
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -39,7 +39,7 @@ ROOMS = {
         ["series"],
     ),
     "replay": (
-        "Replay",
+        "Replay buffer",
         "Data that a program makes while it trains on it. A loader takes it anew at each `refresh()`.",
         ["changing_data"],
     ),
@@ -122,7 +122,17 @@ ROOMS = {
         "The loader",
         "What a training program holds: it runs a pipeline on threads of its own or on an [executor](run.md#executor) that is shared, "
         "and gives batches in order, epoch after epoch.",
-        ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture"],
+        ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture", "replaying"],
+    ),
+    "receipt": (
+        "Receipts",
+        "What a batch was made of, as [loader](loader.md#loader)`::receipt()` says it, and whose part of it `replay()` makes again.",
+        ["replaying"],
+    ),
+    "measure": (
+        "Measuring a pipeline",
+        "The benchmark that is else written by hand: what a pipeline gives without a training step, and which stage limits it.",
+        [],
     ),
     "failure": (
         "Bad samples",
@@ -137,7 +147,7 @@ ROOMS = {
     ),
     "observe": (
         "The report",
-        "Where the time went, and what to change.",
+        "Where the time went, and what to change; and how far an epoch is.",
         [],
     ),
     "sample": (
@@ -162,7 +172,8 @@ ROOMS = {
 PAGE_OF = {room: f"{room or 'version'}.md" for room in ROOMS}
 MACROS = {
     "WICK_IMPLEMENTATION": "define it in one file before it includes `<wick/wick.hpp>`, in a program that is built without wick's CMake: "
-    "what is no template is compiled there, with the decoders",
+    "what is no template is compiled there, with the decoders. Compile that file with `-ffp-contract=off`, so that pixels are the same "
+    "with every instruction set",
     "WICK_JPEG_STB": "define it beside `WICK_IMPLEMENTATION` to do without libjpeg-turbo where it is installed",
     "WICK_PNG_LIBDEFLATE": "define it beside `WICK_IMPLEMENTATION` to inflate PNGs by libdeflate, and link `-ldeflate`",
 }
@@ -211,7 +222,8 @@ class House:
                 self.hooks.append(d)
 
     def room_of(self, declaration):
-        return declaration.header.split("/")[0] if "/" in declaration.header else ""
+        room = declaration.header.split("/")[0] if "/" in declaration.header else ""
+        return "loader" if room == "schedule" else room  # what a loader may be told
 
     def main(self, name):
         """The declaration by which a name is listed: that of the most general room."""

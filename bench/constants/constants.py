@@ -14,18 +14,18 @@ TINY = ("tiny", ["--only", "wick", "--rounds", "3"], r"^wick, \d+ workers +([\d.
 SPAWN = ("engine", ["--only", "wick", "--case", "spawn", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 FIB = ("engine", ["--only", "wick", "--case", "fib", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 SHORT = ("engine", ["--only", "wick", "--case", "few_spawns", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
-PACE, QUEUES = "loader/detail/pace.hpp", "run/detail/run_queues.hpp"
+PACE, QUEUES = "schedule/detail/pace.hpp", "run/detail/run_queues.hpp"
 CONSTANTS = [
     ("run_ticks", PACE, "run_ticks = {};", 40000, TINY),
     ("max_run", PACE, "max_run = {};", 4096, TINY),
     ("ticks of a short sample", PACE, "load(std::memory_order_relaxed) < {} &&", 25000, TINY),
     ("ticks not worth a wake", PACE, "samples < {} / each", 30000, TINY),
     ("ticks of a slow sample", PACE, "load(std::memory_order_relaxed) > {};", 10000, TINY),
-    ("away_ticks", "loader/detail/pump_crew.hpp", "away_ticks = {};", 500000, TINY),
+    ("away_ticks", "schedule/detail/pump_crew.hpp", "away_ticks = {};", 500000, TINY),
     ("MiB of cheap blocks", "batch/detail/slab.hpp", "cheap = std::size_t{{{}}} << 20", 16, TINY),
-    ("batches ahead, at least", "loader/detail/feed.hpp", "on.workers() < 8 ? {} : 8", 4, TINY),
-    ("batches ahead, at most", "loader/detail/feed.hpp", "most_(options.prefetch != 0 ? options.prefetch : {})", 8, TINY),
-    ("runs between two tries of a depth", "loader/detail/prefetch_choice.hpp", "try_every = {};", 64, TINY),
+    ("batches ahead, at least", "schedule/detail/feed.hpp", "on.workers() < 8 ? {} : 8", 4, TINY),
+    ("batches ahead, at most", "schedule/detail/feed.hpp", "most_(options.prefetch != 0 ? options.prefetch : {})", 8, TINY),
+    ("runs between two tries of a depth", "schedule/detail/prefetch_choice.hpp", "try_every = {};", 64, TINY),
     ("period of slab sizes", "batch/detail/slab.hpp", "period = {};", 256, TINY),
     ("tries of a brief lock", "system/detail/brief_lock.hpp", "tries = {};", 100, TINY),
     ("bytes of a small column", "batch/collate.hpp", "few_bytes = {};", 4096, TINY),

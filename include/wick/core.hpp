@@ -18,7 +18,9 @@
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/measure_lengths.hpp>
+#include <wick/measure/measure.hpp>
 #include <wick/mixing/mixing.hpp>
+#include <wick/observe/progress.hpp>
 #include <wick/order/block_shuffle.hpp>
 #include <wick/order/bucket.hpp>
 #include <wick/order/concat.hpp>

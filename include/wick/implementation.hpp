@@ -43,10 +43,17 @@
 #include <wick/image/implementation/resize.hpp>
 #include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
+#include <wick/measure/implementation/measure.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
+#include <wick/observe/implementation/advice.hpp>
+#include <wick/observe/implementation/durations.hpp>
+#include <wick/observe/implementation/load_model.hpp>
+#include <wick/observe/implementation/progress_line.hpp>
 #include <wick/observe/implementation/report.hpp>
+#include <wick/observe/implementation/report_formats.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
+#include <wick/observe/implementation/what_if.hpp>
 #include <wick/order/implementation/block_shuffle.hpp>
 #include <wick/order/implementation/bucket.hpp>
 #include <wick/order/implementation/grid_rounds.hpp>
@@ -76,6 +83,9 @@
 #include <wick/read/implementation/record.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
+#include <wick/receipt/implementation/draw_notes.hpp>
+#include <wick/receipt/implementation/receipt.hpp>
+#include <wick/receipt/implementation/replaying.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resample/implementation/warp.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
@@ -99,6 +109,7 @@
 #include <wick/system/implementation/cpu_set.hpp>
 #include <wick/system/implementation/cpus.hpp>
 #include <wick/system/implementation/file_system.hpp>
+#include <wick/system/implementation/json_string.hpp>
 #include <wick/system/implementation/line_file.hpp>
 #include <wick/system/implementation/plain_file.hpp>
 #include <wick/system/implementation/process.hpp>

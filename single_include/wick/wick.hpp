@@ -117,6 +117,7 @@ using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::mon
 /// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to
 /// give up.
 
+#include <atomic>
 #include <optional>
 
 // ==== wick/run/budget.hpp
@@ -125,9 +126,172 @@ using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::mon
 /// decoded.
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <vector>
+
+// ==== wick/run/detail/activity.hpp
+/// \file
+/// What a piece of work that may suspend is waiting for, since when, and how long it has waited for what.
+
+#include <array>
+
+// ==== wick/run/detail/frame_pool.hpp
+/// \file
+/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
+/// front of the heap.
+
+#include <new>
+
+namespace wick::detail {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
+inline constexpr bool frames_from_heap = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool frames_from_heap = true;
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+
+/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
+/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
+/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
+/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in
+/// use, so that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for
+/// heap profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
+class frame_pool {
+ public:
+  static void* allocate(std::size_t size) {
+    const std::size_t c = size_class(size);
+    if (c >= classes || frames_from_heap) return ::operator new(size);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.first == nullptr && !refill(mine, c)) return ::operator new((c + 1) * granularity);
+    --mine.count;
+    return std::exchange(mine.first, mine.first->next);
+  }
+
+  static void release(void* memory, std::size_t size) noexcept {
+    const std::size_t c = size_class(size);
+    if (c >= classes || frames_from_heap) return ::operator delete(memory);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.count >= list_length && !make_room(mine, c)) return ::operator delete(memory);
+    mine.first = ::new (memory) node{mine.first, nullptr};
+    ++mine.count;
+  }
+
+  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
+  static void trim() noexcept {
+    frame_pool& mine = of_this_thread();
+    for (std::size_t c = 0; c < classes; ++c) {
+      lists& l = mine.lists_[c];
+      if (l.count != closed) l.count = 0;
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      while (node* const list = depot::take(c)) drop(list);
+    }
+  }
+
+ private:
+  struct node {
+    node* next;
+    node* next_list;  // of the first of a list in the depot
+  };
+  struct lists {
+    node* first = nullptr;  // `count` of them
+    std::size_t count = 0;
+    node* full = nullptr;  // list_length of them, or none
+  };
+  static constexpr std::size_t granularity = 64;
+  static constexpr std::size_t classes = 32;  // up to 2 KiB
+  static constexpr std::size_t list_length = 64, closed = ~std::size_t{0};
+
+  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
+
+  class depot {
+   public:
+    static node* take(std::size_t c) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return nullptr;
+      node* const list = d.first_;
+      if (list != nullptr) {
+        d.first_ = list->next_list;
+        --d.count_;
+      }
+      d.mutex_.unlock();
+      return list;
+    }
+    static bool give(std::size_t c, node* list) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return false;
+      const bool room = d.count_ * list_length * (c + 1) * granularity < (std::size_t{1} << 20);
+      if (room) {
+        list->next_list = std::exchange(d.first_, list);
+        ++d.count_;
+      }
+      d.mutex_.unlock();
+      return room;
+    }
+
+   private:
+    static std::array<depot, classes>& all() noexcept {
+      static constinit std::array<depot, classes> depots;
+      return depots;
+    }
+    std::mutex mutex_;
+    node* first_ = nullptr;
+    std::size_t count_ = 0;
+  };
+
+  [[gnu::noinline]] static bool refill(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed) return false;
+    mine.first = mine.full != nullptr ? std::exchange(mine.full, nullptr) : depot::take(c);
+    if (mine.first == nullptr) return false;
+    mine.count = list_length;
+    return true;
+  }
+  [[gnu::noinline]] static bool make_room(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed || (mine.full != nullptr && !depot::give(c, mine.full))) return false;
+    mine.full = std::exchange(mine.first, nullptr);
+    mine.count = 0;
+    return true;
+  }
+
+  constexpr frame_pool() noexcept = default;
+  static void drop(node* list) noexcept {
+    while (list != nullptr) ::operator delete(std::exchange(list, list->next));
+  }
+  void close() noexcept {
+    for (lists& l : lists_) {
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      l.count = closed;
+    }
+  }
+  struct at_thread_end {
+    frame_pool& pool;
+    ~at_thread_end() { pool.close(); }
+  };
+  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
+    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
+    // already.
+    thread_local frame_pool pool;
+    thread_local const at_thread_end closer{pool};
+    return pool;
+  }
+
+  std::array<lists, classes> lists_{};
+};
+
+/// A promise that derives from this takes its frame from the pool.
+struct pooled_frame {
+  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
+};
+
+}  // namespace wick::detail
 
 // ==== wick/run/detail/resume.hpp
 /// \file
@@ -150,11 +314,14 @@ struct resume_stack {
   resume_node** last = &first;
 };
 
+class activity;
+
 /// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and
 /// wait for it to suspend or to end: a child that finds its own name there at its end knows that its parent
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
+  activity* of = nullptr;  // what runs belongs to, where somebody wants to know
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -182,14 +349,17 @@ inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
   resume_stack* const outer = std::exchange(here.stack, &stack);
+  activity* const outer_of = std::exchange(here.of, nullptr);
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
     if (stack.first == nullptr) stack.last = &stack.first;
     stack.depth = 0;
+    here.of = nullptr;
     node->handle.resume();
   }
   here.stack = outer;
+  here.of = outer_of;
 }
 
 /// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep
@@ -213,6 +383,174 @@ inline bool resume_nested(resumption& here, resume_node& node) {
   return true;
 }
 inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_resumption(), node); }
+
+}  // namespace wick::detail
+
+// ==== wick/system/detail/ticks.hpp
+/// \file
+/// The processor's time-stamp counter, where there is one: a clock that costs a few nanoseconds.
+
+// ==== wick/system/detail/duration.hpp
+/// \file
+/// The durations and clocks of std::chrono. libstdc++ has them in a header of their own; <chrono> brings
+/// calendars, formats and <sstream>, a tenth of what core.hpp would cost with it.
+
+#include <ratio>
+
+#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
+#include <bits/chrono.h>
+#else
+#include <chrono>
+#endif
+
+namespace wick::detail {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
+/// between two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What is waited for. `nothing`: it runs, or waits for what is not wick's.
+enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
+inline constexpr std::size_t wait_kinds = 8;
+inline constexpr std::array<std::string_view, wait_kinds> wait_names = {
+    "itself",    "an I/O thread", "a call on an I/O thread", "memory", "time", "a lock",
+    "a channel", "a worker"};
+
+/// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
+/// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
+/// something of the user's went on with when the work had ended. Any thread reads; those that write do so one
+/// after the other, unless the work waits for several things at once, of which the last one then counts.
+class activity : public pooled_frame {
+ public:
+  activity() noexcept = default;
+  activity(const activity&) = delete;
+  activity& operator=(const activity&) = delete;
+
+  /// Of what the calling thread runs; null where nobody wants to know. Not to be kept over a suspension.
+  static activity* current() noexcept { return this_thread_resumption().of; }
+  /// What the calling thread runs is this one's from now on.
+  void enter() noexcept { this_thread_resumption().of = this; }
+
+  void now(wait_for what) noexcept {
+    const std::uint64_t time = now_ticks();
+    const auto before = static_cast<std::size_t>(what_.load(std::memory_order_relaxed));
+    std::atomic<std::uint64_t>& sum = spent_[before];
+    const std::uint64_t sum_before = sum.load(std::memory_order_relaxed),
+                        piece = time - since_.load(std::memory_order_relaxed);
+    if (before == 0 && sum_before == 0) first_.store(piece, std::memory_order_relaxed);
+    sum.store(sum_before + piece, std::memory_order_relaxed);
+    since_.store(time, std::memory_order_relaxed);
+    what_.store(what, std::memory_order_relaxed);
+  }
+  wait_for what() const noexcept { return what_.load(std::memory_order_relaxed); }
+  /// Ticks, at which it began to wait, or to run again.
+  std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
+
+  /// Ticks waited for each; for nothing: those in which it ran, as far as anybody knows.
+  using times = std::array<std::uint64_t, wait_kinds>;
+  /// What was spent so far is forgotten. By who does the work.
+  void begin() noexcept {
+    for (std::atomic<std::uint64_t>& s : spent_) {
+      if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
+    }
+    first_.store(0, std::memory_order_relaxed);
+    since_.store(now_ticks(), std::memory_order_relaxed);
+  }
+  /// Since begin().
+  times spent() noexcept {
+    now(wait_for::nothing);
+    times out{};
+    for (std::size_t i = 0; i < wait_kinds; ++i) out[i] = spent_[i].load(std::memory_order_relaxed);
+    return out;
+  }
+  /// Of spent()[0] what was before the first wait.
+  std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
+
+  void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
+  void drop() noexcept {
+    if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    // What the calling thread runs may be what goes on when the sample has ended.
+    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    delete this;
+  }
+
+ private:
+  ~activity() = default;
+
+  std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
+  std::atomic<std::uint64_t> first_{0}, since_{0};
+  std::atomic<std::uint32_t> kept_{1};
+  std::atomic<wait_for> what_{wait_for::nothing};
+};
+
+/// The work itself, which has one.
+class own_activity {
+ public:
+  own_activity() noexcept = default;
+  own_activity(const own_activity&) = delete;
+  own_activity& operator=(const own_activity&) = delete;
+  ~own_activity() {
+    if (mine_ == nullptr) return;
+    if (activity*& of = this_thread_resumption().of; of == mine_) of = nullptr;
+    mine_->drop();
+  }
+  /// What the calling thread runs has one from now on. \throws std::bad_alloc
+  void begin() {
+    mine_ = new activity;
+    mine_->enter();
+  }
+  activity* get() const noexcept { return mine_; }
+
+ private:
+  activity* mine_ = nullptr;
+};
+
+/// In an awaiter: one wait.
+class noted_wait {
+ public:
+  noted_wait() noexcept = default;
+  /// Of an awaiter that is moved before it is awaited.
+  noted_wait(const noted_wait&) noexcept {}
+  noted_wait& operator=(const noted_wait&) = delete;
+  ~noted_wait() {
+    if (of_ != nullptr) of_->drop();
+  }
+  /// On the thread that suspends, before anybody could resume.
+  void begin(wait_for what) noexcept {
+    of_ = activity::current();
+    if (of_ == nullptr) return;
+    of_->keep();
+    of_->now(what);
+  }
+  /// Something else is waited for now. By who brings it on.
+  void now(wait_for what) noexcept {
+    if (of_ != nullptr) of_->now(what);
+  }
+  /// On the thread that goes on.
+  void end() noexcept {
+    if (of_ == nullptr) return;
+    of_->now(wait_for::nothing);
+    of_->enter();
+    std::exchange(of_, nullptr)->drop();
+  }
+
+ private:
+  activity* of_ = nullptr;
+};
 
 }  // namespace wick::detail
 
@@ -246,8 +584,6 @@ struct turn {
 /// \file
 /// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of
 /// them.
-
-#include <array>
 
 // ==== wick/run/detail/injector.hpp
 /// \file
@@ -284,19 +620,6 @@ struct job {
 #include <unistd.h>
 #else
 #include <thread>
-#endif
-
-// ==== wick/system/detail/duration.hpp
-/// \file
-/// The durations and clocks of std::chrono. libstdc++ has them in a header of their own; <chrono> brings
-/// calendars, formats and <sstream>, a tenth of what core.hpp would cost with it.
-
-#include <ratio>
-
-#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
-#include <bits/chrono.h>
-#else
-#include <chrono>
 #endif
 
 namespace wick::detail {
@@ -1134,6 +1457,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
+        self->wait_.now(wait_for::io_call);
         try {
           if constexpr (std::is_void_v<result>)
             self->f_();
@@ -1142,12 +1466,20 @@ class io_pool {
         } catch (...) {
           self->exception_ = std::current_exception();
         }
+        self->wait_.now(wait_for::worker);
         self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
         detail::post_to(self->on_, j);
       };
-      io_.post(this);
+      wait_.begin(wait_for::io_thread);
+      try {
+        io_.post(this);
+      } catch (...) {
+        wait_.end();
+        throw;
+      }
     }
     result await_resume() {
+      wait_.end();
       if (exception_) std::rethrow_exception(std::move(exception_));
       if constexpr (!std::is_void_v<result>) return std::move(*value_);
     }
@@ -1158,6 +1490,7 @@ class io_pool {
     executor& on_;
     F f_;
     std::coroutine_handle<> handle_;
+    noted_wait wait_;
     std::conditional_t<std::is_void_v<result>, nothing, std::optional<result>> value_;
     std::exception_ptr exception_;
   };
@@ -1395,6 +1728,8 @@ class executor {
   }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
   double worker_seconds() const noexcept;
+  /// The same of each.
+  std::vector<double> each_worker_seconds() const;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
@@ -1647,7 +1982,15 @@ class byte_budget {
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
       execute = [](job* j) noexcept { detail::resume(static_cast<waiter*>(j)->handle_); };
-      return budget_->wait(this);
+      wait_.begin(wait_for::memory);
+      try {
+        if (budget_->wait(this)) return true;
+      } catch (...) {
+        wait_.end();
+        throw;
+      }
+      wait_.end();
+      return false;
     }
 
    protected:
@@ -1663,9 +2006,11 @@ class byte_budget {
     std::size_t bytes_;
     turn turn_;
     std::coroutine_handle<> handle_;
+    noted_wait wait_;
     bool granted_ = false;
 
    protected:
+    void end_wait() noexcept { wait_.end(); }
     std::size_t bytes() const noexcept { return bytes_; }
     byte_account* into() const noexcept { return into_; }
   };
@@ -1677,6 +2022,7 @@ class byte_budget {
       return static_cast<bool>(at_once_);
     }
     byte_charge await_resume() noexcept {
+      end_wait();
       return at_once_ ? std::move(at_once_) : byte_charge(budget_, bytes());
     }
 
@@ -1689,7 +2035,7 @@ class byte_budget {
   class [[nodiscard]] account_awaiter : public waiter {
    public:
     bool await_ready() noexcept { return budget_->try_acquire(*into(), bytes()); }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept { end_wait(); }
 
    private:
     friend class byte_budget;
@@ -1980,164 +2326,6 @@ class linked_stop_source : public stop_source {
 /// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
 
 #include <memory>
-
-// ==== wick/run/detail/frame_pool.hpp
-/// \file
-/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
-/// front of the heap.
-
-#include <new>
-
-namespace wick::detail {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
-inline constexpr bool frames_from_heap = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool frames_from_heap = true;
-#else
-inline constexpr bool frames_from_heap = false;
-#endif
-#else
-inline constexpr bool frames_from_heap = false;
-#endif
-
-/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
-/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
-/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
-/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in
-/// use, so that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for
-/// heap profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
-class frame_pool {
- public:
-  static void* allocate(std::size_t size) {
-    const std::size_t c = size_class(size);
-    if (c >= classes || frames_from_heap) return ::operator new(size);
-    lists& mine = of_this_thread().lists_[c];
-    if (mine.first == nullptr && !refill(mine, c)) return ::operator new((c + 1) * granularity);
-    --mine.count;
-    return std::exchange(mine.first, mine.first->next);
-  }
-
-  static void release(void* memory, std::size_t size) noexcept {
-    const std::size_t c = size_class(size);
-    if (c >= classes || frames_from_heap) return ::operator delete(memory);
-    lists& mine = of_this_thread().lists_[c];
-    if (mine.count >= list_length && !make_room(mine, c)) return ::operator delete(memory);
-    mine.first = ::new (memory) node{mine.first, nullptr};
-    ++mine.count;
-  }
-
-  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
-  static void trim() noexcept {
-    frame_pool& mine = of_this_thread();
-    for (std::size_t c = 0; c < classes; ++c) {
-      lists& l = mine.lists_[c];
-      if (l.count != closed) l.count = 0;
-      drop(std::exchange(l.first, nullptr));
-      drop(std::exchange(l.full, nullptr));
-      while (node* const list = depot::take(c)) drop(list);
-    }
-  }
-
- private:
-  struct node {
-    node* next;
-    node* next_list;  // of the first of a list in the depot
-  };
-  struct lists {
-    node* first = nullptr;  // `count` of them
-    std::size_t count = 0;
-    node* full = nullptr;  // list_length of them, or none
-  };
-  static constexpr std::size_t granularity = 64;
-  static constexpr std::size_t classes = 32;  // up to 2 KiB
-  static constexpr std::size_t list_length = 64, closed = ~std::size_t{0};
-
-  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
-
-  class depot {
-   public:
-    static node* take(std::size_t c) noexcept {
-      depot& d = all()[c];
-      if (!d.mutex_.try_lock()) return nullptr;
-      node* const list = d.first_;
-      if (list != nullptr) {
-        d.first_ = list->next_list;
-        --d.count_;
-      }
-      d.mutex_.unlock();
-      return list;
-    }
-    static bool give(std::size_t c, node* list) noexcept {
-      depot& d = all()[c];
-      if (!d.mutex_.try_lock()) return false;
-      const bool room = d.count_ * list_length * (c + 1) * granularity < (std::size_t{1} << 20);
-      if (room) {
-        list->next_list = std::exchange(d.first_, list);
-        ++d.count_;
-      }
-      d.mutex_.unlock();
-      return room;
-    }
-
-   private:
-    static std::array<depot, classes>& all() noexcept {
-      static constinit std::array<depot, classes> depots;
-      return depots;
-    }
-    std::mutex mutex_;
-    node* first_ = nullptr;
-    std::size_t count_ = 0;
-  };
-
-  [[gnu::noinline]] static bool refill(lists& mine, std::size_t c) noexcept {
-    if (mine.count == closed) return false;
-    mine.first = mine.full != nullptr ? std::exchange(mine.full, nullptr) : depot::take(c);
-    if (mine.first == nullptr) return false;
-    mine.count = list_length;
-    return true;
-  }
-  [[gnu::noinline]] static bool make_room(lists& mine, std::size_t c) noexcept {
-    if (mine.count == closed || (mine.full != nullptr && !depot::give(c, mine.full))) return false;
-    mine.full = std::exchange(mine.first, nullptr);
-    mine.count = 0;
-    return true;
-  }
-
-  constexpr frame_pool() noexcept = default;
-  static void drop(node* list) noexcept {
-    while (list != nullptr) ::operator delete(std::exchange(list, list->next));
-  }
-  void close() noexcept {
-    for (lists& l : lists_) {
-      drop(std::exchange(l.first, nullptr));
-      drop(std::exchange(l.full, nullptr));
-      l.count = closed;
-    }
-  }
-  struct at_thread_end {
-    frame_pool& pool;
-    ~at_thread_end() { pool.close(); }
-  };
-  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
-    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
-    // already.
-    thread_local frame_pool pool;
-    thread_local const at_thread_end closer{pool};
-    return pool;
-  }
-
-  std::array<lists, classes> lists_{};
-};
-
-/// A promise that derives from this takes its frame from the pool.
-struct pooled_frame {
-  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
-  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
-};
-
-}  // namespace wick::detail
 
 namespace wick {
 
@@ -2472,6 +2660,8 @@ class random_stream {
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
   double normal() noexcept;
+  /// How many numbers of 32 bits were taken so far.
+  constexpr std::uint64_t drawn() const noexcept { return std::uint64_t{4} * counter_[0] + used_ - 4; }
 
  private:
   std::array<std::uint32_t, 2> key_;
@@ -2524,6 +2714,7 @@ class context {
         memory_(into.memory_),
         names_(into.names_),
         account_(into.account_),
+        asked_(into.asked_),
         stop_(into.stop_) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
@@ -2567,7 +2758,9 @@ class context {
    public:
     bool await_ready() noexcept { return !room_ || room_->await_ready(); }
     bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept {
+      if (room_) room_->await_resume();
+    }
 
    private:
     friend class context;
@@ -2581,16 +2774,28 @@ class context {
   /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
   /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
   /// coroutines of one sample at a time.
-  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  reserve_awaiter reserve(std::size_t bytes) noexcept {
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
+    return reserve_awaiter(*this, bytes);
+  }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
+    if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
+    return true;
   }
   /// The bound, in bytes; none in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
     if (memory_ == nullptr) return std::nullopt;
     return memory_->limit();
   }
+  /// For the loader: bytes that were reserved since it asked last, for the report.
+  std::size_t take_reserved() noexcept {
+    return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
+  }
+  /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
+  void watch() { doing_.begin(); }
+  detail::activity* doing() const noexcept { return doing_.get(); }
   /// For the loader: the sample has ended.
   void give_back() noexcept { reserved_.give_back(); }
 
@@ -2598,6 +2803,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: how many numbers the stage that runs has taken from random().
+  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -2630,6 +2837,9 @@ class context {
   const detail::sample_names* names_;
   detail::byte_account reserved_;
   detail::byte_account* account_ = &reserved_;
+  std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
+  std::atomic<std::size_t>* asked_ = &own_asked_;
+  detail::own_activity doing_;
   stop_token stop_;
 };
 
@@ -4954,10 +5164,12 @@ struct warp {
 /// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
 std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
                                      const point& shear) noexcept;
-/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+/// The perspective that takes these corners to those. False, and nothing said, when three of `to` are on a
+/// line.
 bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
                          std::array<double, 8>& to_source) noexcept;
-/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size, and at
+/// least 1 px a side.
 void expand(warp& by, int width, int height) noexcept;
 
 /// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
@@ -5028,9 +5240,9 @@ struct geometry_step {
   enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
 
   kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
-  frame size;                                      ///< resize, warp: to what
+  rect part;               ///< crop: what is kept
+  bool by_middle = false;  ///< crop: boxes and outlines whose middle is not in it are gone
+  frame size;              ///< resize, warp: to what
   interpolation filter = interpolation::bilinear;  ///< resize, warp
   border around;                                   ///< pad; the fills of warp
   std::array<double, 8> to_source{};               ///< warp: as in detail::warp
@@ -5258,23 +5470,9 @@ void check_size(const picture_info& info, std::int64_t max_pixels);
 
 // ==== wick/observe/clock.hpp
 /// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+/// How long a tick of the clock that costs a few nanoseconds takes.
 
 namespace wick::detail {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
-/// between two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
 
 /// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
 /// it.
@@ -5390,9 +5588,6 @@ struct pixel_op {
   void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
 };
 
-/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
-
 /// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
 
@@ -5488,6 +5683,12 @@ struct pixel_numbers {
   bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
 };
 
+/// Pixels that several pictures are made of.
+struct shared_pixels {
+  image levels;
+  wide_rows wide;  ///< in place of them when that is what they are
+};
+
 }  // namespace detail
 
 /// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
@@ -5516,7 +5717,7 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part);
-  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
+  /// \throws wick::error when a side is or was less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept;
   void mirror_y() noexcept;
@@ -5554,8 +5755,11 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Does now what was asked for. \throws wick::error for damaged data
   void carry_out();
-  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
-  lazy_image copy() const;
+  /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
+  /// wick::error when there are none before carry_out()
+  lazy_image share();
+  /// Another one of the same picture, decoded or not. What share() has not made common is copied.
+  lazy_image clone() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -5567,6 +5771,11 @@ class lazy_image {
   void write_to(slot to) const;
 
  private:
+  const image& decoded() const noexcept { return shared_ ? shared_->levels : decoded_; }
+  const detail::wide_rows& wide() const noexcept { return shared_ ? shared_->wide : wide_; }
+  /// These pixels in place of those, nothing planned.
+  void hold(image pixels) noexcept;
+  void hold(detail::wide_rows rows) noexcept;
   bool untouched() const noexcept;
   void warp_wide(const detail::geometry_step& step);
   void refuse_wide(const char* what) const;
@@ -5590,7 +5799,8 @@ class lazy_image {
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
-  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
+  detail::wide_rows wide_;                               // in place of decoded_ when that is what they are
+  std::shared_ptr<const detail::shared_pixels> shared_;  // in place of both
   picture_info info_;
   bool exact_ = false;
   detail::pixel_numbers as_;
@@ -5675,6 +5885,8 @@ inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
 // ---- geometry ----
 
+/// \throws wick::error when there is no pixel
+void require_pixels(frame size);
 /// \throws wick::error when parts with pixels have two sizes
 void require_one_size(frame first, frame other);
 
@@ -5706,14 +5918,16 @@ class geometry_stage {
   using stage_kind = on_sample_or_data;
 
   lazy_image operator()(lazy_image picture, context& c) const {
-    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
-      picture.follow(step);
+    const frame size{picture.width(), picture.height()};
+    require_pixels(size);
+    for (const geometry_step& step : self().decide(size, c)) picture.follow(step);
     return picture;
   }
   template <class Item>
     requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
   Item operator()(Item item, context& c) const {
     frame size = frame_of(item);
+    require_pixels(size);
     for (const geometry_step& step : self().decide(size, c)) {
       const auto follow = [&](auto& part) { part.follow(step, size); };
       for_each_part<any_placed>(item, follow);
@@ -8323,7 +8537,7 @@ detail::affine_stage affine(const detail::affine_options& options);
 /// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
 detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
 /// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
-/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of them are on a line
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
                                       const detail::perspective_options& options = {});
 /// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
@@ -8426,7 +8640,7 @@ template <std::size_t Count, class... Stages>
 class views {
  public:
   explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
-  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+  std::array<lazy_image, Count> of(lazy_image& picture, context& c) {
     return each(picture, c, std::make_index_sequence<Count>{});
   }
   std::uint64_t fingerprint() const {
@@ -8442,8 +8656,8 @@ class views {
 
  private:
   template <std::size_t... I>
-  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
-    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  std::array<lazy_image, Count> each(lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // in this order, by the braces
   }
   template <std::size_t I, class Item>
   lazy_image pass(Item item, context& c) {
@@ -8453,10 +8667,12 @@ class views {
       return lazy_image(std::move(item));
     } else {
       using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
-      static_assert(way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>,
-                    "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
-      static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
-      return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+      constexpr bool fits = way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>;
+      static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
+      if constexpr (fits) {  // or else the compiler goes on about what follows
+        static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
+        return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+      }
     }
   }
 
@@ -8627,9 +8843,9 @@ class random_iou_crop_stage {
 }  // namespace detail
 
 /// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
-/// others are cut. A picture without boxes stays whole, and so does one in which no crop was found in 100
-/// draws of `min_iou`. Liu et al., "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with
-/// SanitizeBoundingBoxes.
+/// others are cut; so are outlines, by the middle of all that have one id. A picture without boxes stays
+/// whole, and so does one in which no crop was found in 100 draws of `min_iou`. Liu et al., "SSD", 2015;
+/// torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
 detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
 
 }  // namespace wick
@@ -8805,6 +9021,10 @@ detail::random_resized_crop_stage random_resized_crop(
 
 namespace wick::detail {
 
+/// What reads the pixels of such a format where `decoder` takes it. Some formats of stb_image's codec are
+/// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept;
+
 /// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
 class decoders_seen {
  public:
@@ -8815,9 +9035,9 @@ class decoders_seen {
   decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
 
   void saw(const picture_info& info) noexcept;
-  /// "JPEG by libjpeg-turbo, PNG by stb_image"; empty when there was nothing.
+  /// "JPEG by libjpeg-turbo, PNG by libdeflate"; empty when there was nothing.
   std::string text() const;
-  bool saw(std::string_view format, std::string_view decoder) const noexcept;
+  bool saw(std::string_view format, std::string_view reader) const noexcept;
 
  private:
   struct pair {
@@ -9111,6 +9331,8 @@ class mask {
   using materialized_type = mask;
   mask materialize() &&;
   void carry_out();
+  /// Another one, decoded or not.
+  mask clone() const { return mask(numbers_.clone()); }
 
   /// [H, W].
   wick::shape extents() const { return {height(), width()}; }
@@ -9174,8 +9396,7 @@ struct polygons {
   /// The corners of each outline, x and y in px of the picture; the last is joined with the first.
   std::vector<std::vector<std::array<float, 2>>> outlines;
   std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t>
-      ids{};  ///< a number of yours for each, such as whose part it is; as many, or none
+  std::vector<std::int64_t> ids{};     ///< a number of yours for each: whose part it is; as many, or none
 
   std::size_t size() const noexcept { return outlines.size(); }
   bool empty() const noexcept { return outlines.empty(); }
@@ -9516,6 +9737,22 @@ class ledger {
 
 }  // namespace wick
 
+// ==== wick/system/detail/json_string.hpp
+/// \file
+/// Text of any bytes as a string of JSON.
+
+namespace wick::detail {
+
+/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
+/// overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t utf8_character(std::string_view text) noexcept;
+
+/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
+/// \xNN, as printable() does, since JSON has no other bytes.
+std::string json_string(std::string_view text);
+
+}  // namespace wick::detail
+
 // ==== wick/system/detail/line_file.hpp
 /// \file
 /// A file to which any number of processes append lines, each whole, whatever stops them.
@@ -9635,14 +9872,6 @@ class line_file {
 
 namespace wick::detail {
 
-/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
-/// overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t utf8_character(std::string_view text) noexcept;
-
-/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
-/// \xNN, as printable() does, since JSON has no other bytes.
-std::string json_string(std::string_view text);
-
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
@@ -9753,16 +9982,142 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 /// \file
 /// Where the time went: a table of stages, the share of waiting, and what to change.
 
+// ==== wick/observe/detail/load_model.hpp
+/// \file
+/// A loader as a model of queues, run in virtual time: how many samples a second does it give?
+
+namespace wick::detail {
+
+/// How long something takes, one occasion like another: quantiles in equal steps, as multiples of the mean.
+/// Empty: always the mean.
+struct spread {
+  std::vector<float> multiples;
+  bool constant() const noexcept { return multiples.empty(); }
+};
+
+/// All times in seconds, for one sample unless it says otherwise. Discrete events: workers take samples in
+/// order, a sample goes from stage to stage, waits in some of them without a worker, and the training loop
+/// takes batches in order. Threads that want a processor share what processors there are.
+struct load_model {
+  struct stage {
+    double work = 0;     ///< on a processor
+    double held = 0;     ///< with a worker, but without a processor: a lock, a call that blocks
+    double io = 0;       ///< in a call of an I/O thread, after which a worker goes on
+    double io_work = 0;  ///< of that on a processor
+    double wait = 0;     ///< waited without worker and I/O thread
+    double lock = 0;     ///< the same for a lock
+    double bytes = 0;    ///< of the memory budget, until the sample ends; asked for before io
+    spread times;        ///< of work and held, and of what is waited for where there is any
+    spread sizes;        ///< of bytes
+    bool suspends() const noexcept { return io > 0 || wait > 0 || lock > 0 || bytes > 0; }
+  };
+
+  std::size_t workers = 1, io_threads = 1, processors = 1;
+  std::size_t in_flight = 0;              ///< samples under way at a time; 0: as many as workers
+  std::size_t prefetch = 4;               ///< batches ahead
+  std::size_t batch = 1;                  ///< samples
+  double memory = 0;                      ///< bytes; 0: without bound
+  double other_processors = 0;            ///< taken by the rest of the program, on average
+  std::vector<stage> stages;              ///< up to and including batch()
+  double batch_work = 0, batch_held = 0;  ///< stages behind it, a batch
+  double step_work = 0;                   ///< the training step, a batch: on a processor
+  double step_held = 0;                   ///< the rest of it
+  spread steps;
+  bool loop_helps = false;    ///< the waiting loop runs samples itself
+  std::size_t at_a_time = 1;  ///< samples that a worker claims together
+
+  struct outcome {
+    double samples_per_second = 0;
+    double waiting = 0;  ///< share of the loop's time, 0 … 1
+    double working = 0;  ///< share of the workers' time
+  };
+  /// Another `seed` draws the same times in another order.
+  outcome run(std::uint64_t seed = 1) const;
+};
+
+/// What a loader has measured: the model that it follows, and how fast it really was.
+struct measured_load {
+  load_model model;
+  std::vector<std::string> names;  ///< of model.stages; "" for what is none of the user's
+  std::string batch_stage;         ///< the longest of those behind batch()
+  double samples_per_second = 0;   ///< 0: nothing was taken
+  double error = 0;                ///< of the times of stages, relative
+  bool chooses_in_flight = true;   ///< from workers and I/O threads, as loader_options::in_flight says
+
+  static std::size_t in_flight(std::size_t workers, std::size_t io_threads) noexcept {
+    return 4 * workers + 2 * io_threads + 16;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/observe/what_if.hpp
+/// \file
+/// A question to a report: what would the pipeline give if something were changed?
+
+namespace wick {
+
+/// What is changed; what is left out stays as it was measured. Several changes are made together:
+/// `report.predict({.workers = 8, .step_ms = 0})`.
+struct what_if {
+  std::optional<std::size_t> workers = {};     ///< threads that run stages
+  std::optional<std::size_t> io_threads = {};  ///< threads for calls that block
+  std::optional<std::size_t> processors = {};  ///< that the program may use
+  std::optional<std::size_t> in_flight = {};   ///< samples under way at a time
+  std::optional<std::size_t> prefetch = {};    ///< batches ahead
+  std::optional<std::size_t> memory = {};      ///< loader_options::memory, in bytes
+  std::optional<double> step_ms = {};          ///< the training step; 0: the loader alone
+  std::string stage = {};                      ///< the stage that the next three are about
+  double times_faster = 1;        ///< its work, and what it waits for; infinity: it takes no time
+  bool without_blocking = false;  ///< it waits for no lock, and in no call that blocks its worker
+  double without_slowest = 0;     ///< this share of its samples takes as long as the others
+};
+
+/// What a report expects of a change: samples a second, with the bounds of what measuring leaves open.
+struct prediction {
+  double samples_per_second = 0;
+  double low = 0, high = 0;  ///< about two standard deviations
+  double gain = 0;           ///< samples_per_second as a multiple of what was measured
+  double gain_error = 0;     ///< as ± of gain
+
+  /// "1.9 x ± 0.1".
+  std::string to_string() const;
+};
+
+}  // namespace wick
+
 namespace wick {
 
 namespace detail {
 
-/// How often a stage ran, and how long that took.
+/// What samples waited for without a worker, in seconds summed over them.
+struct waits_report {
+  double io_thread = 0;  ///< until an I/O thread was free
+  double io_call = 0;    ///< for a call on an I/O thread
+  double memory = 0;     ///< for room in loader_options::memory
+  double lock = 0;       ///< for an async_mutex, async_semaphore or channel
+  double time = 0;       ///< in sleep_for
+  double worker = 0;     ///< until a worker was free to go on
+  double other = 0;      ///< for something that is not wick's
+};
+
+/// How often a stage ran, and how long that took. All times in seconds.
 struct stage_report {
-  std::string name;         ///< as errors show it
-  std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
-  double busy = 0;          ///< seconds of work, summed over workers
-  double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
+  std::string name;          ///< as errors show it
+  std::uint64_t count = 0;   ///< samples, each as often as it was tried; for stages behind batch() batches
+  double busy = 0;           ///< on workers, summed over them
+  double blocked = 0;        ///< suspended, summed over samples (many wait at the same time)
+  double processor = 0;      ///< of busy: had a processor
+  double held = 0;           ///< of busy: had none of its own will, in a lock or a call that blocks
+  std::uint64_t failed = 0;  ///< samples that failed here
+  std::uint64_t bytes = 0;   ///< that its samples reserved of the loader's memory
+  double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
+  double slowest = 0;                   ///< of those that were timed
+  std::string slowest_key;              ///< which it was
+  waits_report waits;                   ///< of blocked
+
+  bool of_batches = false;  ///< behind batch()
+  bool part = false;        ///< of the stage behind it: "batch: decode"
 };
 
 /// What became of samples that failed in a stage: "decode", "replaced", 12.
@@ -9770,6 +10125,24 @@ struct outcome_report {
   std::string stage;         ///< that failed
   std::string_view outcome;  ///< "failed", "skipped", "replaced", "good when tried again"
   std::uint64_t count = 0;   ///< samples
+};
+
+/// Of all iterations of the training loop, in seconds.
+struct timing_report {
+  double mean = 0, median = 0, p99 = 0;
+};
+
+/// What workers did when they did nothing for this loader, in seconds summed over them.
+struct idle_report {
+  double samples = 0;  ///< as many samples as may be under way were waiting for something (reads, memory, …)
+  double order = 0;    ///< the batches ahead were all begun, and the oldest was not ready yet
+  double loop = 0;     ///< the batches ahead were ready: the training loop had not taken them
+};
+
+/// One worker. In seconds.
+struct worker_report {
+  double busy = 0;       ///< with this loader's samples and batches
+  double processor = 0;  ///< that it had, for whomever
 };
 
 }  // namespace detail
@@ -9795,11 +10168,17 @@ struct report {
   double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;        ///< the same of the median iteration
   std::uint64_t iterations = 0;  ///< of the training loop
-  std::uint64_t filtered = 0;    ///< samples that filter() has left out
-  std::uint64_t failures = 0;    ///< samples that could not be delivered
+  detail::timing_report waiting, iteration, step;  ///< of one iteration: waiting for data, all, the rest
+  detail::idle_report idle;
+  std::size_t memory_limit = 0;                  ///< loader_options::memory, in bytes
+  std::size_t memory_used = 0, memory_peak = 0;  ///< of it now, and at most so far
+  std::uint64_t filtered = 0;                    ///< samples that filter() has left out
+  std::uint64_t failures = 0;                    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
-  std::vector<std::string> notes;                ///< what is worth knowing, a line each
+  std::vector<detail::worker_report> each_worker;
+  std::vector<std::string> notes;  ///< what is worth knowing, a line each
+  detail::measured_load load;      ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept;
@@ -9807,15 +10186,50 @@ struct report {
   double utilization() const noexcept { return share(worked, workers); }
   /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
   double share(double some, std::size_t threads) const noexcept;
-  /// One sentence: is the loop kept waiting, by what, and what would help.
+  double samples_per_second() const noexcept {
+    return taking > 0 ? static_cast<double>(samples) / taking : 0.0;
+  }
+  /// The training loop waits for more than one hundredth of its time.
+  bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
+
+  /// What the pipeline would give if something were changed, from what was measured: `predict({.workers =
+  /// 8})`. All is run as a model of queues with the times that samples took. \throws std::invalid_argument
+  /// when no stage has that name, or nothing was taken yet
+  prediction predict(const what_if& changed) const;
+
+  /// What bounds the pipeline, and what mending it would give; a sentence or a few.
   std::string advice() const;
-  /// All of it as text, a line a stage: what `std::cout << train.report()` prints.
+  /// All of it as text of at most 80 columns, a line a stage: what `std::cout << train.report()` prints.
   std::string to_string() const;
+  /// The same as a JSON object: names as here, times in seconds.
+  std::string to_json() const;
+  /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
+  std::string to_prometheus(std::string_view labels = {}) const;
+  /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its
+  /// kin.
+  template <class To>
+  void scalars(To&& to) const {
+    for (const auto& [name, value] : all_scalars()) to(std::string_view(name), value);
+  }
+  /// Writes it to standard error on rank 0; on others only if stalled(), with the rank before it. \returns
+  /// whether it did
+  bool print_if_stalled(std::size_t rank = 0) const;
+
+ private:
+  struct scalar {
+    std::string name;
+    double value;
+  };
+  std::vector<scalar> all_scalars() const;
 };
 
 namespace detail {
 /// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
 std::string format_duration(double seconds);
+/// "4.2 %", from a tenth on "42 %".
+std::string format_percent(double share);
+/// Of a terminal.
+std::size_t columns(std::string_view text) noexcept;
 }  // namespace detail
 
 template <class Stream>
@@ -10151,16 +10565,106 @@ class drop_book {
 /// \file
 /// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 
-// ==== wick/observe/stage_clock.hpp
+// ==== wick/observe/detail/durations.hpp
 /// \file
-/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
+/// How long something took, each time: kept by size, so that any quantile can be told from little memory.
 
 namespace wick::detail {
 
+/// Eight bins for each power of two, so that a quantile is off by at most a sixteenth; below eight one each.
+struct duration_bins {
+  static constexpr std::size_t count = 46 * 8;  // up to 2^48 ticks, a day
+  static std::size_t of(std::uint64_t ticks) noexcept {
+    if (ticks < 8) return static_cast<std::size_t>(ticks);
+    const auto power = static_cast<unsigned>(std::bit_width(ticks)) - 1;
+    const std::size_t bin = (power - 2) * 8 + ((ticks >> (power - 3)) & 7);
+    return bin < count ? bin : count - 1;
+  }
+  /// The middle of what is in it.
+  static double middle(std::size_t bin) noexcept {
+    if (bin < 8) return static_cast<double>(bin);
+    const auto power = bin / 8 - 1;
+    const double width = static_cast<double>(std::uint64_t{1} << power);
+    return static_cast<double>(8 + bin % 8) * width + (width - 1) / 2;
+  }
+};
+
+/// Counted by one thread, read by any; relaxed, as stage_clock.
+class duration_counts {
+ public:
+  void add(std::uint64_t ticks) noexcept {
+    std::atomic<std::uint32_t>& bin = bins_[duration_bins::of(ticks)];
+    bin.store(bin.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  std::uint32_t in(std::size_t bin) const noexcept { return bins_[bin].load(std::memory_order_relaxed); }
+
+ private:
+  std::array<std::atomic<std::uint32_t>, duration_bins::count> bins_{};
+};
+
+/// Several of them, put together. A value.
+class durations {
+ public:
+  durations() : bins_(duration_bins::count) {}
+  void add(const duration_counts& of) noexcept;
+  void add(std::uint64_t ticks) noexcept { ++bins_[duration_bins::of(ticks)]; }
+  void add(const durations& other) noexcept;
+  void clear() noexcept;
+  /// What has come since `before`, an earlier value of the same counts.
+  durations since(const durations& before) const;
+
+  std::uint64_t count() const noexcept;
+  /// Ticks that the share `q` (0 … 1) of all did not exceed; between bins it is interpolated. 0 of none.
+  double quantile(double q) const noexcept;
+  double mean() const noexcept;
+  /// As multiples of the mean, in `steps` equal steps of probability: what load_model draws from. None when
+  /// they are all about the same.
+  std::vector<float> multiples(std::size_t steps) const;
+
+ private:
+  std::vector<std::uint32_t> bins_;  // counts may wrap round, differences don't
+};
+
+}  // namespace wick::detail
+
+// ==== wick/observe/stage_clock.hpp
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited and for what.
+
+namespace wick::detail {
+
+/// Some work: how long it took, and how much of that it had a processor.
+struct probe {
+  std::uint64_t ticks = 0, nanoseconds = 0;
+  bool blocked = false;  ///< it went without of its own will meanwhile, in a lock or a call that blocks, and
+                         ///< was not only made to wait for its turn
+};
+/// Several of these.
+struct probes {
+  std::uint64_t count = 0, ticks = 0, nanoseconds = 0;
+  std::uint64_t blocked_ticks = 0, blocked_nanoseconds = 0;  ///< of those that blocked
+
+  void add(const probes& o) noexcept {
+    count += o.count;
+    ticks += o.ticks;
+    nanoseconds += o.nanoseconds;
+    blocked_ticks += o.blocked_ticks;
+    blocked_nanoseconds += o.blocked_nanoseconds;
+  }
+  void subtract(const probes& o) noexcept {
+    count -= o.count;
+    ticks -= o.ticks;
+    nanoseconds -= o.nanoseconds;
+    blocked_ticks -= o.blocked_ticks;
+    blocked_nanoseconds -= o.blocked_nanoseconds;
+  }
+};
+
 /// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads
 /// and stores, relaxed, because a report needs each number whole and not all of the same instant. Short
-/// samples are timed now and then only, so the time of all is inferred from the timed ones.
-class stage_clock {
+/// samples are timed now and then only, so the time of all is inferred from the timed ones; processor time
+/// is read still more seldom, since it costs a call of the system.
+class alignas(64) stage_clock {
  public:
   void ran(std::uint64_t times) noexcept { add(count_, times); }
   void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
@@ -10168,18 +10672,117 @@ class stage_clock {
     add(ticks_, ticks);
   }
   void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
+  /// One sample's, or one run's.
+  void probed(const probe& p) noexcept {
+    add(probes_, 1);
+    add(probed_, p.ticks);
+    add(processor_, p.nanoseconds);
+    if (!p.blocked) return;
+    add(blocked_, p.ticks);
+    add(blocked_processor_, p.nanoseconds);
+  }
 
   std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
   std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
   std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
+  /// What single ones have had of a processor.
+  probes probed() const noexcept {
+    return {probes_.load(std::memory_order_relaxed), probed_.load(std::memory_order_relaxed),
+            processor_.load(std::memory_order_relaxed), blocked_.load(std::memory_order_relaxed),
+            blocked_processor_.load(std::memory_order_relaxed)};
+  }
 
  private:
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+  std::atomic<std::uint64_t> probes_{0}, probed_{0}, processor_{0}, blocked_{0}, blocked_processor_{0};
 };
+
+/// What is kept of single samples: how long each took in the stage, the slowest, and what they waited for.
+class stage_record {
+ public:
+  /// A sample took so long; `index` is its place in the source.
+  void took(std::uint64_t ticks, std::uint64_t index) noexcept {
+    times_.add(ticks);
+    if (ticks <= slowest_.load(std::memory_order_relaxed)) return;
+    slowest_.store(ticks, std::memory_order_relaxed);
+    slowest_index_.store(index, std::memory_order_relaxed);
+  }
+  void waited(const activity::times& ticks) noexcept {
+    for (std::size_t i = 1; i < wait_kinds; ++i) {
+      if (ticks[i] != 0) add(waits_[i], ticks[i]);
+    }
+  }
+  /// A sample that took very long: these are probed each.
+  void took_long(const probe& p) noexcept {
+    add(long_[0], 1);
+    add(long_[1], p.ticks);
+    add(long_[2], p.nanoseconds);
+    if (!p.blocked) return;
+    add(long_[3], p.ticks);
+    add(long_[4], p.nanoseconds);
+  }
+  /// A sample reserved memory in this stage.
+  void reserved(std::uint64_t bytes) noexcept {
+    add(bytes_, bytes);
+    sizes_.add(bytes);
+  }
+
+  const duration_counts& times() const noexcept { return times_; }
+  /// Bytes that samples reserved.
+  const duration_counts& sizes() const noexcept { return sizes_; }
+  probes long_ones() const noexcept {
+    return {long_[0].load(std::memory_order_relaxed), long_[1].load(std::memory_order_relaxed),
+            long_[2].load(std::memory_order_relaxed), long_[3].load(std::memory_order_relaxed),
+            long_[4].load(std::memory_order_relaxed)};
+  }
+  std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  /// The two may be of different samples for a moment.
+  std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
+  std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t waited(wait_for what) const noexcept {
+    return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+  }
+  /// The next report has a slowest one of its own. Any thread: one that is slower just now may be missed.
+  void forget_slowest() noexcept { slowest_.store(0, std::memory_order_relaxed); }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  duration_counts times_, sizes_;
+  std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, bytes_{0};
+  std::array<std::atomic<std::uint64_t>, 5> long_{};
+  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/system/detail/processor_time.hpp
+/// \file
+/// How long processors have worked for a thread, or for the whole program.
+
+namespace wick::detail {
+
+/// What a thread has had of processors.
+struct thread_usage {
+  std::uint64_t nanoseconds = 0;  ///< of a processor
+  std::uint64_t waits = 0;        ///< how often it went without of its own will: it waited for something
+};
+/// Of the calling thread. Nothing where the system doesn't say.
+thread_usage usage_of_this_thread() noexcept;
+
+/// Seconds on the clock `id`; 0 when it can't be read.
+double seconds_on(clockid_t id) noexcept;
+
+/// Of all threads of this process, ended ones included.
+inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
+
+/// Of a thread that has not been joined; 0 where the system doesn't say.
+double thread_seconds(::pthread_t thread) noexcept;
 
 }  // namespace wick::detail
 
@@ -10191,57 +10794,196 @@ namespace wick::detail {
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read.
-  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
+  /// may, so that their clocks are always read. `counts`: other loaders on the executor are told of the time.
+  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
+               bool counts = true);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
 
-  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return row(on_.this_slot()); }
+  /// One worker's, or one's who helps.
+  struct worker {
+    stage_clock* clocks;
+    stage_record* records;
+    const tick_scale* scale;
+    std::uint64_t next_probe = 0;  // ticks
+    thread_usage last;             // at the end of the last probe, which was at `last_at`
+    std::uint64_t last_at = 0;
+    std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
 
+    /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
+    void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
+                    std::uint64_t readings) noexcept {
+      last = usage;
+      last_at = at;
+      next_probe = at + 400 * cost;
+      if (readings != 0) long_ticks = 1000 * cost / readings;
+    }
+  };
+  /// The calling thread's; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] worker& mine() noexcept { return workers_[on_.this_slot()]; }
+
+  bool has_this_thread() const noexcept { return on_.this_slot() != executor::none; }
   /// A run of samples, by its own row of clocks.
-  void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
-    mine[stages_].worked(count, ticks);
-  }
-  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-  }
+  stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
+
+  /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
+    stage_clock& c = mine().clocks[stage];
     c.ran(1);
     c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
+    c.waited(std::uint64_t{0} - ticks);
   }
-  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
+  /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
+  void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.clocks[stage].waited(ticks - ran);
+    if (ran != 0) w.clocks[stage].worked(0, ran);
+    w.records[stage].took(ticks, index);
+  }
+  void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
+    mine().records[stage].waited(ticks);
+  }
+  void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
+  /// Once in a stage, without suspending.
+  void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.clocks[stage].ran(1);
+    w.clocks[stage].worked(1, ticks);
+    w.records[stage].took(ticks, index);
+  }
 
   struct sum {
     std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+    probes probed, long_ones;
+    std::uint64_t bytes = 0;
+    activity::times waits{};
+    durations times, sizes;
+
+    void add(const stage_clock& c, const stage_record* r);
+    /// What has come since an earlier one.
+    sum since(const sum& before) const;
   };
+  /// Of each row, and at the end of the runs.
   std::vector<sum> totals() const;
+  /// The slowest sample since it was asked last: ticks and index; no ticks: none was timed.
+  struct slow_sample {
+    std::uint64_t ticks = 0, index = 0;
+  };
+  slow_sample take_slowest(std::size_t row) const noexcept;
 
   /// All that was run so far, on workers and on threads that helped.
   struct usage {
     std::uint64_t workers = 0, helpers = 0;
   };
   usage ticks() const noexcept;
+  /// Of one worker, up to on.workers().
+  std::uint64_t ticks_of(std::size_t slot) const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
   /// Of all runs, as in sum::timed_ticks.
   std::uint64_t run_ticks() const noexcept;
 
  private:
-  stage_clock* row(std::size_t slot) const noexcept { return clocks_ + slot * stride_; }
-
   executor& on_;
-  const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
-  const bool suspend_;
-  // A row for each slot, in lines of the cache of its own: one worker writes it for each run of samples.
-  static constexpr std::size_t line = 64;
-  const std::size_t slots_, stride_;  // of rows, in clocks
-  stage_clock* const clocks_;
+  const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
+  const bool suspend_, counts_;
+  const std::size_t slots_;
+  const tick_scale scale_;
+  std::vector<stage_clock> clocks_;
+  std::vector<stage_record> records_;
+  struct alignas(64) place : worker {};
+  std::vector<place> workers_;
+};
+
+/// One thread's reading of the clocks while it takes samples from stage to stage. Each sample begins where
+/// the one before it has ended.
+class stopwatch {
+ public:
+  /// `weight`: what is timed stands for so many times as many samples. `may_probe`: they are so long that
+  /// processor time can be read in between.
+  stopwatch(stage_clocks::worker& w, bool may_probe, std::uint64_t weight = 1) noexcept
+      : worker_(w), weight_(weight), may_probe_(may_probe), last_(now_ticks()) {}
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+  ~stopwatch() { end_probe(); }
+
+  /// What went before was `row`'s.
+  void begin(std::uint64_t index, std::size_t row) noexcept {
+    index_ = index;
+    const std::uint64_t now = now_ticks();
+    worker_.clocks[row].worked(0, weight_ * (now - last_));
+    last_ = now;
+    end_probe();
+    if (may_probe_ && now >= worker_.next_probe) begin_probe();
+  }
+  /// What went since the last mark was `row`'s.
+  void mark(std::size_t row) noexcept {
+    const std::uint64_t now = now_ticks(), ticks = now - last_;
+    note(row, ticks);
+    last_ = now;
+    ended(row, ticks);
+  }
+  /// The same where `inside` are parts of it, with rows of their own from `parts` on.
+  template <class Ticks>
+  void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
+    const std::uint64_t now = now_ticks();
+    std::uint64_t rest = now - last_;
+    const std::uint64_t ticks = rest;
+    for (std::size_t p = 0; p < inside.size(); ++p) {
+      if (inside[p] == 0) continue;
+      note(parts + p, inside[p]);
+      rest -= inside[p] < rest ? inside[p] : rest;
+    }
+    note(row, rest);
+    last_ = now;
+    ended(row, ticks);
+  }
+
+ private:
+  void note(std::size_t row, std::uint64_t ticks) noexcept {
+    worker_.clocks[row].worked(0, weight_ * ticks);
+    worker_.records[row].took(ticks, index_);
+  }
+  /// All of `row` is over, at last_.
+  void ended(std::size_t row, std::uint64_t ticks) noexcept {
+    if (probes_) return end_of(row, ticks);
+    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks);
+  }
+  void took_long(std::size_t row, std::uint64_t ticks) noexcept;
+  void begin_probe() noexcept;
+  void end_of(std::size_t row, std::uint64_t ticks) noexcept;
+  void end_probe() noexcept {
+    if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
+  }
+
+  stage_clocks::worker& worker_;
+  const std::uint64_t weight_;
+  const bool may_probe_;
+  bool probes_ = false;
+  std::uint64_t last_, index_ = 0;
+  std::uint64_t cost_ = 0, readings_ = 0;
+  thread_usage usage_;
+};
+
+/// The processor time of one run of short samples, now and then.
+class run_probe {
+ public:
+  run_probe(stage_clocks::worker& w, std::uint64_t now) noexcept : worker_(w), due_(now >= w.next_probe) {
+    if (due_) begin();
+  }
+  /// The run took so long.
+  void end(stage_clock& runs, std::uint64_t ticks) noexcept {
+    if (due_) finish(runs, ticks);
+  }
+
+ private:
+  void begin() noexcept;
+  void finish(stage_clock& runs, std::uint64_t ticks) noexcept;
+  stage_clocks::worker& worker_;
+  const bool due_;
+  std::uint64_t cost_ = 0;
+  thread_usage usage_;
 };
 
 }  // namespace wick::detail
@@ -10254,7 +10996,8 @@ class stage_clocks {
 namespace wick::detail {
 
 /// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of
-/// the share over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
+/// the share over all iterations since the last reset (in bins of 0.1 %), and how long waiting, iterations
+/// and what is between took. One thread.
 class stall_meter {
  public:
   void iteration(std::uint64_t waited, std::uint64_t total) noexcept {
@@ -10264,10 +11007,16 @@ class stall_meter {
     waited_ += waited;
     total_ += total;
     ++bins_[static_cast<std::size_t>(static_cast<double>(waited) / static_cast<double>(total) * bins)];
+    waits_.add(waited);
+    iterations_.add(total);
+    steps_.add(total - waited);
   }
   std::uint64_t count() const noexcept { return count_; }
   std::uint64_t waited_ticks() const noexcept { return waited_; }
   std::uint64_t total_ticks() const noexcept { return total_; }
+  const durations& waits() const noexcept { return waits_; }
+  const durations& iterations() const noexcept { return iterations_; }
+  const durations& steps() const noexcept { return steps_; }
   /// Share of all time, 0 … 1.
   double mean() const noexcept {
     return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
@@ -10275,12 +11024,172 @@ class stall_meter {
   /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones
   /// don't move it.
   double median() const noexcept;
-  void reset() noexcept { *this = {}; }
+  void reset() noexcept;
 
  private:
   static constexpr std::size_t bins = 1000;
   std::array<std::uint64_t, bins + 1> bins_{};
   std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
+  durations waits_, iterations_, steps_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/pump_crew.hpp
+/// \file
+/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
+
+// ==== wick/system/cpus.hpp
+/// \file
+/// How many processors this process may really use: what its affinity mask and its control groups leave it.
+
+namespace wick::detail {
+
+/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
+std::size_t parse_cpu_max(const char* text) noexcept;
+
+/// What is in a small file of the system's; empty when it can't be read.
+std::string text_of(const std::string& path);
+
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
+/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
+std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
+
+/// The processors that the control groups of this process leave it, 0: no limit.
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
+/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
+/// beside v1's folders
+std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
+
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
+/// doesn't say.
+inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
+
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
+/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
+/// hardware_concurrency may say 64. Asks the system each time.
+std::size_t available_cpus();
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Why pumps are put away, in ticks summed over them.
+struct idle_ticks {
+  std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
+  std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
+  std::uint64_t loop = 0;     ///< the oldest is ready, and was not taken
+};
+
+/// What a report needs to know of how a loader works.
+struct feed_figures {
+  std::size_t prefetch = 1;     ///< batches ahead
+  std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
+  std::uint64_t at_a_time = 1;  ///< samples that a worker claims
+  bool loop_helps = false;      ///< the waiting loop may run samples
+  bool chooses_in_flight = true;
+  idle_ticks idle;
+};
+
+/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
+/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
+/// up a processor, since three threads on two processors only take turns, and their caches with them.
+///
+/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
+template <class Owner>
+class pump_crew {
+ public:
+  struct pump : job {
+    Owner* of = nullptr;
+  };
+
+  pump_crew(Owner& of, executor& on)
+      : on_(on),
+        pumps_(on.workers()),
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
+    free_.reserve(pumps_.size());
+    for (pump& p : pumps_) {
+      p.of = &of;
+      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      free_.push_back(&p);
+    }
+    idle_.store(free_.size(), std::memory_order_relaxed);
+  }
+  pump_crew(const pump_crew&) = delete;
+  pump_crew& operator=(const pump_crew&) = delete;
+
+  idle_ticks idle() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+    return spent_;
+  }
+  /// A batch that has been ready since then was taken: others can be begun.
+  void taken(std::uint64_t ready_since) noexcept {
+    if (!samples_wait_) count(ready_since, spent_.order);
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+  }
+
+  /// One more, if may_start(): it starts the next.
+  void start() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
+    pump* const p = free_.back();
+    free_.pop_back();
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    on_.post(p);
+  }
+  /// `samples_wait`: there are positions to claim, but too many samples are under way.
+  void put_away(pump* p, bool samples_wait) noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
+    samples_wait_ = samples_wait;
+    free_.push_back(p);
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    if (working() == 0) all_away_.notify_all();
+  }
+  void wait_all_away(std::unique_lock<std::mutex>& lock) {
+    all_away_.wait(lock, [&] { return working() == 0; });
+  }
+
+  /// A hint: false when all are at work, or as many as the consumer leaves room for.
+  bool may_start() const noexcept {
+    const std::size_t idle = idle_.load(std::memory_order_relaxed);
+    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
+  }
+  /// A hint: more are at work than the consumer leaves room for.
+  bool too_many() const noexcept {
+    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
+  }
+  /// It has run samples just now, and will again unless something else keeps it.
+  bool consumer_helps() const noexcept {
+    // Signed: two processors' clocks may differ by a little.
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+  }
+  /// Told by the consumer while it runs samples.
+  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
+  /// By the consumer, before it sleeps, under the mutex.
+  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
+  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
+
+  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
+  /// Pumps that were away until then were so for this.
+  void count(std::uint64_t until, std::uint64_t& why) noexcept {
+    if (static_cast<std::int64_t>(until - since_) <= 0) return;
+    if (since_ != 0) why += (until - since_) * free_.size();
+    since_ = until;
+  }
+
+  executor& on_;
+  std::vector<pump> pumps_;
+  const std::size_t beside_consumer_;
+  std::vector<pump*> free_;
+  condition all_away_;
+  idle_ticks spent_;
+  std::uint64_t since_ = 0;
+  bool samples_wait_ = false;
+  alignas(64) std::atomic<std::size_t> idle_{0};
+  alignas(64) std::atomic<std::uint64_t> helped_{0};
 };
 
 }  // namespace wick::detail
@@ -10290,22 +11199,50 @@ namespace wick::detail {
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_book {
  public:
-  /// What a loader's report is asked of: its executor, its clocks, and what their rows are of.
+  /// What a loader's report is asked of: its executor, its clocks and what their rows are of, and what it was
+  /// told.
   struct subject {
     executor& on;
     const stage_clocks& clocks;
-    std::size_t order_row, phase_row, batching;  // batching: the number of that stage, if there is one
+    const byte_budget& budget;
+    const sample_names& names;
+    std::size_t first = 0, batching = 0;  ///< the numbers of the first stage of samples and of batch()
+    std::size_t order_row = 0, phase_row = 0;
+    std::size_t batch = 1;
+    feed_figures figures = {};
   };
+
+  template <class Feed>
+  static subject of(Feed& f) {
+    using path = typename Feed::path_type;
+    subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
+    out.first = path::types::order_end;
+    out.batching = path::types::batching;
+    out.order_row = path::order_row;
+    out.phase_row = path::phase_row;
+    out.batch = f.plan().batch_size();
+    out.figures = f.figures();
+    return out;
+  }
 
   /// Batches are taken from now on.
   void begin(const subject& of);
   /// There are no more, until the next epoch.
   void end(const subject& of);
+  /// The loop comes for a batch. When that is, in ticks.
+  std::uint64_t begin_wait() noexcept {
+    if (probes_) end_probe();
+    const std::uint64_t now = now_ticks();
+    // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
+    if (std::exchange(first_, false)) last_taken_ = now;
+    return now;
+  }
   /// A batch came, for which the loop has waited since then.
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    stalls_.iteration(now - begun_at, now - last_taken_);
     last_taken_ = now;
+    if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
@@ -10316,25 +11253,38 @@ class report_book {
   report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
 
  private:
-  /// All in seconds but the last two, which are ticks of the workers.
+  /// Seconds, and then ticks.
   struct usage {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
-    std::uint64_t own = 0, others = 0;
+    std::uint64_t own = 0, others = 0, idle_samples = 0, idle_order = 0, idle_loop = 0;
+    std::vector<double> worker_seconds;
+    std::vector<std::uint64_t> worker_ticks;
 
-    void add(const usage& until, const usage& since) noexcept;
+    void add(const usage& until, const usage& since);
   };
   usage usage_of(const subject& of) const;
+  void begin_probe() noexcept;
+  void end_probe() noexcept;
+  void measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since, double tick) const;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
+  bool first_ = true;               // of an epoch
   std::uint64_t helped_ticks_ = 0;  // since the last report
   std::uint64_t taken_ = 0, samples_ = 0;
+
+  // The processor time of steps, of some of them.
+  bool probes_ = false;
+  std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
+  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0;  // since the last report
+  thread_usage at_step_;
+  ::pthread_t step_thread_{};
+
   tick_scale scale_;
   bool taking_ = false;
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
     std::vector<stage_clocks::sum> clocks;
-    std::uint64_t run_ticks = 0;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;
     std::vector<error_count> outcomes;
@@ -10384,6 +11334,77 @@ void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& 
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/detail/replayable.hpp
+/// \file
+/// What has to be known of the past to make a batch again.
+
+namespace wick::detail {
+
+/// Which epochs are of the data as they are now. Without refresh() all are.
+struct data_round {
+  std::uint64_t count = 0;  // how often, in this training
+  std::uint64_t first = 0;  // epoch that was begun over them
+  bool begun = true;        // one was
+
+  void refreshed() noexcept {
+    ++count;
+    begun = false;
+  }
+  void begin(std::uint64_t epoch) noexcept {
+    if (!begun) first = epoch;
+    begun = true;
+  }
+  /// From a state that was written in round `of`.
+  void go_on(std::uint64_t of, std::uint64_t epoch) noexcept {
+    if (of != 0 || count != 0) first = epoch;
+    begun = true;
+    count = of;
+  }
+  /// \throws wick::error
+  void require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const;
+};
+
+/// How many samples had been moved to earlier batches (compaction) by a batch of the epoch under way: known
+/// from the first one that was handed over.
+class moved_samples {
+ public:
+  void begin(std::uint64_t moved) noexcept {
+    known_ = false;
+    later_.clear();
+    moved_ = moved;
+  }
+  /// Behind batch `number`, which was handed over.
+  void add(std::uint64_t number, std::uint64_t moved) {
+    if (!known_) first_ = {number, moved_};
+    known_ = true;
+    if (moved != moved_) later_.push_back({number + 1, moved});
+    moved_ = moved;
+    next_ = number + 1;
+  }
+  std::uint64_t now() const noexcept { return moved_; }
+  std::optional<std::uint64_t> before(std::uint64_t number) const noexcept {
+    if (!known_ || number < first_.batch || number > next_) return std::nullopt;
+    std::uint64_t out = first_.moved;
+    for (const from& f : later_) {
+      if (f.batch <= number) out = f.moved;
+    }
+    return out;
+  }
+
+ private:
+  struct from {
+    std::uint64_t batch = 0, moved = 0;
+  };
+  std::uint64_t moved_ = 0, next_ = 0;
+  bool known_ = false;
+  from first_;
+  std::vector<from> later_;
+};
+
+[[noreturn]] void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch);
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 template <class Feed>
@@ -10392,10 +11413,14 @@ class batch_delivery {
   using value_type = typename Feed::delivered;
 
   /// What is taken next stands behind `moved` samples that were moved to earlier batches.
-  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_ = moved; }
+  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_.begin(moved); }
   /// Samples of the epoch that were moved to the batches handed over so far.
-  std::uint64_t moved() const noexcept { return moved_; }
-  void write(loader_state& to) const noexcept { to.moved = moved_; }
+  std::uint64_t moved() const noexcept { return moved_.now(); }
+  /// The same in front of a batch, where that is known.
+  std::optional<std::uint64_t> moved_before(std::uint64_t number) const noexcept {
+    return moved_.before(number);
+  }
+  void write(loader_state& to) const noexcept { to.moved = moved_.now(); }
 
   /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
   /// \returns nothing when it has no samples: those of an epoch's end may have been moved to earlier batches
@@ -10404,7 +11429,7 @@ class batch_delivery {
     taken_job<Feed, Job> taken(feed, job);
     feed.make(job);
     tell_in_order(feed, *taken, told_);
-    moved_ = taken->moved;
+    moved_.add(taken->number, taken->moved);
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
     const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
@@ -10428,170 +11453,647 @@ class batch_delivery {
   }
 
  private:
-  std::uint64_t moved_ = 0;
+  moved_samples moved_;
   std::vector<told_failure> told_;
 };
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/feed.hpp
+// ==== wick/loader/detail/loader_edits.hpp
 /// \file
-/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
-/// a window of them ahead of the consumer, across the ends of epochs.
+/// What a loader does for edits of its mixture.
 
-// ==== wick/loader/detail/batch_job.hpp
+// ==== wick/resume/mixture.hpp
 /// \file
-/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
-/// wrong.
+/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
 
-namespace wick::detail {
+namespace wick {
 
-/// Where a batch is on its way.
-enum class batch_state : unsigned char {
-  making,        ///< its samples run
-  remaking,      ///< they run again: one that failed had said what shape they have
-  lost,          ///< it fails, as soon as all of them have ended
-  past_the_end,  ///< no sample is left for it: batches before it have taken them
-  whole,         ///< its columns are: what leaves is made of them by the consumer
+/// A source of a mix() and its share of the turns.
+struct source_weight {
+  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
+  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
+  friend bool operator==(const source_weight&, const source_weight&) = default;
 };
 
-/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
-/// `Columns` where samples are put, `Value` what leaves.
-template <class Order, class Columns, class Value>
-struct alignas(64) batch_job {
-  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
-  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
-  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
-  // samples are finished.
-  std::atomic<std::uint64_t> left{0};
-  alignas(64) std::atomic<std::uint64_t> unfinished{0};
-  std::atomic<std::uint64_t> print{
-      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
+/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
+/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
+/// next batch on, which several ranks must be told.
+struct edit_options {
+  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
+  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
+};
 
-  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
-  std::uint64_t epoch = 0;
-  std::uint64_t number = 0;  // in its epoch
-  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
-  std::uint64_t first = 0;   // position of slot 0
-  std::uint64_t count = 0;
-  Order order;
-  Columns columns;
-  std::optional<Value> value;
-  std::atomic<bool> cancelled{false};
-  std::mutex mutex;  // of what follows, until all samples have ended
-  std::vector<failure> failures;
-  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
-  std::vector<std::size_t> gaps;           // slots without a sample
-  batch_state state = batch_state::making;
-  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
+namespace detail {
 
-  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
-  // here, whether nothing is left for this batch.
-  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
-  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
-  std::uint64_t moved = 0;
+/// All weights from a batch on.
+struct mixture_edit {
+  std::uint64_t epoch = 0, batch = 0;
+  std::vector<double> weights;
+};
 
-  /// Samples that it has in the end.
-  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
-
-  struct run {
-    std::uint64_t from = 0, count = 0;
+/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
+/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
+/// file: of several lines with one number the first holds, and who wrote another one is told so.
+class mixture_journal {
+ public:
+  struct place {
+    std::uint64_t epoch = 0, batch = 0;
+    friend auto operator<=>(const place&, const place&) = default;
   };
-  /// `count` slots of batch `sequence` may be claimed from now on.
-  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
-  /// Slots that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
-  /// `at_end`.
-  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
-    std::uint64_t seen = left.load(std::memory_order_acquire);
-    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
-      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
-      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return {count - (seen & count_mask), n};
-      }
-    }
-    return {};
-  }
-  /// All that nobody has claimed; how many they were.
-  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
-  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
-  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
-  void note(failure f) noexcept {
-    std::lock_guard lock(mutex);
-    const bool skipped = f.action == error_action::skip;
-    try {
-      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
-      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
-    } catch (...) {
-      state = batch_state::lost;
-      f.action = error_action::fail;
-      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
-      return;
+  /// `pipeline` tells the data set, the stages and the global batch.
+  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
+                  std::uint64_t seed);
+
+  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
+  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
+  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
+                                      bool alone) const;
+  /// \throws wick::error when it can't be written, or another process has written another one in its place;
+  /// it is not added then
+  void add(mixture_edit e);
+  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
+  /// another pipeline, or is damaged
+  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
+  /// From now on all are written there, behind the edits that it has. \throws wick::error
+  std::vector<mixture_edit> open(const std::string& path);
+
+  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
+  std::vector<source_weight> weights_of(const mixture_edit& e) const;
+  /// What holds at a batch.
+  std::vector<source_weight> at(place where) const;
+
+  void write(loader_state& to) const noexcept;
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const;
+
+ private:
+  struct contents {
+    std::vector<mixture_edit> edits;
+    std::vector<std::uint64_t> hashes;  // behind each
+    bool begun = false;                 // has its first line
+  };
+  contents read(const std::string& path, bool of_this_run) const;
+  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
+  bool has_next(std::uint64_t hash) const;
+  std::size_t number_of(const std::string& name) const;
+  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                      std::uint64_t& after) const;
+  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
+
+  std::vector<std::string> names_;
+  std::vector<double> first_;
+  std::uint64_t pipeline_, seed_;
+  std::vector<mixture_edit> edits_;
+  std::vector<std::uint64_t> hashes_;  // behind each
+  std::size_t from_file_ = 0;          // of them were there when the file was opened
+  std::string path_;
+  owned<line_file> file_;
+};
+
+[[noreturn]] void refuse_when_compact();
+[[noreturn]] void refuse_journal_file();
+template <bool Editable>
+consteval void require_editable_mix() {
+  static_assert(
+      Editable,
+      "wick: edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
+      "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
+/// \throws wick::error when the state has edits, and this loader has none
+void require_no_edits(const loader_state& s);
+
+/// A loader's edits: keeps the feed's plan that of the epoch under way.
+template <class Feed>
+class mixture_edits {
+ public:
+  using place = mixture_journal::place;
+
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const {
+    journal_ ? journal_->require_same(s) : require_no_edits(s);
+  }
+  std::vector<source_weight> at(const Feed& feed, place where) const {
+    if (journal_) return journal_->at(where);
+    const auto& mix = feed.path().template stage<0>();
+    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
+  }
+  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
+  const mixture_journal* journal() const noexcept { return journal_.get(); }
+
+  /// \param identity of the pipeline; asked for once
+  template <class F>
+  mixture_journal& open(Feed& feed, F&& identity) {
+    if (!journal_) {
+      const pipeline_identity of = identity();
+      fingerprint_hash h;
+      h.add(of.data).add(of.samples).add(of.batch);
+      for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
+      const auto& mix = feed.path().template stage<0>();
+      for (const std::string& name : mix.names()) h.add(name);
+      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
     }
-    if (f.action == error_action::fail) state = batch_state::lost;
-    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
-    failures.push_back(std::move(f));
+    return *journal_;
   }
-  /// There was no memory to do what is to be done about a failure: its batch fails.
-  void lose(failure f) noexcept {
-    f.action = error_action::fail;
-    note(std::move(f));
+  /// True when the feed is planned anew, and what was prefetched is gone.
+  bool plan_for(Feed& feed, std::uint64_t epoch) {
+    if (!any() || planned_ == epoch) return false;
+    plan(feed, epoch);
+    return true;
   }
-  /// A stage behind batch() failed, or what the loader does there.
-  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
-    failure f;
-    f.slot = failure::whole_batch;
-    f.stage = stage;
-    f.cause = std::move(cause);
-    f.position = first;
-    note(std::move(f));
-  }
-  /// Of the failures of a slot, the next.
-  std::uint32_t next_number(std::uint64_t slot) const noexcept {
-    std::uint32_t n = 0;
-    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
-    return n;
-  }
-  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
-  /// drawn there again. For who makes that one.
-  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
-    if (!others_failed.load(std::memory_order_relaxed)) return false;
-    std::lock_guard lock(mutex);
-    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
-      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
-    });
-  }
-  /// What nobody is going to take.
-  void drop() noexcept {
-    value.reset();
-    columns.drop();
-  }
-  /// Of the batch that was here before.
-  void forget() noexcept {
-    failures.clear();
-    gaps.clear();
-    fills.clear();
-    unlisted.reset();
-    others_failed.store(false, std::memory_order_relaxed);
-    state = batch_state::making;
-    cancelled.store(false, std::memory_order_relaxed);
-    print.store(0, std::memory_order_relaxed);
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
+  /// left.
+  struct stand {
+    place next;
+    std::uint64_t epoch;
+    std::uint64_t& left;
+    bool& sought;
+  };
+  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
+  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
+    auto& mix = feed.path().template stage<0>();
+    require_reached(mix, e, feed.plan().batch_size());
+    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
+      refuse_when_compact();
+    const bool ended = at.left == 0;
+    const std::uint64_t taken = feed.plan().batches() - at.left;
+    at.sought = ended;
+    mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
+    planned_.reset();
+    try {
+      plan(feed, at.epoch);
+      if (to_journal) journal_->add(std::move(e));
+    } catch (...) {
+      mix.take_back_edit();
+      plan(feed, at.epoch);
+      throw;
+    }
+    if (!ended) at.left = feed.plan().batches() - taken;
   }
 
  private:
-  static constexpr unsigned count_bits = 40;
-  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
-  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
+  void plan(Feed& feed, std::uint64_t epoch) {
+    if (!feed.idle())
+      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
+    feed.path().template stage<0>().plan_for(epoch);
+    feed.refresh(false);
+    planned_ = epoch;
+  }
+  template <class Mix>
+  static void require_reached(const Mix& mix, const mixture_edit& e, std::uint64_t batch_size) {
+    const std::uint64_t size = mix.size_in(e.epoch), batches = (size + batch_size - 1) / batch_size;
+    if (e.batch == 0 || e.batch < batches) return;
+    throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+                " batches, and the edit is for batch " + std::to_string(e.batch) +
+                " (from 0); edit the beginning of the next epoch");
+  }
+
+  owned<mixture_journal> journal_;
+  std::optional<std::uint64_t> planned_;  // what epoch the feed is planned for
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_edits {
+  using place = typename Loader::place;
+  static constexpr bool editable =
+      std::remove_cvref_t<decltype(std::declval<const typename Loader::feed_type&>().plan())>::editable;
+
+  static void change(Loader& l, const std::vector<source_weight>& weights, const edit_options& at) {
+    l.feed_->on().require_workers();
+    if (auto e = journal(l).resolve(weights, at, place::next(l), l.feed_->path().shard().world == 1))
+      l.edits_.add(*l.feed_, std::move(*e), {place::next(l), l.current_epoch(), l.left_, l.sought_});
+  }
+  static void replay(Loader& l, const std::string& file) {
+    for (const mixture_edit& e : journal(l).read(file))
+      change(l, journal(l).weights_of(e), {e.epoch, e.batch});
+  }
+  static std::vector<source_weight> now(const Loader& l) {
+    require_editable_mix<editable>();
+    return l.edits_.at(*l.feed_, place::next(l));
+  }
+  /// From the beginning those of this file hold.
+  static void go_on_with(Loader& l, const std::string& file) {
+    if constexpr (editable) {
+      for (mixture_edit& e : journal(l).open(file))
+        l.edits_.add(*l.feed_, std::move(e), {place::next(l), 0, l.left_, l.sought_}, false);
+    } else {
+      refuse_journal_file();
+    }
+  }
+  /// Before batches() is asked for another epoch.
+  static void plan_for(Loader& l, std::uint64_t e) {
+    if constexpr (editable) {
+      if (l.edits_.plan_for(*l.feed_, e)) l.sought_ = l.left_ == 0;
+    }
+  }
+
+ private:
+  static mixture_journal& journal(Loader& l) {
+    require_editable_mix<editable>();
+    return l.edits_.open(*l.feed_, [&] { return l.identity(); });
+  }
 };
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/claimed_runs.hpp
+// ==== wick/loader/detail/loader_place.hpp
 /// \file
-/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
-/// settled.
+/// Where a loader stands: how its state is written and gone on from.
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_place {
+  /// The batch handed over next.
+  static mixture_journal::place next(const Loader& l) noexcept {
+    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
+    if (!l.epoch_) return {};
+    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
+    return {*l.epoch_, l.batches() - l.left_};
+  }
+
+  /// What is left of the epoch: batches, or samples where there are no batches; and samples of this rank.
+  static std::uint64_t items_left(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return l.left_;
+    else
+      return samples_left(l);
+  }
+  static std::uint64_t samples_left(const Loader& l) noexcept {
+    const auto& plan = l.feed_->plan();
+    const std::uint64_t all = plan.batches();
+    const std::uint64_t left = plan.passed(all) - plan.passed(all - std::min(l.left_, all));
+    if constexpr (Loader::feed_type::batched)
+      return left;
+    else
+      return l.delivery_.left_with(left);
+  }
+  /// Whether the next sample is of a group that was taken.
+  static bool at_hand(const Loader& l) noexcept {
+    if constexpr (Loader::feed_type::batched)
+      return false;
+    else
+      return l.delivery_.under_way();
+  }
+
+  // For measure().
+  static auto& feed(Loader& l) noexcept { return *l.feed_; }
+  static auto& user(Loader& l) noexcept { return l.user_; }
+  /// The report does not count what goes on meanwhile as taking batches.
+  class pause {
+   public:
+    explicit pause(Loader& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+      if (under_way_) of_.books_.report.end(report_book::of(*of_.feed_));
+    }
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause() {
+      if (!under_way_) return;
+      try {
+        of_.books_.report.begin(report_book::of(*of_.feed_));
+      } catch (...) {  // no memory: the report lacks the rest of the epoch
+      }
+    }
+
+   private:
+    Loader& of_;
+    bool under_way_;
+  };
+
+  static std::vector<std::byte> state(const Loader& l) {
+    loader_state s;
+    s.of = l.identity();
+    s.rounds = l.round_.count;
+    s.filtered = l.books_.drops.of_training;
+    l.books_.account.write(s);
+    if (l.edits_.any()) l.edits_.journal()->write(s);
+    if (l.resume_) {
+      s.moved = l.resume_->moved;
+      s.epoch = l.resume_->epoch;
+      s.batch = l.resume_->batch;
+      s.sample = l.resume_->sample;
+    } else if (l.epoch_) {
+      s.epoch = *l.epoch_;
+      s.batch = l.batches() - l.left_;
+      l.delivery_.write(s);
+      if (l.ends(s)) s.begin_next_epoch();
+    }
+    return s.to_bytes();
+  }
+
+  static void load(Loader& l, std::span<const std::byte> bytes) {
+    loader_state s = loader_state::from_bytes(bytes);
+    l.require_goes_on(s, "load_state: the state is of ");
+    l.edits_.require_same(s);
+    const std::uint64_t under_way = l.current_epoch();
+    Loader::edits::plan_for(l, s.epoch);
+    try {
+      take_over(l, std::move(s));
+    } catch (...) {
+      Loader::edits::plan_for(l, under_way);
+      throw;
+    }
+  }
+
+  /// All is planned anew over the data as they are now.
+  static void refresh(Loader& l) {
+    l.feed_->on().require_workers();
+    if (!l.feed_->idle()) l.feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (l.epoch_) l.books_.prints.seal(l.data(), l.batch_of_prints());
+    l.refreshed_ = false;
+    l.left_ = 0;
+    l.sought_ = true;
+    l.delivery_.begin(0, 0);
+    l.books_.drops.begin(false);
+    l.data_.reset();
+    l.feed_->refresh();
+    if (l.resume_) l.require_goes_on(*l.resume_, "refresh: the state that was loaded is of ");
+    l.round_.refreshed();
+    l.refreshed_ = true;
+  }
+
+ private:
+  /// \throws wick::error when the state stands where this loader's epoch has no batch
+  static void take_over(Loader& l, loader_state s) {
+    const std::uint64_t batches = l.batches();
+    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(batches) + "; it was not written by wick");
+    }
+    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
+    l.resume_ = make_owned<const loader_state>(std::move(s));
+    l.round_.go_on(l.resume_->rounds, l.resume_->epoch);
+    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
+    l.books_.account.read(*l.resume_);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/own_executor.hpp
+/// \file
+/// Where a loader runs that was given no executor.
+
+// ==== wick/schedule/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
+  std::size_t prefetch = 0;
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it, so that the data may change between epochs (see the concept source).
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  wick::executor* executor = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  detail::error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::string ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::string> quarantine = {};
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
+  /// Empty: none. Ranks of one machine may have the same file.
+  std::string journal_file = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Nothing when it was given one. \throws wick::error for workers beside it
+inline owned<executor> own_executor(const loader_options& options) {
+  if (options.executor == nullptr) {
+    return make_owned<executor>(executor_options{options.workers, options.io_threads});
+  }
+  if (options.workers != 0 || options.io_threads != 0) {
+    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  return nullptr;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/sample_delivery.hpp
+/// \file
+/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
+/// sees.
+
+namespace wick::detail {
+
+template <class Feed>
+class sample_delivery {
+ public:
+  using value_type = typename Feed::delivered;
+
+  /// Of the group that is taken next, `sample` were handed over before.
+  void begin(std::uint64_t sample, std::uint64_t) noexcept {
+    group_.clear();
+    next_ = 0;
+    skip_ = sample;
+  }
+  static constexpr std::uint64_t moved() noexcept { return 0; }
+  static constexpr std::optional<std::uint64_t> moved_before(std::uint64_t) noexcept { return 0; }
+  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
+  /// it.
+  void write(loader_state& to) const noexcept {
+    to.sample = skip_;
+    if (!under_way()) return;
+    --to.batch;
+    to.sample = next_;
+  }
+  /// Whether the group has samples left.
+  bool under_way() const noexcept { return next_ < group_.size(); }
+  /// Samples that are left, when the groups to come have so many.
+  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
+    return in_groups - std::min(skip_, in_groups) + (group_.size() - next_);
+  }
+
+  /// The group is handed over from now on, by next().
+  template <class Job>
+  void take(Feed& feed, Job* job, delivery_books& books) {
+    taken_job<Feed, Job> taken(feed, job);
+    tell_in_order(feed, *taken, told_);
+    next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
+    next_told_ = 0;
+    number_ = taken->number;
+    epoch_ = taken->epoch;
+    first_ = taken->first;
+    group_.clear();
+    look_up(feed, *taken);
+    dropped_.clear();
+    for (const failure& f : taken->failures) {
+      if (is_left_out(f)) dropped_.push_back(f.slot);
+    }
+    if (taken->value) {
+      group_.swap(*taken->value);
+      taken->columns.reuse(std::move(*taken->value));
+    }
+    group_.resize(static_cast<std::size_t>(taken->count));
+    if (told_.empty()) books.account.add(epoch_, 0, taken->count, 0, 0, told_);
+    taken.release();
+    next_ = std::min(next_, group_.size());
+    while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
+  }
+  /// The next sample of the group; nothing when it has no more.
+  /// \throws what it failed with, where on_error says nothing else; too_many_errors
+  std::optional<value_type> next(Feed& feed, delivery_books& books) {
+    while (under_way()) {
+      const std::size_t slot = next_++;
+      if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
+      std::optional<value_type>& sample = group_[slot];
+      books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
+      if (!sample) {
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        continue;
+      }
+      books.drops.add(0, 1);
+      books.report.took(1);
+      return std::exchange(sample, std::nullopt);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Which sample of the source stands at each position of a group, for the fingerprint.
+  template <class Job>
+  void look_up(const Feed& feed, const Job& job) {
+    indexes_.resize(static_cast<std::size_t>(job.count));
+    feed.plan().indexes(job.order, job.first, job.count, indexes_.data());
+    for (const failure& f : job.failures) {
+      if (f.slot == failure::whole_batch) continue;
+      std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
+      if (f.action == error_action::skip) index = left_out;
+      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
+    }
+  }
+  /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
+  /// \throws what is told in its place
+  [[gnu::noinline]] void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
+    const auto& plan = feed.plan();
+    const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
+    if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
+      next_ = group_.size();
+      books.account.add(epoch_, 0, 0, before, all, told_);
+      throw to_exception(told_[next_told_++]);
+    }
+    std::vector<told_failure> here;
+    for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
+      here.push_back(std::move(told_[next_told_]));
+    }
+    books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
+    for (const told_failure& f : here) {
+      if (f.entry.action == error_action::fail) throw to_exception(f);
+    }
+  }
+
+  std::vector<std::optional<value_type>> group_;
+  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
+  std::vector<told_failure> told_;
+  std::vector<std::uint64_t> dropped_;  // slots of the group
+  std::size_t next_ = 0, next_told_ = 0;
+  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
+  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
+};
+
+}  // namespace wick::detail
+
+// ==== wick/pipeline/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance.
+template <class Loader>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = typename Loader::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    explicit iterator(Loader* of) : of_(of) {}
+    Loader* of_ = nullptr;
+  };
+
+  iterator begin() {
+    of_->advance();
+    return iterator(of_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+  /// Batches that are left of it; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return Loader::place::items_left(*of_); }
+  /// This rank's samples in them, as they were planned.
+  std::uint64_t samples_left() const noexcept { return Loader::place::samples_left(*of_); }
+  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
+  bool at_hand() const noexcept { return Loader::place::at_hand(*of_); }
+
+ private:
+  friend Loader;
+  explicit epoch_range(Loader& of) : of_(&of) {}
+  Loader* of_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/receipt/detail/loader_replay.hpp
+/// \file
+/// What a loader does for replay() and receipt(): looks whether the batch can be made again, and has it made.
+
+// ==== wick/receipt/detail/replaying.hpp
+/// \file
+/// Making one batch again, beside the run: by the run's source, stages and rules, with a place, a plan,
+/// memory and clocks of its own.
 
 // ==== wick/failure/detail/settling.hpp
 /// \file
@@ -10674,10 +12176,19 @@ class [[nodiscard]] sleep_awaiter : job, timer {
     expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
     // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
     if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
+    wait_.begin(wait_for::time);
     called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
-    return env_.on().timers().add(*this);
+    try {
+      if (env_.on().timers().add(*this)) return true;
+    } catch (...) {
+      wait_.end();
+      throw;
+    }
+    wait_.end();
+    return false;
   }
   void await_resume() {
+    wait_.end();
     calling_off_.reset();
     if (called_off_) throw cancelled();
   }
@@ -10691,11 +12202,13 @@ class [[nodiscard]] sleep_awaiter : job, timer {
   };
   void wake(bool on_time) noexcept {
     called_off_ = !on_time;
+    wait_.now(wait_for::worker);
     env_.on().post(this);
   }
 
   environment env_;
   std::coroutine_handle<> handle_;
+  noted_wait wait_;
   bool called_off_ = false;
   std::optional<stop_callback<on_stop>> calling_off_;
 };
@@ -10833,15 +12346,14 @@ class settling {
 
   /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
   struct on_the_clocks {
-    path_type& path;
-    std::uint64_t ticks[path_type::rows] = {};
+    stage_clocks& clocks;
+    stage_clocks::worker& mine = clocks.mine();
     const std::uint64_t begun = now_ticks();
-    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    stopwatch clock{mine, true};
+    explicit on_the_clocks(path_type& p) noexcept : clocks(p.clocks()) {}
     ~on_the_clocks() {
-      stage_clock* const mine = path.clocks().mine();
-      path_type::write_down(mine, types::order_end, 1, ticks);
-      path_type::count(mine, types::order_end, 1);
-      path.clocks().ran(mine, 1, now_ticks() - begun);
+      path_type::count(mine.clocks, types::order_end, 1, 1);
+      clocks.runs_of(mine).worked(1, now_ticks() - begun);
     }
   };
 
@@ -10864,7 +12376,7 @@ class settling {
         if (self->is_bad(f->index)) self->refuse(*c);
         const typename Runs::end_of_sample end{c};
         on_the_clocks clocks(self->path);
-        self->template run<true>(*j, f->slot, *c, clocks.ticks);
+        self->template run<true>(*j, f->slot, *c, &clocks.clock);
       }
     } catch (...) {
       cause = std::current_exception();
@@ -10943,7 +12455,920 @@ class settling {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/pace.hpp
+// ==== wick/receipt/detail/draw_notes.hpp
+/// \file
+/// What is noted while a batch is made again for its receipt: which numbers stages drew, and what went into
+/// what.
+
+namespace wick::detail {
+
+/// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
+class draw_notes {
+ public:
+  enum class what : std::uint8_t { begun, drew, other };
+  struct line {
+    what kind = what::begun;
+    std::uint32_t stage = 0;
+    place where = {};         ///< of whom it tells
+    std::uint64_t count = 0;  ///< of numbers that were drawn
+    std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
+  };
+
+  /// A sample begins, or is tried again: what was noted of its position before counts no more.
+  void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
+  /// The stage that ran just now may have drawn something.
+  void drew(const context& c) {
+    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
+  }
+  /// Another sample went into this one, in this stage.
+  void went_in(const context& other, const context& into, std::uint32_t stage) {
+    add({what::other, stage, other.where(), 0, into.where().drawn});
+  }
+
+  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
+  std::vector<line> of(std::uint64_t position) const;
+  /// By position; to be called before of().
+  void sort();
+
+ private:
+  void add(const line& l);
+  std::mutex mutex_;
+  std::vector<line> lines_;
+};
+
+/// The notes of a path of stages: there are none in a run, which pays nothing for them.
+template <bool Again>
+struct path_notes {
+  void note(const context&) const noexcept {}
+};
+template <>
+struct path_notes<true> {
+  draw_notes* to = nullptr;  // null where nobody asked
+  void note_begin(const context& c) const {
+    if (to != nullptr) to->begin(c);
+  }
+  /// The stage that runs has ended.
+  void note(const context& c) const {
+    if (to != nullptr) to->drew(c);
+  }
+  void note_other(const context& other, const context& into, std::uint32_t stage) const {
+    if (to != nullptr) to->went_in(other, into, stage);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/receipt/detail/receipt_writer.hpp
+/// \file
+/// Writes the receipt of a batch from what was noted while it was made again.
+
+// ==== wick/receipt/receipt.hpp
+/// \file
+/// What a batch was made of: which samples, what came in whose place, what went into what, and the random
+/// numbers that stages drew.
+
+namespace wick {
+
+/// Whose part of a batch loader.replay() makes: `train.replay(3, 40, {.rank = 2})`.
+struct replay_options {
+  std::optional<std::uint64_t> rank = {};  ///< of this rank; without one, of the loader's own
+  bool all_ranks = false;                  ///< the whole global batch, as one rank alone would have it
+};
+
+/// Of what a batch was made, by loader.receipt().
+struct receipt {
+  /// What a stage took from the random stream of one sample, context::random().
+  struct draw {
+    std::string stage;                  ///< its name
+    std::uint32_t number = 0;           ///< of the stage in the pipeline, from 0
+    std::uint64_t count = 0;            ///< of 32-bit numbers that it took
+    std::vector<std::uint32_t> values;  ///< the first 256 of them
+  };
+  /// A sample that went into another one, by with_others(), mixup(), mosaic(), ….
+  struct other {
+    std::uint64_t index = 0;    ///< in the source
+    std::string key;            ///< as the source has it
+    std::string stage;          ///< that drew it
+    std::uint32_t number = 0;   ///< of that stage in the pipeline, from 0
+    std::vector<draw> draws;    ///< of the stages that it went through
+    std::vector<other> others;  ///< that went into it
+  };
+  /// A sample of the batch.
+  struct sample {
+    std::uint64_t slot = 0;      ///< row of the batch's tensors; with pack(), its number in the batch
+    std::uint64_t position = 0;  ///< in the epoch, over all ranks; random numbers go by it
+    std::uint64_t index = 0;     ///< in the source
+    std::string key;             ///< as the source has it
+    std::uint64_t rank = 0;      ///< whose batch it is in
+    std::uint64_t planned = 0;   ///< index of the sample that the order has there; another one: that failed
+    std::string planned_key;     ///< the key of that
+    std::vector<draw> draws;     ///< in the order of the stages
+    std::vector<other> others;   ///< that went into it, in the order in which they were drawn
+    /// Whether it came in the place of one that failed.
+    bool substitute() const noexcept { return index != planned; }
+  };
+
+  std::uint64_t seed = 0;              ///< loader_options::seed
+  std::uint64_t epoch = 0;             ///< as it was asked for
+  std::uint64_t batch = 0;             ///< in the epoch; without batch() the position
+  std::vector<sample> samples;         ///< by rising slot; what was left out is not among them
+  std::vector<draw> draws;             ///< of stages behind batch()
+  std::vector<ledger_entry> failures;  ///< as the ledger has them
+
+  /// An object of JSON, valid whatever keys are: bytes of a key that are no UTF-8 stand as "\\xNN".
+  std::string to_json() const;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Fills a receipt from what was noted.
+class receipt_writer {
+ public:
+  static constexpr std::size_t most_values = 256;
+
+  /// \param batching  the number of the stage that makes batches
+  receipt_writer(receipt& to, const draw_notes& notes, const std::vector<std::string>& stages,
+                 std::size_t batching, const sample_names& names) noexcept
+      : to_(to), notes_(notes), stages_(stages), batching_(batching), names_(names) {}
+  /// A sample, of which all but keys, draws and others is known.
+  void add(receipt::sample s);
+  /// What was drawn for the whole batch, whose first position this is.
+  void add_batch(std::uint64_t position);
+
+ private:
+  std::string key(std::uint64_t index) const;
+
+  receipt& to_;
+  const draw_notes& notes_;
+  const std::vector<std::string>& stages_;
+  const std::size_t batching_;
+  const sample_names& names_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/sequencer.hpp
+/// \file
+/// The reorder ring: things are finished in any order and taken in theirs.
+
+namespace wick::detail {
+
+/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
+/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
+/// capacity).
+///
+/// What was written before publish is visible to the consumer; what it did before it took a number must be
+/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
+/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
+/// not be null.
+///
+/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
+/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
+/// destroy it as soon as it has the last item.
+template <class T, class Atomics = detail::std_atomics, class Executor = executor>
+class sequencer {
+  using slot = typename Atomics::template atomic<std::uintptr_t>;
+
+ public:
+  explicit sequencer(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// Any thread, once a number.
+  void publish(std::uint64_t number, T* item) noexcept {
+    const std::uintptr_t before =
+        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
+    if (before == empty) return;
+    // The consumer waits for this very number, and stays until it is told.
+    if (before == waits_asleep)
+      awake_.set();
+    else
+      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
+  }
+
+  /// The next number to be taken. Consumer.
+  std::uint64_t taken() const noexcept { return next_; }
+
+  /// The next item if it is there, else null. Consumer.
+  T* try_take() noexcept {
+    slot& place = slots_[next_ & mask_];
+    const std::uintptr_t item = place.load(std::memory_order_acquire);
+    if (item == empty) return nullptr;
+    place.store(empty, std::memory_order_relaxed);
+    ++next_;
+    return reinterpret_cast<T*>(item);
+  }
+
+  /// Sleeps until the next item is there. Consumer; not on a worker.
+  T* take() noexcept {
+    std::uintptr_t seen = empty;
+    awake_.clear();
+    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
+      awake_.wait();
+    return try_take();
+  }
+
+  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
+  class [[nodiscard]] awaiter : job {
+   public:
+    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
+    bool await_ready() const noexcept {
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
+    }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
+      std::uintptr_t seen = empty;
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
+          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
+    }
+    T* await_resume() noexcept { return sequencer_.try_take(); }
+
+   private:
+    friend class sequencer;
+    void wake() noexcept { on_.post(this); }
+    sequencer& sequencer_;
+    Executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
+
+ private:
+  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
+  static constexpr std::uintptr_t empty = 0,
+                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
+
+  const std::size_t mask_;
+  const std::unique_ptr<slot[]> slots_;
+  std::uint64_t next_ = 0;
+  detail::basic_wake_flag<Atomics> awake_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches
+/// before (compaction).
+struct replayed_batch {
+  std::uint64_t epoch = 0, number = 0, moved = 0;
+};
+
+/// \throws wick::error
+[[noreturn]] void refuse_replay(const std::string& what);
+/// Whose part is made. \throws wick::error
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched);
+void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched);
+
+/// Lives until the batch was taken. Samples are taken up one after the other by a few coroutines, as many as
+/// keep the workers busy; nothing of the run waits for them, and they count nowhere. Whoever makes it calls
+/// start(), waits for done(), and then take(): all on one thread, or in one coroutine.
+///
+/// `Run` has the pipeline and the policy of the run, `Again` refers to them, `Finishing` ends batches of
+/// that.
+template <class Run, class Again, class Finishing>
+class replaying {
+  using path_type = typename Again::path_type;
+  using plan_type = typename Again::plan_type;
+  using types = typename Again::types;
+  using settle = settling<Again>;
+  static constexpr bool batched = types::batched;
+
+ public:
+  using job_type = typename Again::job_type;
+  using delivered = typename types::delivered;
+
+  /// \throws wick::error when there is no such batch, or rank
+  replaying(Run& of, const replayed_batch& what, const replay_options& options, bool with_notes)
+      : what_(what),
+        world_(of.path.shard()),
+        share_(replayed_share(world_, options, batched)),
+        own_plan_(plan_of(of)),
+        notes_(with_notes ? make_owned<draw_notes>() : nullptr),
+        runs_(of, own_plan_ ? *own_plan_ : of.plan, notes_.get()),
+        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), 64)),
+        finishing_(runs_, done_, pool_, false) {
+    require_replayable(what, batched ? plan().batches() : plan().positions(), batched);
+  }
+  replaying(const replaying&) = delete;
+  replaying& operator=(const replaying&) = delete;
+
+  /// From now on it must stay until done(). \throws std::bad_alloc; nothing has begun then
+  void start() {
+    job_.order = plan().order(runs_.seed, what_.epoch);
+    job_.epoch = what_.epoch;
+    job_.first = what_.number;
+    job_.count = 1;
+    if constexpr (batched) {
+      const auto mine = plan().slice(what_.number, job_.order);
+      job_.number = what_.number;
+      job_.first = mine.first;
+      job_.count = mine.count;
+    }
+    finishing_.begin(job_, what_.moved);
+    std::uint64_t lanes = runs_.on.workers();
+    if constexpr (types::samples_suspend) lanes = 2 * lanes + runs_.on.io().threads();
+    lanes = std::min(lanes, job_.count);
+    job_.unfinished.store(lanes + 1, std::memory_order_relaxed);  // one for this function
+    for (std::uint64_t begun = 0; begun < lanes; ++begun) {
+      try {
+        resume(lane(this).handle);
+      } catch (...) {  // no memory for its frame: those that have begun do its work
+        if (begun == 0)
+          job_.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+        ended(lanes - begun);
+        break;
+      }
+    }
+    ended(1);
+  }
+  /// Where it is published, as number 0.
+  sequencer<job_type>& done() noexcept { return done_; }
+
+  /// \throws what next() would; wick::error when nothing stands there
+  delivered take() {
+    const std::vector<told_failure> told = tell();
+    if constexpr (batched) Finishing::make(job_);
+    std::optional<delivered> out;
+    if constexpr (batched) {
+      out = std::exchange(job_.value, std::nullopt);
+    } else if (job_.value && !job_.value->empty()) {
+      out = std::exchange(job_.value->front(), std::nullopt);
+    }
+    if (!out) throw_missing(told);
+    if constexpr (batched) {
+      runs_.path.for_each_batch_stage([&](auto& s) {
+        if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(*out);
+      });
+    }
+    return std::move(*out);
+  }
+
+  /// What it was made of. Failures are told in it.
+  receipt written() {
+    notes_->sort();
+    receipt out;
+    out.seed = runs_.seed;
+    out.epoch = what_.epoch;
+    out.batch = what_.number;
+    const std::vector<std::string> names = runs_.path.stage_names();
+    using source_type = std::remove_cvref_t<decltype(runs_.path.source())>;
+    const sample_names keys{&runs_.path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const source_type*>(source), i);
+                            }};
+    receipt_writer writer(out, *notes_, names, types::batching, keys);
+    if (job_.state == decltype(job_.state)::past_the_end) return out;
+    std::uint64_t row = 0;
+    for (std::uint64_t slot = 0; slot < job_.count; ++slot) {
+      if (std::find(job_.gaps.begin(), job_.gaps.end(), slot) != job_.gaps.end()) continue;
+      const failure at = runs_.standing_at(job_, slot);
+      const bool failed = std::any_of(job_.failures.begin(), job_.failures.end(), [&](const failure& f) {
+        return f.slot == slot && f.action == error_action::fail;
+      });
+      if (failed) continue;
+      receipt::sample s;
+      s.slot = row++;
+      s.position = at.position;
+      s.index = at.index;
+      s.rank = rank_of(slot);
+      s.planned = plan().index(job_.order, job_.first + slot);
+      writer.add(std::move(s));
+    }
+    if constexpr (batched) writer.add_batch(job_.first);
+    for (told_failure& f : tell()) out.failures.push_back(std::move(f.entry));
+    return out;
+  }
+
+ private:
+  const plan_type& plan() const noexcept { return runs_.plan; }
+  /// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
+  std::optional<plan_type> plan_of(const Run& of) const {
+    const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
+    if (!plan_type::editable && !other_share) return std::nullopt;
+    return std::optional<plan_type>(std::in_place, of.path, share_, what_.epoch);
+  }
+  std::uint64_t rank_of(std::uint64_t slot) const noexcept {
+    if constexpr (batched) {
+      for (std::uint64_t r = 0; r < world_.world; ++r) {
+        const auto part = plan().slice(what_.number, job_.order, {r, world_.world});
+        if (job_.first + slot - part.first < part.count) return r;
+      }
+      return share_.rank;
+    } else {  // groups of positions, as the feed has them
+      const std::uint64_t group = plan().batch_size(), in_group = what_.number % group;
+      const std::uint64_t size = std::min(group, plan().positions() - (what_.number - in_group));
+      std::uint64_t r = 0;
+      while (size * (r + 1) / world_.world <= in_group) ++r;
+      return r;
+    }
+  }
+  std::vector<told_failure> tell() const {
+    std::vector<told_failure> out;
+    if (job_.failures.empty() && !job_.unlisted) return out;
+    tell_all<batched>(job_, runs_.path.stage_names(), runs_.path.source(), runs_.bad, plan(), out);
+    sort_by_slot(out);
+    return out;
+  }
+  [[noreturn]] void throw_missing(const std::vector<told_failure>& told) const {
+    for (const told_failure& f : told) {
+      if (f.entry.action == error_action::fail) throw to_exception(f);
+    }
+    if (!batched && !told.empty()) throw to_exception(told.back());
+    const std::string where = " of epoch " + std::to_string(what_.epoch);
+    if constexpr (batched) {
+      refuse_replay("batch " + std::to_string(what_.number) + where +
+                    " has no sample: they stand where others were left out (error_options::compact)");
+    } else {
+      refuse_replay(printable_key(runs_.path.source(), plan().index(job_.order, job_.first)) + ", position " +
+                    std::to_string(what_.number) + where + ", was left out by filter()");
+    }
+  }
+
+  static detached lane(replaying* self) {
+    for (;;) {
+      co_await self->runs_.on.schedule();  // others' turn: the run's samples
+      const std::uint64_t slot = self->next_.fetch_add(1, std::memory_order_relaxed);
+      if (slot >= self->job_.count) break;
+      failure f;
+      f.slot = slot;
+      f.position = self->job_.first + slot;
+      f.index = self->plan().index(self->job_.order, f.position);
+      f.tries = 0;
+      context c = self->runs_.context_at(self->runs_.place_of(self->job_, slot, f.index), self->job_);
+      try {
+        task<bool> running = settle::run_or_settle(&self->runs_, &self->job_, &c, f);
+        co_await running;
+      } catch (...) {
+        f.cause = std::current_exception();
+        self->job_.lose(std::move(f));
+      }
+    }
+    self->ended(1);
+  }
+  /// Nothing of this may be touched afterwards.
+  void ended(std::uint64_t lanes) noexcept {
+    if (job_.unfinished.fetch_sub(lanes, std::memory_order_acq_rel) == lanes) finishing_.run(job_);
+  }
+
+  const replayed_batch what_;
+  const shard_stage world_, share_;  // of the run, and whose part is made
+  const std::optional<plan_type> own_plan_;
+  const owned<draw_notes> notes_;
+  Again runs_;
+  sequencer<job_type> done_{1};
+  std::shared_ptr<slab_pool> pool_;
+  Finishing finishing_;
+  job_type job_;
+  std::atomic<std::uint64_t> next_{0};  // slot that nobody has taken up
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_replay {
+  using replaying_type = typename Loader::replaying_type;
+  using value_type = typename Loader::value_type;
+
+  static value_type batch(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
+    const typename Loader::place::pause away(l);  // no step of the training, and no time of taking
+    return made(l, epoch, number, o, false)->take();
+  }
+  static receipt written(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
+    const typename Loader::place::pause away(l);  // no step of the training, and no time of taking
+    return made(l, epoch, number, o, true)->written();
+  }
+  static task<value_type> batch_async(Loader* l, std::uint64_t epoch, std::uint64_t number,
+                                      replay_options o) {
+    const typename Loader::place::pause away(*l);
+    const owned<replaying_type> again = begun(*l, epoch, number, o, false);
+    auto* const job = co_await again->done().next(l->on());
+    static_cast<void>(job);
+    value_type out = again->take();
+    co_return std::move(out);
+  }
+
+ private:
+  static owned<replaying_type> begun(Loader& l, std::uint64_t epoch, std::uint64_t number,
+                                     const replay_options& o, bool with_notes) {
+    l.on().require_workers();
+    l.require_refreshed();
+    l.feed_->size().require_same();
+    l.round_.require(epoch, l.resume_ ? std::nullopt : l.epoch_);
+    replayed_batch what{epoch, number, 0};
+    if (Loader::feed_type::batched && l.feed_->runs().policy.options().compact) {
+      const bool under_way = !l.resume_ && epoch == l.epoch_;
+      const std::optional<std::uint64_t> moved = under_way ? l.delivery_.moved_before(number) : std::nullopt;
+      if (!moved) refuse_replay_of_compacted(epoch, number);
+      what.moved = *moved;
+    }
+    auto out = make_owned<replaying_type>(l.feed_->runs(), what, o, with_notes);
+    out->start();
+    return out;
+  }
+  static owned<replaying_type> made(Loader& l, std::uint64_t epoch, std::uint64_t number,
+                                    const replay_options& o, bool with_notes) {
+    owned<replaying_type> out = begun(l, epoch, number, o, with_notes);
+    out->done().take();
+    return out;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/feed.hpp
+/// \file
+/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
+/// a window of them ahead of the consumer, across the ends of epochs.
+
+// ==== wick/run/detail/open_batches.hpp
+/// \file
+/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
+
+namespace wick::detail {
+
+/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
+/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
+/// batch is free.
+template <class Job>
+class open_batches {
+ public:
+  /// What was claimed; `job` is null when nothing was left.
+  struct run {
+    Job* job = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  explicit open_batches(std::size_t most)
+      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
+
+  /// The place of the batch with this sequence number.
+  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
+  /// No batch before this one was in its place.
+  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
+
+  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number count() is ready to be claimed from.
+  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+
+  /// Any thread. Samples that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept {
+    std::uint64_t samples = 0;
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      samples += ring_[s & mask_].unclaimed();
+    }
+    return samples;
+  }
+  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
+  bool has_more_than(std::uint64_t length) const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
+  }
+
+  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
+  /// `at_end(another batch follows)`.
+  template <class AtEnd>
+  run claim(std::uint64_t most, AtEnd at_end) noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) return {};
+      Job& j = ring_[s & mask_];
+      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
+      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  std::unique_ptr<Job[]> ring_;
+  const std::uint64_t mask_;
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/tokens.hpp
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+
+namespace wick::detail {
+
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
+/// told so, to fetch somebody. Any thread.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, limit_ - taken);
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
+                                                 std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  std::uint64_t limit() const noexcept { return limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+
+ private:
+  const std::uint64_t limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/sample/detail/source_size.hpp
+/// \file
+/// Notices when a source has another size than all was planned for.
+
+namespace wick::detail {
+
+/// Asked by the consumer.
+template <class Source>
+class source_size {
+ public:
+  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
+  std::uint64_t planned() const noexcept { return planned_; }
+  std::uint64_t now() const { return of_.size(); }
+  /// \throws wick::error when it has changed, and what the source's size() throws
+  void require_same() const {
+    const std::uint64_t found = now();
+    if (found == planned_) return;
+    throw error("loader: the source had " + std::to_string(planned_) +
+                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+                ", and has " + std::to_string(found) +
+                " now; call refresh() to take data of another size, or make a new loader");
+  }
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const {
+    require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  }
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = now();
+    ++taken_;
+  }
+  bool changed() const noexcept {
+    try {
+      return now() != planned_;
+    } catch (...) {
+      return true;
+    }
+  }
+
+ private:
+  const Source& of_;
+  std::uint64_t planned_, taken_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/batch_job.hpp
+/// \file
+/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
+/// wrong.
+
+namespace wick::detail {
+
+/// Where a batch is on its way.
+enum class batch_state : unsigned char {
+  making,        ///< its samples run
+  remaking,      ///< they run again: one that failed had said what shape they have
+  lost,          ///< it fails, as soon as all of them have ended
+  past_the_end,  ///< no sample is left for it: batches before it have taken them
+  whole,         ///< its columns are: what leaves is made of them by the consumer
+};
+
+/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
+/// `Columns` where samples are put, `Value` what leaves.
+template <class Order, class Columns, class Value>
+struct alignas(64) batch_job {
+  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
+  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
+  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
+  // samples are finished.
+  std::atomic<std::uint64_t> left{0};
+  alignas(64) std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> print{
+      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
+
+  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;  // in its epoch
+  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
+  std::uint64_t first = 0;   // position of slot 0
+  std::uint64_t count = 0;
+  std::uint64_t published = 0;  // ticks, at which it was ready
+  Order order;
+  Columns columns;
+  std::optional<Value> value;
+  std::atomic<bool> cancelled{false};
+  std::mutex mutex;  // of what follows, until all samples have ended
+  std::vector<failure> failures;
+  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
+  std::vector<std::size_t> gaps;           // slots without a sample
+  batch_state state = batch_state::making;
+  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
+
+  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
+  // here, whether nothing is left for this batch.
+  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
+  std::uint64_t moved = 0;
+
+  /// Samples that it has in the end.
+  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
+
+  struct run {
+    std::uint64_t from = 0, count = 0;
+  };
+  /// `count` slots of batch `sequence` may be claimed from now on.
+  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
+  /// Slots that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
+  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
+  /// `at_end`.
+  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
+    std::uint64_t seen = left.load(std::memory_order_acquire);
+    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
+      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
+      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return {count - (seen & count_mask), n};
+      }
+    }
+    return {};
+  }
+  /// All that nobody has claimed; how many they were.
+  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
+
+  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
+  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
+  void note(failure f) noexcept {
+    std::lock_guard lock(mutex);
+    const bool skipped = f.action == error_action::skip;
+    try {
+      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
+      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
+    } catch (...) {
+      state = batch_state::lost;
+      f.action = error_action::fail;
+      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
+      return;
+    }
+    if (f.action == error_action::fail) state = batch_state::lost;
+    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
+    failures.push_back(std::move(f));
+  }
+  /// There was no memory to do what is to be done about a failure: its batch fails.
+  void lose(failure f) noexcept {
+    f.action = error_action::fail;
+    note(std::move(f));
+  }
+  /// A stage behind batch() failed, or what the loader does there.
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
+    failure f;
+    f.slot = failure::whole_batch;
+    f.stage = stage;
+    f.cause = std::move(cause);
+    f.position = first;
+    note(std::move(f));
+  }
+  /// Of the failures of a slot, the next.
+  std::uint32_t next_number(std::uint64_t slot) const noexcept {
+    std::uint32_t n = 0;
+    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
+    return n;
+  }
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// drawn there again. For who makes that one.
+  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
+    if (!others_failed.load(std::memory_order_relaxed)) return false;
+    std::lock_guard lock(mutex);
+    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
+      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
+    });
+  }
+  /// What nobody is going to take.
+  void drop() noexcept {
+    value.reset();
+    columns.drop();
+  }
+  /// Of the batch that was here before.
+  void forget() noexcept {
+    failures.clear();
+    gaps.clear();
+    fills.clear();
+    unlisted.reset();
+    others_failed.store(false, std::memory_order_relaxed);
+    state = batch_state::making;
+    cancelled.store(false, std::memory_order_relaxed);
+    print.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned count_bits = 40;
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/batches_ahead.hpp
+/// \file
+/// How many batches a loader is ahead of its consumer.
+
+namespace wick::detail {
+
+/// Four small ones are made in no time, and used up while a thread is interrupted for less than a
+/// millisecond: there are more where that costs little memory.
+struct batches_ahead {
+  std::size_t few, most;  // whatever they take, and where they take little
+
+  /// \param wanted  loader_options::prefetch
+  batches_ahead(std::size_t wanted, std::size_t workers) noexcept
+      : few(wanted != 0   ? wanted
+            : workers < 8 ? 4
+                          : 8),
+        most(wanted != 0 ? wanted : 8) {}
+
+  std::shared_ptr<slab_pool> make_pool(std::shared_ptr<slab_memory> memory) const {
+    return std::make_shared<slab_pool>(std::move(memory), (most + 2) * 8, few + 1, most + 1);
+  }
+  /// By what their memory was asked for so far.
+  std::size_t at(const slab_pool& pool) const noexcept {
+    const std::size_t bytes = pool.bytes_asked();
+    return bytes == 0 ? few : slab_pool::cheap_blocks(bytes, few + 1, most + 1) - 1;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/claimed_runs.hpp
+/// \file
+/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
+/// settled.
+
+// ==== wick/schedule/detail/pace.hpp
 /// \file
 /// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
 /// may help.
@@ -11010,7 +13435,7 @@ class pace {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/prefetch_choice.hpp
+// ==== wick/schedule/detail/prefetch_choice.hpp
 /// \file
 /// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
 /// since processors differ by a factor of two in what is best.
@@ -11076,7 +13501,7 @@ class prefetch_choice {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/walk_ahead.hpp
+// ==== wick/schedule/detail/walk_ahead.hpp
 /// \file
 /// Going through a run of positions: which samples stand there is computed a little at a time, and samples
 /// that lie in memory are fetched into the cache some way ahead; the one goes on during the other.
@@ -11150,7 +13575,8 @@ class claimed_runs {
 
  private:
   void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = runs_.path.clocks().mine();
+    stage_clocks::worker& mine = runs_.path.clocks().mine();
+    stage_clock* const clocks = mine.clocks;
     const std::uint64_t begun = now_ticks();
     const bool chooses = prefetching_source<source_type> && !types::samples_suspend && !pace_.slow_samples();
     const std::size_t depth = chooses ? depths_.next() : 0;
@@ -11177,7 +13603,7 @@ class claimed_runs {
           lose(j, from + i, where);
         }
       });
-      took(clocks, count, now_ticks() - begun);
+      took(mine, count, now_ticks() - begun);
     } else {
       // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which
       // counts as 64.
@@ -11186,26 +13612,26 @@ class claimed_runs {
       context c = runs_.context_at({}, j);
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
+      // A fast run in 64 stands for all of them.
+      const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
       if (timed) {
-        std::uint64_t ticks[path_type::rows] = {};
-        ticks[order_row] = now_ticks() - begun;
+        stopwatch clock(mine, slow, weight);
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<true>(j, from + i, index, bad, c, ticks, failed);
+          run_here<true>(j, from + i, index, bad, c, &clock, failed);
         });
-        // A fast run in 64 stands for all of them.
-        const std::uint64_t weight = slow ? 1 : 64;
-        path_type::write_down(clocks, types::order_end, count, ticks, weight);
-        clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
+        run_probe probe(mine, begun);
         for_each([&](std::uint64_t i, std::uint64_t index) {
           run_here<false>(j, from + i, index, bad, c, nullptr, failed);
         });
+        probe.end(runs_.path.clocks().runs_of(mine), now_ticks() - begun);
       }
       c.give_back();
-      path_type::count(clocks, types::order_end, count);
+      path_type::count(clocks, types::order_end, count, weight * count);
       clocks[order_row].ran(count);
+      clocks[order_row].worked(weight * count, 0);
       const std::uint64_t passed = now_ticks() - begun;
-      took(clocks, count, passed);
+      took(mine, count, passed);
       if (chooses && !timed) depths_.learn(depth, count, passed);
       const std::uint64_t good = count - failed.size();
       j.print.fetch_add(print, std::memory_order_relaxed);
@@ -11214,19 +13640,20 @@ class claimed_runs {
     }
   }
 
-  void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
+  void took(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
     pace_.learn(count, ticks);
-    runs_.path.clocks().ran(clocks, count, ticks);
+    runs_.path.clocks().runs_of(mine).worked(count, ticks);
   }
 
   template <bool Timed>
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
+                stopwatch* clock, std::vector<failure>& failed) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
-      runs_.template run<Timed>(j, slot, c, ticks);
+      runs_.template run<Timed>(j, slot, c, clock);
     } catch (...) {
+      if constexpr (Timed) clock->mark(std::min<std::size_t>(c.stage(), order_row));
       add_failed(j, failed, slot, c);
     }
   }
@@ -11277,6 +13704,7 @@ class claimed_runs {
     context c = self->runs_.context_at(where, *j);
     failure f;
     try {
+      c.watch();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {
@@ -11307,141 +13735,10 @@ class claimed_runs {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/finishing.hpp
+// ==== wick/schedule/detail/finishing.hpp
 /// \file
 /// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
 /// and it goes through the batch stages.
-
-// ==== wick/loader/detail/compaction.hpp
-/// \file
-/// Closing the gaps of an epoch by the samples at its end.
-
-// ==== wick/loader/detail/sample_runs.hpp
-/// \file
-/// One sample on its way into its slot, and what is done when it fails: it is tried again, or another is
-/// drawn.
-
-// ==== wick/loader/detail/stage_path.hpp
-/// \file
-/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
-/// Knows nothing of who starts them and when.
-
-// ==== wick/loader/detail/pipeline_types.hpp
-/// \file
-/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
-/// between.
-
-// ==== wick/batch/detail/single_column.hpp
-/// \file
-/// Where samples lie that are handed over one by one.
-
-namespace wick::detail {
-
-/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
-template <class Item>
-class single_column {
- public:
-  using output = std::vector<std::optional<Item>>;
-  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
-    slots_.clear();
-    slots_.resize(n);
-  }
-  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
-  output finish(std::size_t) { return std::move(slots_); }
-  void drop() noexcept { slots_.clear(); }
-  /// Memory that finish() gave away, for the next time.
-  void reuse(output&& used) noexcept {
-    if (slots_.capacity() == 0) slots_ = std::move(used);
-  }
-
- private:
-  output slots_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Source, class... S>
-struct pipeline_types {
-  static constexpr std::size_t size = sizeof...(S);
-  template <std::size_t I>
-  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
-
-  static constexpr std::size_t order_end = [] {
-    std::size_t n = 0;
-    ((stage_of<S, on_order> ? ++n : n), ...);
-    return n;
-  }();
-  static constexpr std::size_t batching = [] {  // size when there is none
-    constexpr bool is[] = {stage_of<S, on_batching>..., true};
-    std::size_t n = 0;
-    while (!is[n]) ++n;
-    return n;
-  }();
-  static constexpr bool batched = batching < size;
-  /// Whether one leaves out samples.
-  static constexpr bool filters = (requires { S::drops_samples; } || ...);
-
-  template <std::size_t I>
-  static consteval auto item_before() {
-    return []<std::size_t... J>(std::index_sequence<J...>) {
-      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
-    }(std::make_index_sequence<I>{});
-  }
-  /// What stage I is given; I == size: what leaves the pipeline.
-  template <std::size_t I>
-  using item = typename decltype(item_before<I>())::type;
-
-  using last_sample = item<batching>;
-
-  template <bool Batched, class Dummy = void>
-  struct collation {
-    using columns = single_column<materialized_t<last_sample>>;
-    using value = typename columns::output;
-    using delivered = materialized_t<last_sample>;
-    static constexpr bool objects = true;
-  };
-  template <class Dummy>
-  struct collation<true, Dummy> {
-    using stage = stage_at<batching>;
-    using columns = typename stage::template collator<last_sample>;
-    using value = item<size>;
-    using delivered = value;
-    static constexpr bool objects = false;
-  };
-  using columns = typename collation<batched>::columns;
-  using value = typename collation<batched>::value;
-  /// What the training loop gets.
-  using delivered = typename collation<batched>::delivered;
-  static constexpr bool materialize_last = collation<batched>::objects;
-
-  /// The first of the stages [I, End) that suspends; End when none does.
-  template <std::size_t I, std::size_t End>
-  static consteval std::size_t next_async() {
-    if constexpr (I >= End)
-      return End;
-    else if constexpr (is_async<stage_at<I>, item<I>>)
-      return I;
-    else
-      return next_async<I + 1, End>();
-  }
-  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
-  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
-
-  /// The order stages' functions for one epoch.
-  template <std::size_t... I>
-  static auto order_of(std::index_sequence<I...>)
-      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
-  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
-};
-
-}  // namespace wick::detail
 
 // ==== wick/order/detail/epoch_plan.hpp
 /// \file
@@ -11850,20 +14147,20 @@ class group_plan {
     return static_cast<std::uint64_t>(static_cast<double>(positions()) * static_cast<double>(batches) /
                                       static_cast<double>(batches_));
   }
-  position_range slice(std::uint64_t batch, const order_type& order) const noexcept {
+  position_range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (packs) {
-      const position_range rows = rows_of(batch);
+      const position_range rows = rows_of(batch, of);
       const std::uint64_t from = order->begin(rows.first);
       return {from, order->begin(rows.first + rows.count) - from};
     } else {
       const std::uint64_t from = order->begin(batch);
-      const position_range mine = share_of(order->begin(batch + 1) - from, shard_);
+      const position_range mine = share_of(order->begin(batch + 1) - from, of);
       return {from + mine.first, mine.count};
     }
   }
   template <class Columns>
   void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
-    const position_range rows = rows_of(batch);
+    const position_range rows = rows_of(batch, shard_);
     to.arrange(static_cast<std::size_t>(rows.count), rows_);
     for (std::uint64_t row = 0; row < rows.count; ++row) {
       const std::uint64_t group = rows.first + row;
@@ -11887,9 +14184,9 @@ class group_plan {
   }
 
  private:
-  position_range rows_of(std::uint64_t batch) const noexcept {
+  position_range rows_of(std::uint64_t batch, const shard_stage& of) const noexcept {
     const std::uint64_t begin = batch * step_;
-    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), shard_);
+    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), of);
     return {begin + mine.first, mine.count};
   }
 
@@ -11936,11 +14233,17 @@ class epoch_plan {
   using range = position_range;
 
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
+  explicit epoch_plan(const Path& path) : epoch_plan(path, path.shard(), {}) {}
+  /// The same for another rank, or for an epoch that has other edits of the mixture.
+  epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
+      : path_(path), shard_(shard) {
     positions_ = path.source().size();
     each_order_stage([&](auto i, const auto& s) {
       sizes_[i] = positions_;
-      positions_ = s.size(positions_);
+      if constexpr (requires { s.takes_edits; })
+        positions_ = epoch ? s.size_in(*epoch) : s.size(positions_);
+      else
+        positions_ = s.size(positions_);
     });
     ordered_ = positions_;
     bool drop_last = false, pad_last = false;
@@ -11982,11 +14285,15 @@ class epoch_plan {
   }
   /// This rank's positions of a batch.
   range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    return slice(batch, order, shard_);
+  }
+  /// Those of another rank.
+  range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (grouped) {
-      return groups_.slice(batch, order);
+      return groups_.slice(batch, order, of);
     } else {
       const std::uint64_t begin = batch * batch_size_;
-      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), of);
       return {begin + mine.first, mine.count};
     }
   }
@@ -12098,6 +14405,20 @@ class epoch_plan {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/schedule/detail/compaction.hpp
+/// \file
+/// Closing the gaps of an epoch by the samples at its end.
+
+// ==== wick/schedule/detail/sample_runs.hpp
+/// \file
+/// One sample on its way into its slot, and what is done when it fails: it is tried again, or another is
+/// drawn.
+
+// ==== wick/schedule/detail/stage_path.hpp
+/// \file
+/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
+/// Knows nothing of who starts them and when.
 
 // ==== wick/pipeline/detail/gathering.hpp
 /// \file
@@ -12268,6 +14589,7 @@ struct gathering {
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
+        if constexpr (Path::again) self->note_other(other, *c, static_cast<std::uint32_t>(I));
       } catch (...) {
         cause = std::current_exception();
       }
@@ -12289,8 +14611,10 @@ struct gathering {
       using next_type = typename types::template item<I + 1>;
       using how = application<stage_type, Item>;
       if constexpr (!how::async) {
-        task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
-            self, apply(std::get<I>(self->stages_), std::move(item), *c), c, j);
+        next_type next = apply(std::get<I>(self->stages_), std::move(item), *c);
+        self->note(*c);
+        task<typename types::template item<End>> rest =
+            come_to<I + 1, End, next_type>(self, std::move(next), c, j);
         auto out = co_await rest;
         co_return std::move(out);
       } else {
@@ -12299,6 +14623,7 @@ struct gathering {
         if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
           co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest =
               come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
           auto out = co_await rest;
@@ -12306,6 +14631,7 @@ struct gathering {
         } else {
           auto result = co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
               self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
           auto out = co_await rest;
@@ -12332,13 +14658,21 @@ decltype(auto) awaiter_in(A& a) {
     return awaiter_of(std::move(a));
 }
 
-/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
-/// coroutine.
+/// `Clocks` is as stage_clocks, and outlives the coroutine.
 template <class Inner, class Clocks>
 class timed_await {
  public:
-  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
-      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
+  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun, context* of) noexcept
+      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun), of_(of) {
+    if (activity* const doing = of->doing()) doing->begin();
+  }
+
+  timed_await(const timed_await&) = delete;
+  timed_await& operator=(const timed_await&) = delete;
+  /// What has thrown took its time, too.
+  ~timed_await() {
+    if (!settled_ && ended_ != 0 && clocks_->has_this_thread()) settle();
+  }
 
   bool await_ready() { return inner_.await_ready(); }
 
@@ -12374,10 +14708,19 @@ class timed_await {
 
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
-    if (suspended_)
-      clocks_->waited(stage_, ended_ - begun_);
-    else
-      clocks_->worked(stage_, ended_ - begun_);
+    settled_ = true;
+    if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
+    if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    std::uint64_t ran = 0;
+    if (activity* const doing = of_->doing()) {
+      doing->enter();  // somebody else's awaiter may have let it go on
+      const activity::times spent = doing->spent();
+      const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
+      // Without a wait that is wick's all of it is one that is not.
+      if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
+      clocks_->waited_for(stage_, spent);
+    }
+    clocks_->waited(stage_, ended_ - begun_, ran, of_->index());
   }
 
  private:
@@ -12385,20 +14728,145 @@ class timed_await {
   Clocks* clocks_;
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
-  bool suspended_ = false;
+  context* of_;
+  bool suspended_ = false, settled_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/pipeline_types.hpp
+/// \file
+/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
+/// between.
+
+// ==== wick/batch/detail/single_column.hpp
+/// \file
+/// Where samples lie that are handed over one by one.
+
+namespace wick::detail {
+
+/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+template <class Item>
+class single_column {
+ public:
+  using output = std::vector<std::optional<Item>>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  output finish(std::size_t) { return std::move(slots_); }
+  void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
+
+ private:
+  output slots_;
 };
 
 }  // namespace wick::detail
 
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Source, class... S>
+struct pipeline_types {
+  static constexpr std::size_t size = sizeof...(S);
+  template <std::size_t I>
+  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
+
+  static constexpr std::size_t order_end = [] {
+    std::size_t n = 0;
+    ((stage_of<S, on_order> ? ++n : n), ...);
+    return n;
+  }();
+  static constexpr std::size_t batching = [] {  // size when there is none
+    constexpr bool is[] = {stage_of<S, on_batching>..., true};
+    std::size_t n = 0;
+    while (!is[n]) ++n;
+    return n;
+  }();
+  static constexpr bool batched = batching < size;
+  /// Whether one leaves out samples.
+  static constexpr bool filters = (requires { S::drops_samples; } || ...);
+
+  template <std::size_t I>
+  static consteval auto item_before() {
+    return []<std::size_t... J>(std::index_sequence<J...>) {
+      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
+    }(std::make_index_sequence<I>{});
+  }
+  /// What stage I is given; I == size: what leaves the pipeline.
+  template <std::size_t I>
+  using item = typename decltype(item_before<I>())::type;
+
+  using last_sample = item<batching>;
+
+  template <bool Batched, class Dummy = void>
+  struct collation {
+    using columns = single_column<materialized_t<last_sample>>;
+    using value = typename columns::output;
+    using delivered = materialized_t<last_sample>;
+    static constexpr bool objects = true;
+  };
+  template <class Dummy>
+  struct collation<true, Dummy> {
+    using stage = stage_at<batching>;
+    using columns = typename stage::template collator<last_sample>;
+    using value = item<size>;
+    using delivered = value;
+    static constexpr bool objects = false;
+  };
+  using columns = typename collation<batched>::columns;
+  using value = typename collation<batched>::value;
+  /// What the training loop gets.
+  using delivered = typename collation<batched>::delivered;
+  static constexpr bool materialize_last = collation<batched>::objects;
+
+  /// The first of the stages [I, End) that suspends; End when none does.
+  template <std::size_t I, std::size_t End>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= End)
+      return End;
+    else if constexpr (is_async<stage_at<I>, item<I>>)
+      return I;
+    else
+      return next_async<I + 1, End>();
+  }
+  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
+  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
+
+  /// The order stages' functions for one epoch.
+  template <std::size_t... I>
+  static auto order_of(std::index_sequence<I...>)
+      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Pipeline, bool Again = false>
 class stage_path;
 
 /// Owns the source and the stages. All workers call it at once.
-template <class Source, class... S>
-class stage_path<pipeline<Source, S...>> {
+///
+/// `Again`: a batch is made again, on the source and the stages of the path that owns them. It has clocks of
+/// its own, which nobody reads, and notes what stages draw. It is a type of its own, so that the run pays
+/// nothing for that.
+template <class Source, class... S, bool Again>
+class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
  public:
+  static constexpr bool again = Again;
+  using path_of_run = stage_path<pipeline<Source, S...>>;
+  using plan_type = epoch_plan<path_of_run>;
   using types = pipeline_types<Source, S...>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
@@ -12417,6 +14885,14 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
     refresh();
   }
+  /// \param notes may be null
+  stage_path(path_of_run& of, draw_notes* notes)
+    requires Again
+      : path_notes<true>{notes},
+        source_(of.source_),
+        stages_(of.stages_),
+        on_(of.on_),
+        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend, false) {}
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
@@ -12513,32 +14989,28 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
-  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+  void draw_from(const plan_type& plan, const quarantine& bad) noexcept {
     plan_ = &plan;
     bad_ = &bad;
   }
 
   // ---- samples ----
 
-  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
-  /// as many samples.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
-                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
-      clocks[s].worked(weight * count, weight * ticks[s]);
-    }
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
-  }
-
-  /// Samples that went through them, well or not.
-  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
+  /// for `timed`.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples,
+                    std::uint64_t timed) noexcept {
+    const auto one = [&](stage_clock& c) {
+      c.ran(samples);
+      if (timed != 0) c.worked(timed, 0);
+    };
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) one(clocks[s]);
+    for (std::size_t s = phase_row; s < rows; ++s) one(clocks[s]);
   }
 
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
-  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, stopwatch* clock) {
     c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
@@ -12548,18 +15020,12 @@ class stage_path<pipeline<Source, S...>> {
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed && I < stages) {
-        mark(ticks[I], last);
-        const phase_ticks::values inside = phase_ticks::take();
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          ticks[phase_row + p] += inside[p];
-          ticks[I] -= std::min(inside[p], ticks[I]);
-        }
-      }
+      if constexpr (Timed && I < stages) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+      if constexpr (Timed) clock->mark(I);
+      this->note(c);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
   /// A source may give references to what it owns: those are copied, what it gives by value moves on.
@@ -12569,11 +15035,6 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(item);
     else
       return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
   }
 
   /// The same through stages that suspend: from one to the next, as a coroutine.
@@ -12592,11 +15053,12 @@ class stage_path<pipeline<Source, S...>> {
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
-                                                static_cast<std::uint32_t>(stage), begun);
+                                                static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next(std::move(prepared));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -12609,6 +15071,7 @@ class stage_path<pipeline<Source, S...>> {
       auto result = co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -12624,7 +15087,7 @@ class stage_path<pipeline<Source, S...>> {
   template <std::size_t I, class X, class Job>
   auto start(X& item, context& c, Job& j) {
     if constexpr (gathers_others<typename types::template stage_at<I>>) {
-      static_assert(!epoch_plan<stage_path>::grouped,
+      static_assert(!plan_type::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
                     "which plan by the lengths of single samples; leave one of the two out");
       return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
@@ -12639,20 +15102,26 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
       c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
+      stage_clocks::worker& mine = clocks_.mine();
+      stopwatch clock(mine, true);
+      clock.begin(c.index(), order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
-      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      clock.mark(I);
+      mine.clocks[I].ran(1);
+      mine.clocks[I].worked(1, 0);
+      if (const std::size_t bytes = c.take_reserved(); bytes != 0)
+        clocks_.reserved(static_cast<std::uint32_t>(I), bytes);
+      this->note(c);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
   template <std::size_t I, class Item, class Job>
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
-    std::uint64_t ticks[rows] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = clocks_.mine();
-    write_down(clocks, I, 1, ticks);
-    count(clocks, I, 1);
+    stage_clocks::worker& mine = clocks_.mine();
+    stopwatch clock(mine, true);
+    clock.begin(c.index(), order_row);
+    pass<I, true>(std::move(item), c, j, slot, &clock);
+    count(mine.clocks, I, 1, 1);
   }
 
   // ---- batches ----
@@ -12666,7 +15135,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun);
+        count_batch(I, begun, c);
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -12677,9 +15146,10 @@ class stage_path<pipeline<Source, S...>> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+  void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
+    this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
   }
 
   /// The same through stages that suspend.
@@ -12695,7 +15165,7 @@ class stage_path<pipeline<Source, S...>> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -12705,7 +15175,7 @@ class stage_path<pipeline<Source, S...>> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -12715,69 +15185,29 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  template <class, bool>
+  friend class stage_path;
   /// \throws quarantined_sample
   void refuse_bad(std::uint64_t index) const {
     if (bad_->has(index)) throw quarantined_sample();
   }
 
-  Source source_;
-  std::tuple<S...> stages_;
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
+  kept<Source> source_;
+  kept<std::tuple<S...>> stages_;
   executor& on_;
   stage_clocks clocks_;
-  const epoch_plan<stage_path>* plan_ = nullptr;
+  const plan_type* plan_ = nullptr;
   const quarantine* bad_ = nullptr;
 };
 
 }  // namespace wick::detail
 
-// ==== wick/loader/loader_options.hpp
-/// \file
-/// What a loader may be told.
-
-namespace wick {
-
-class executor;
-
-/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
-struct loader_options {
-  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
-  std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
-  std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
-  /// 8 while these and the loop's fit into 16 MiB.
-  std::size_t prefetch = 0;
-  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
-  /// and what stages ask for with context::reserve().
-  std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
-  /// it, so that the data may change between epochs (see the concept source).
-  bool prefetch_next_epoch = true;
-  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  wick::executor* executor = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  detail::error_policy on_error = {};
-  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::string ledger_file = {};
-  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
-  /// ranks the same.
-  std::vector<std::string> quarantine = {};
-  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
-  /// Empty: none. Ranks of one machine may have the same file.
-  std::string journal_file = {};
-  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
-  bool content_fingerprint = false;
-};
-
-}  // namespace wick
-
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Pipeline, bool Again = false>
 class sample_runs;
 
 /// Owns the pipeline, and what samples need to run. All workers call it at once.
@@ -12785,18 +15215,25 @@ class sample_runs;
 /// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
 /// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
 /// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
-template <class Source, class... S>
-class sample_runs<pipeline<Source, S...>> {
+///
+/// `Again`: for a batch that is made again, beside the run, by the run's own pipeline and rules.
+template <class Source, class... S, bool Again>
+class sample_runs<pipeline<Source, S...>, Again> {
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
  public:
-  using path_type = stage_path<pipeline<Source, S...>>;
+  using path_type = stage_path<pipeline<Source, S...>, Again>;
   using types = typename path_type::types;
-  using job_type =
-      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
+  using plan_type = typename path_type::plan_type;
+  using job_type = batch_job<typename plan_type::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
         seed(options.seed),
         on(on),
+        in_flight(options.in_flight != 0 ? options.in_flight
+                                         : measured_load::in_flight(on.workers(), on.io().threads())),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
@@ -12805,6 +15242,20 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan, bad);
+  }
+  /// \param notes may be null
+  sample_runs(sample_runs<pipeline<Source, S...>>& of, const plan_type& over, draw_notes* notes)
+    requires Again
+      : path(of.path, notes),
+        plan(over),
+        seed(of.seed),
+        on(of.on),
+        in_flight(of.in_flight),
+        budget(of.budget),
+        policy(of.policy),
+        only_fails(of.only_fails),
+        bad(of.bad) {
     path.draw_from(plan, bad);
   }
 
@@ -12817,13 +15268,15 @@ class sample_runs<pipeline<Source, S...>> {
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
+  /// What the source calls its samples; lives as long as this.
+  const sample_names& names() const noexcept { return names_; }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
   /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
   /// is here. \throws wick::error as the constructor does
   void refresh(bool source_too) {
     if (source_too) path.refresh();
-    epoch_plan<path_type> anew(path);
+    plan_type anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));
   }
@@ -12854,9 +15307,10 @@ class sample_runs<pipeline<Source, S...>> {
 
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
-  void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
-    std::uint64_t last = Timed ? now_ticks() : 0;
-    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, ticks, last);
+  void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
+    if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    if constexpr (Again) path.note_begin(c);
+    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }
   /// The same where one may.
   static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
@@ -12864,6 +15318,7 @@ class sample_runs<pipeline<Source, S...>> {
     c->enter(static_cast<std::uint32_t>(types::order_end));
     if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
     if (self->is_bad(c->index())) self->refuse(*c);
+    if constexpr (Again) self->path.note_begin(*c);
     auto item = path_type::to_rvalue(self->path.source().at(c->index()));
     task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(
         &self->path, std::move(item), c, j, slot);
@@ -12921,13 +15376,14 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  epoch_plan<path_type> plan{path};
+  kept<std::conditional_t<Again, const plan_type, plan_type>> plan{path};
   const std::uint64_t seed;
   executor& on;
-  byte_budget budget;
-  const error_policy policy;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
+  kept<byte_budget> budget;
+  kept<const error_policy> policy;
   const bool only_fails;
-  const quarantine bad;
+  kept<const quarantine> bad;
   owned<stop_source> stop = make_owned<stop_source>();
 
  private:
@@ -12956,7 +15412,7 @@ class sample_runs<pipeline<Source, S...>> {
     if (!policy.options().compact) return;
     if (!policy.ever(error_action::skip) && !types::filters)
       throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
-    if constexpr (epoch_plan<path_type>::grouped) {
+    if constexpr (plan_type::grouped) {
       throw error(
           "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
           "leave it out, or use replace, which draws one of the same length");
@@ -13070,7 +15526,7 @@ class compaction {
       while (!filled && j->state != batch_state::lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
-        runs.path.clocks().mine()[path_type::order_row].ran(1);
+        runs.path.clocks().mine().clocks[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;
@@ -13133,106 +15589,6 @@ class compaction {
   std::vector<job_type*> waiting_;
   // Of the batch whose turn it is.
   std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/sequencer.hpp
-/// \file
-/// The reorder ring: things are finished in any order and taken in theirs.
-
-namespace wick::detail {
-
-/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
-/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
-/// capacity).
-///
-/// What was written before publish is visible to the consumer; what it did before it took a number must be
-/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
-/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
-/// not be null.
-///
-/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
-/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
-/// destroy it as soon as it has the last item.
-template <class T, class Atomics = detail::std_atomics, class Executor = executor>
-class sequencer {
-  using slot = typename Atomics::template atomic<std::uintptr_t>;
-
- public:
-  explicit sequencer(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
-
-  std::size_t capacity() const noexcept { return mask_ + 1; }
-
-  /// Any thread, once a number.
-  void publish(std::uint64_t number, T* item) noexcept {
-    const std::uintptr_t before =
-        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
-    if (before == empty) return;
-    // The consumer waits for this very number, and stays until it is told.
-    if (before == waits_asleep)
-      awake_.set();
-    else
-      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
-  }
-
-  /// The next number to be taken. Consumer.
-  std::uint64_t taken() const noexcept { return next_; }
-
-  /// The next item if it is there, else null. Consumer.
-  T* try_take() noexcept {
-    slot& place = slots_[next_ & mask_];
-    const std::uintptr_t item = place.load(std::memory_order_acquire);
-    if (item == empty) return nullptr;
-    place.store(empty, std::memory_order_relaxed);
-    ++next_;
-    return reinterpret_cast<T*>(item);
-  }
-
-  /// Sleeps until the next item is there. Consumer; not on a worker.
-  T* take() noexcept {
-    std::uintptr_t seen = empty;
-    awake_.clear();
-    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
-      awake_.wait();
-    return try_take();
-  }
-
-  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
-  class [[nodiscard]] awaiter : job {
-   public:
-    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
-    bool await_ready() const noexcept {
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
-    }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
-      std::uintptr_t seen = empty;
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
-          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
-    }
-    T* await_resume() noexcept { return sequencer_.try_take(); }
-
-   private:
-    friend class sequencer;
-    void wake() noexcept { on_.post(this); }
-    sequencer& sequencer_;
-    Executor& on_;
-    std::coroutine_handle<> handle_;
-  };
-  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
-
- private:
-  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
-  static constexpr std::uintptr_t empty = 0,
-                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
-
-  const std::size_t mask_;
-  const std::unique_ptr<slot[]> slots_;
-  std::uint64_t next_ = 0;
-  detail::basic_wake_flag<Atomics> awake_;
 };
 
 }  // namespace wick::detail
@@ -13317,7 +15673,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
-      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
+      if constexpr (path_type::plan_type::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -13409,7 +15765,7 @@ class finishing {
       j.fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    done_.publish(j.sequence, &j);
+    publish(j);
   }
 
   static detached conclude_async(finishing* self, job_type* j) {
@@ -13426,7 +15782,12 @@ class finishing {
       j->fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    self->done_.publish(j->sequence, j);
+    self->publish(*j);
+  }
+
+  void publish(job_type& j) noexcept {
+    j.published = now_ticks();
+    done_.publish(j.sequence, &j);
   }
 
   context batch_context(const job_type& j) noexcept {
@@ -13465,279 +15826,6 @@ class finishing {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/pump_crew.hpp
-/// \file
-/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
-
-// ==== wick/system/cpus.hpp
-/// \file
-/// How many processors this process may really use: what its affinity mask and its control groups leave it.
-
-namespace wick::detail {
-
-/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
-std::size_t parse_cpu_max(const char* text) noexcept;
-
-/// What is in a small file of the system's; empty when it can't be read.
-std::string text_of(const std::string& path);
-
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
-/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
-std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
-
-/// The processors that the control groups of this process leave it, 0: no limit.
-/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
-/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
-/// beside v1's folders
-std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
-
-/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
-/// doesn't say.
-inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
-
-/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
-/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
-/// hardware_concurrency may say 64. Asks the system each time.
-std::size_t available_cpus();
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
-/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
-/// up a processor, since three threads on two processors only take turns, and their caches with them.
-///
-/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
-template <class Owner>
-class pump_crew {
- public:
-  struct pump : job {
-    Owner* of = nullptr;
-  };
-
-  pump_crew(Owner& of, executor& on)
-      : on_(on),
-        pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
-    free_.reserve(pumps_.size());
-    for (pump& p : pumps_) {
-      p.of = &of;
-      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
-      free_.push_back(&p);
-    }
-    idle_.store(free_.size(), std::memory_order_relaxed);
-  }
-  pump_crew(const pump_crew&) = delete;
-  pump_crew& operator=(const pump_crew&) = delete;
-
-  /// One more, if may_start(): it starts the next.
-  void start() noexcept {
-    pump* const p = free_.back();
-    free_.pop_back();
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    on_.post(p);
-  }
-  void put_away(pump* p) noexcept {
-    free_.push_back(p);
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    if (working() == 0) all_away_.notify_all();
-  }
-  void wait_all_away(std::unique_lock<std::mutex>& lock) {
-    all_away_.wait(lock, [&] { return working() == 0; });
-  }
-
-  /// A hint: false when all are at work, or as many as the consumer leaves room for.
-  bool may_start() const noexcept {
-    const std::size_t idle = idle_.load(std::memory_order_relaxed);
-    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
-  }
-  /// A hint: more are at work than the consumer leaves room for.
-  bool too_many() const noexcept {
-    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
-  }
-  /// It has run samples just now, and will again unless something else keeps it.
-  bool consumer_helps() const noexcept {
-    // Signed: two processors' clocks may differ by a little.
-    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
-  }
-  /// Told by the consumer while it runs samples.
-  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
-  /// By the consumer, before it sleeps, under the mutex.
-  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
-  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
-  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
-
- private:
-  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
-
-  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-
-  executor& on_;
-  std::vector<pump> pumps_;
-  const std::size_t beside_consumer_;
-  std::vector<pump*> free_;
-  condition all_away_;
-  alignas(64) std::atomic<std::size_t> idle_{0};
-  alignas(64) std::atomic<std::uint64_t> helped_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/open_batches.hpp
-/// \file
-/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
-
-namespace wick::detail {
-
-/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
-template <class Job>
-class open_batches {
- public:
-  /// What was claimed; `job` is null when nothing was left.
-  struct run {
-    Job* job = nullptr;
-    std::uint64_t from = 0, count = 0;
-  };
-
-  explicit open_batches(std::size_t most)
-      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
-
-  /// The place of the batch with this sequence number.
-  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
-
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
-
-  /// Any thread. Samples that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept {
-    std::uint64_t samples = 0;
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
-    }
-    return samples;
-  }
-  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
-  bool has_more_than(std::uint64_t length) const noexcept {
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
-  }
-
-  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
-  /// `at_end(another batch follows)`.
-  template <class AtEnd>
-  run claim(std::uint64_t most, AtEnd at_end) noexcept {
-    for (;;) {
-      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-      if (s >= opened) return {};
-      Job& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
-      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
-      std::uint64_t expected = s;
-      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
-    }
-  }
-
- private:
-  std::unique_ptr<Job[]> ring_;
-  const std::uint64_t mask_;
-  alignas(64) std::atomic<std::uint64_t> opened_{0};
-  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/tokens.hpp
-/// \file
-/// How many samples may be under way at a time, when samples suspend.
-
-namespace wick::detail {
-
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread.
-class tokens {
- public:
-  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-
-  /// Up to `most` of those that are left.
-  std::uint64_t take(std::uint64_t most) noexcept {
-    std::uint64_t taken = taken_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t n = std::min(most, limit_ - taken);
-      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
-                                                 std::memory_order_acquire)) {
-        return n;
-      }
-    }
-  }
-  /// True when there was none before.
-  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
-
- private:
-  const std::uint64_t limit_;
-  alignas(64) std::atomic<std::uint64_t> taken_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/sample/detail/source_size.hpp
-/// \file
-/// Notices when a source has another size than all was planned for.
-
-namespace wick::detail {
-
-/// Asked by the consumer.
-template <class Source>
-class source_size {
- public:
-  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
-  std::uint64_t planned() const noexcept { return planned_; }
-  std::uint64_t now() const { return of_.size(); }
-  /// \throws wick::error when it has changed, and what the source's size() throws
-  void require_same() const {
-    const std::uint64_t found = now();
-    if (found == planned_) return;
-    throw error("loader: the source had " + std::to_string(planned_) +
-                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
-                ", and has " + std::to_string(found) +
-                " now; call refresh() to take data of another size, or make a new loader");
-  }
-  /// Where it was found to have changed. \throws wick::error
-  [[noreturn]] void refuse() const {
-    require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
-  }
-  /// From now on it has the size that it has now.
-  void take_anew() {
-    planned_ = now();
-    ++taken_;
-  }
-  bool changed() const noexcept {
-    try {
-      return now() != planned_;
-    } catch (...) {
-      return true;
-    }
-  }
-
- private:
-  const Source& of_;
-  std::uint64_t planned_, taken_ = 0;
-};
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 template <class Pipeline>
@@ -13752,11 +15840,11 @@ class feed;
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
-  using path_type = typename runs_type::path_type;
-  using types = typename path_type::types;
   using job_type = typename runs_type::job_type;
 
  public:
+  using path_type = typename runs_type::path_type;
+  using types = typename path_type::types;
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
@@ -13764,16 +15852,14 @@ class feed<pipeline<Source, S...>> {
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
         on_(on),
-        few_(options.prefetch != 0 ? options.prefetch
-             : on.workers() < 8    ? 4
-                                   : 8),
-        most_(options.prefetch != 0 ? options.prefetch : 8),
-        tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        window_(options.prefetch, on.workers()),
+        tokens_(runs_.in_flight),
+        chooses_in_flight_(options.in_flight == 0),
         run_ahead_(options.prefetch_next_epoch),
-        done_(most_),
-        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
+        done_(window_.most),
+        pool_(window_.make_pool(runs_.path.batch_memory())),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
-        ahead_(most_),
+        ahead_(window_.most),
         claimed_(runs_, *this),
         crew_(*this, on) {}
   feed(const feed&) = delete;
@@ -13798,8 +15884,16 @@ class feed<pipeline<Source, S...>> {
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
-  report_book::subject reported() noexcept {
-    return {on_, runs_.path.clocks(), path_type::order_row, path_type::phase_row, types::batching};
+  /// What a report needs to know of how it works.
+  feed_figures figures() noexcept {
+    if (on_.forked()) return {};  // a worker that is missing here may have the mutex
+    const auto lock = lock_briefly(mutex_);
+    return {window(),
+            types::samples_suspend ? tokens_.limit() : 0,
+            claimed_.pace().run_length(),
+            short_samples(),
+            chooses_in_flight_,
+            crew_.idle()};
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
@@ -13840,8 +15934,7 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  /// Whether nothing is under way.
-  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh(bool source_too = true) {
@@ -13877,6 +15970,7 @@ class feed<pipeline<Source, S...>> {
     j->value.reset();
     advance(next_out_);
     const auto lock = lock_briefly(mutex_);
+    crew_.taken(j->published);
     try {
       open_more();
     } catch (...) {  // no memory: who waits for a batch that was not opened tries again
@@ -13888,8 +15982,7 @@ class feed<pipeline<Source, S...>> {
     crew_.helped();
     return run_some();
   }
-  /// A thread that waits may take part when samples are this short: it must not be late when its batch is
-  /// ready.
+  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
   bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
 
  private:
@@ -13906,12 +15999,7 @@ class feed<pipeline<Source, S...>> {
     if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
-  /// Batches ahead. Four small ones are made in no time, and used up while a thread is interrupted for less
-  /// than a millisecond: there are more where that costs little memory.
-  std::size_t window() const noexcept {
-    const std::size_t bytes = pool_->bytes_asked();
-    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
-  }
+  std::size_t window() const noexcept { return window_.at(*pool_); }
 
   void open_more() {
     const std::uint64_t end = done_.taken() + window();
@@ -13977,7 +16065,7 @@ class feed<pipeline<Source, S...>> {
   bool retire(pump* p) noexcept {
     const auto lock = lock_briefly(mutex_);
     if (!crew_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
-    crew_.put_away(p);
+    crew_.put_away(p, !may_claim());
     return true;
   }
 
@@ -13996,8 +16084,7 @@ class feed<pipeline<Source, S...>> {
     const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
   }
-  /// False when there are none.
-  bool cancel() noexcept {
+  bool cancel() noexcept {  // false when there are none
     std::uint64_t opened;
     {
       const auto lock = lock_briefly(mutex_);
@@ -14078,8 +16165,9 @@ class feed<pipeline<Source, S...>> {
   runs_type runs_;
   source_size<Source> size_{origin()};
   executor& on_;
-  const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
-  tokens tokens_;                 // of samples that may be under way at a time
+  const batches_ahead window_;
+  tokens tokens_;  // of samples that may be under way at a time
+  const bool chooses_in_flight_;
   bool run_ahead_;
 
   // the consumer's
@@ -14105,503 +16193,6 @@ class feed<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/loader_place.hpp
-/// \file
-/// Where a loader stands: how its state is written and gone on from.
-
-// ==== wick/resume/mixture.hpp
-/// \file
-/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
-
-namespace wick {
-
-/// A source of a mix() and its share of the turns.
-struct source_weight {
-  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
-  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
-  friend bool operator==(const source_weight&, const source_weight&) = default;
-};
-
-/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
-/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
-/// next batch on, which several ranks must be told.
-struct edit_options {
-  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
-  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
-};
-
-namespace detail {
-
-/// All weights from a batch on.
-struct mixture_edit {
-  std::uint64_t epoch = 0, batch = 0;
-  std::vector<double> weights;
-};
-
-/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
-/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
-/// file: of several lines with one number the first holds, and who wrote another one is told so.
-class mixture_journal {
- public:
-  struct place {
-    std::uint64_t epoch = 0, batch = 0;
-    friend auto operator<=>(const place&, const place&) = default;
-  };
-
-  /// `pipeline` tells the data set, the stages and the global batch.
-  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
-                  std::uint64_t seed);
-
-  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
-  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
-  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
-                                      bool alone) const;
-  /// \throws wick::error when it can't be written, or another process has written another one in its place;
-  /// it is not added then
-  void add(mixture_edit e);
-  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
-  /// another pipeline, or is damaged
-  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
-  /// From now on all are written there, behind the edits that it has. \throws wick::error
-  std::vector<mixture_edit> open(const std::string& path);
-
-  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
-  std::vector<source_weight> weights_of(const mixture_edit& e) const;
-  /// What holds at a batch.
-  std::vector<source_weight> at(place where) const;
-
-  void write(loader_state& to) const noexcept;
-  /// \throws wick::error when the state was written behind other edits
-  void require_same(const loader_state& s) const;
-
- private:
-  struct contents {
-    std::vector<mixture_edit> edits;
-    std::vector<std::uint64_t> hashes;  // behind each
-    bool begun = false;                 // has its first line
-  };
-  contents read(const std::string& path, bool of_this_run) const;
-  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
-  bool has_next(std::uint64_t hash) const;
-  std::size_t number_of(const std::string& name) const;
-  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
-                      std::uint64_t& after) const;
-  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
-
-  std::vector<std::string> names_;
-  std::vector<double> first_;
-  std::uint64_t pipeline_, seed_;
-  std::vector<mixture_edit> edits_;
-  std::vector<std::uint64_t> hashes_;  // behind each
-  std::size_t from_file_ = 0;          // of them were there when the file was opened
-  std::string path_;
-  owned<line_file> file_;
-};
-
-[[noreturn]] void refuse_when_compact();
-[[noreturn]] void refuse_journal_file();
-template <bool Editable>
-consteval void require_editable_mix() {
-  static_assert(Editable,
-                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
-                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
-}
-/// \throws wick::error when the state has edits, and this loader has none
-void require_no_edits(const loader_state& s);
-
-/// A loader's edits: keeps the feed's plan that of the epoch under way.
-template <class Feed>
-class mixture_edits {
- public:
-  using place = mixture_journal::place;
-
-  /// \throws wick::error when the state was written behind other edits
-  void require_same(const loader_state& s) const {
-    journal_ ? journal_->require_same(s) : require_no_edits(s);
-  }
-  std::vector<source_weight> at(const Feed& feed, place where) const {
-    if (journal_) return journal_->at(where);
-    const auto& mix = feed.path().template stage<0>();
-    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
-  }
-  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
-  const mixture_journal* journal() const noexcept { return journal_.get(); }
-
-  /// \param identity of the pipeline; asked for once
-  template <class F>
-  mixture_journal& open(Feed& feed, F&& identity) {
-    if (!journal_) {
-      const pipeline_identity of = identity();
-      fingerprint_hash h;
-      h.add(of.data).add(of.samples).add(of.batch);
-      for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
-      const auto& mix = feed.path().template stage<0>();
-      for (const std::string& name : mix.names()) h.add(name);
-      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
-    }
-    return *journal_;
-  }
-  /// True when the feed is planned anew, and what was prefetched is gone.
-  bool plan_for(Feed& feed, std::uint64_t epoch) {
-    if (!any() || planned_ == epoch) return false;
-    plan(feed, epoch);
-    return true;
-  }
-  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
-  /// left.
-  struct stand {
-    place next;
-    std::uint64_t epoch;
-    std::uint64_t& left;
-    bool& sought;
-  };
-  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
-  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
-  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
-    auto& mix = feed.path().template stage<0>();
-    require_reached(mix, e, feed.plan().batch_size());
-    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
-      refuse_when_compact();
-    const bool ended = at.left == 0;
-    const std::uint64_t taken = feed.plan().batches() - at.left;
-    at.sought = ended;
-    mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
-    planned_.reset();
-    try {
-      plan(feed, at.epoch);
-      if (to_journal) journal_->add(std::move(e));
-    } catch (...) {
-      mix.take_back_edit();
-      plan(feed, at.epoch);
-      throw;
-    }
-    if (!ended) at.left = feed.plan().batches() - taken;
-  }
-
- private:
-  void plan(Feed& feed, std::uint64_t epoch) {
-    if (!feed.idle())
-      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
-    feed.path().template stage<0>().plan_for(epoch);
-    feed.refresh(false);
-    planned_ = epoch;
-  }
-  template <class Mix>
-  static void require_reached(const Mix& mix, const mixture_edit& e, std::uint64_t batch_size) {
-    const std::uint64_t size = mix.size_in(e.epoch), batches = (size + batch_size - 1) / batch_size;
-    if (e.batch == 0 || e.batch < batches) return;
-    throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
-                " batches, and the edit is for batch " + std::to_string(e.batch) +
-                " (from 0); edit the beginning of the next epoch");
-  }
-
-  owned<mixture_journal> journal_;
-  std::optional<std::uint64_t> planned_;  // what epoch the feed is planned for
-};
-
-}  // namespace detail
-}  // namespace wick
-
-namespace wick::detail {
-
-template <class Loader>
-struct loader_place {
-  /// The batch handed over next.
-  static mixture_journal::place next(const Loader& l) noexcept {
-    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
-    if (!l.epoch_) return {};
-    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
-    return {*l.epoch_, l.batches() - l.left_};
-  }
-
-  static std::vector<std::byte> state(const Loader& l) {
-    loader_state s;
-    s.of = l.identity();
-    s.rounds = l.rounds_;
-    s.filtered = l.books_.drops.of_training;
-    l.books_.account.write(s);
-    if (l.edits_.any()) l.edits_.journal()->write(s);
-    if (l.resume_) {
-      s.moved = l.resume_->moved;
-      s.epoch = l.resume_->epoch;
-      s.batch = l.resume_->batch;
-      s.sample = l.resume_->sample;
-    } else if (l.epoch_) {
-      s.epoch = *l.epoch_;
-      s.batch = l.batches() - l.left_;
-      l.delivery_.write(s);
-      if (l.ends(s)) s.begin_next_epoch();
-    }
-    return s.to_bytes();
-  }
-
-  static void load(Loader& l, std::span<const std::byte> bytes) {
-    loader_state s = loader_state::from_bytes(bytes);
-    l.require_goes_on(s, "load_state: the state is of ");
-    l.edits_.require_same(s);
-    const std::uint64_t under_way = l.current_epoch();
-    l.plan_for(s.epoch);
-    try {
-      take_over(l, std::move(s));
-    } catch (...) {
-      l.plan_for(under_way);
-      throw;
-    }
-  }
-
- private:
-  /// \throws wick::error when the state stands where this loader's epoch has no batch
-  static void take_over(Loader& l, loader_state s) {
-    const std::uint64_t batches = l.batches();
-    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
-      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                  std::to_string(batches) + "; it was not written by wick");
-    }
-    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
-    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
-      throw error("load_state: " + std::to_string(s.moved) +
-                  " samples of the rest of its epoch were delivered already, in the place of others; set "
-                  "error_options::compact as it was when the state was written, or begin the next epoch");
-    }
-    l.resume_ = make_owned<const loader_state>(std::move(s));
-    l.rounds_ = l.resume_->rounds;
-    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
-    l.books_.account.read(*l.resume_);
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/own_executor.hpp
-/// \file
-/// Where a loader runs that was given no executor.
-
-namespace wick::detail {
-
-/// Nothing when it was given one. \throws wick::error for workers beside it
-inline owned<executor> own_executor(const loader_options& options) {
-  if (options.executor == nullptr) {
-    return make_owned<executor>(executor_options{options.workers, options.io_threads});
-  }
-  if (options.workers != 0 || options.io_threads != 0) {
-    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
-                " is given beside .executor, which has threads of its own; leave one of the two out");
-  }
-  return nullptr;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/sample_delivery.hpp
-/// \file
-/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
-/// sees.
-
-namespace wick::detail {
-
-template <class Feed>
-class sample_delivery {
- public:
-  using value_type = typename Feed::delivered;
-
-  /// Of the group that is taken next, `sample` were handed over before.
-  void begin(std::uint64_t sample, std::uint64_t) noexcept {
-    group_.clear();
-    next_ = 0;
-    skip_ = sample;
-  }
-  static constexpr std::uint64_t moved() noexcept { return 0; }
-  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
-  /// it.
-  void write(loader_state& to) const noexcept {
-    to.sample = skip_;
-    if (!under_way()) return;
-    --to.batch;
-    to.sample = next_;
-  }
-  /// Whether the group has samples left.
-  bool under_way() const noexcept { return next_ < group_.size(); }
-
-  /// The group is handed over from now on, by next().
-  template <class Job>
-  void take(Feed& feed, Job* job, delivery_books& books) {
-    taken_job<Feed, Job> taken(feed, job);
-    tell_in_order(feed, *taken, told_);
-    next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    next_told_ = 0;
-    number_ = taken->number;
-    epoch_ = taken->epoch;
-    first_ = taken->first;
-    group_.clear();
-    look_up(feed, *taken);
-    dropped_.clear();
-    for (const failure& f : taken->failures) {
-      if (is_left_out(f)) dropped_.push_back(f.slot);
-    }
-    if (taken->value) {
-      group_.swap(*taken->value);
-      taken->columns.reuse(std::move(*taken->value));
-    }
-    group_.resize(static_cast<std::size_t>(taken->count));
-    if (told_.empty()) books.account.add(epoch_, 0, taken->count, 0, 0, told_);
-    taken.release();
-    next_ = std::min(next_, group_.size());
-    while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
-  }
-  /// The next sample of the group; nothing when it has no more.
-  /// \throws what it failed with, where on_error says nothing else; too_many_errors
-  std::optional<value_type> next(Feed& feed, delivery_books& books) {
-    while (under_way()) {
-      const std::size_t slot = next_++;
-      if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
-      std::optional<value_type>& sample = group_[slot];
-      books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
-      if (!sample) {
-        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
-        continue;
-      }
-      books.drops.add(0, 1);
-      books.report.took(1);
-      return std::exchange(sample, std::nullopt);
-    }
-    return std::nullopt;
-  }
-
- private:
-  /// Which sample of the source stands at each position of a group, for the fingerprint.
-  template <class Job>
-  void look_up(const Feed& feed, const Job& job) {
-    indexes_.resize(static_cast<std::size_t>(job.count));
-    feed.plan().indexes(job.order, job.first, job.count, indexes_.data());
-    for (const failure& f : job.failures) {
-      if (f.slot == failure::whole_batch) continue;
-      std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
-      if (f.action == error_action::skip) index = left_out;
-      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
-    }
-  }
-  /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
-  /// \throws what is told in its place
-  [[gnu::noinline]] void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
-    const auto& plan = feed.plan();
-    const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
-    if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
-      next_ = group_.size();
-      books.account.add(epoch_, 0, 0, before, all, told_);
-      throw to_exception(told_[next_told_++]);
-    }
-    std::vector<told_failure> here;
-    for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
-      here.push_back(std::move(told_[next_told_]));
-    }
-    books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
-    for (const told_failure& f : here) {
-      if (f.entry.action == error_action::fail) throw to_exception(f);
-    }
-  }
-
-  std::vector<std::optional<value_type>> group_;
-  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
-  std::vector<told_failure> told_;
-  std::vector<std::uint64_t> dropped_;  // slots of the group
-  std::size_t next_ = 0, next_told_ = 0;
-  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
-  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
-};
-
-}  // namespace wick::detail
-
-// ==== wick/pipeline/detail/epoch_range.hpp
-/// \file
-/// What epoch() gives: a range for one pass over an epoch.
-
-namespace wick::detail {
-
-/// Its iterators take batches as they advance.
-template <class Loader>
-class epoch_range {
- public:
-  class iterator {
-   public:
-    using value_type = typename Loader::value_type;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
-    iterator() = default;
-    value_type& operator*() const noexcept { return *of_->current_; }
-    value_type* operator->() const noexcept { return &*of_->current_; }
-    iterator& operator++() {
-      of_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-   private:
-    friend class epoch_range;
-    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-    explicit iterator(Loader* of) : of_(of) {}
-    Loader* of_ = nullptr;
-  };
-
-  iterator begin() {
-    of_->advance();
-    return iterator(of_);
-  }
-  std::default_sentinel_t end() const noexcept { return {}; }
-  /// The same without iterators.
-  std::optional<typename Loader::value_type> next() { return of_->next(); }
-
- private:
-  friend Loader;
-  explicit epoch_range(Loader& of) : of_(&of) {}
-  Loader* of_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/single_user.hpp
-/// \file
-/// Tells two threads that use at the same time what is made for one.
-
-namespace wick::detail {
-
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
-
-/// What one user did is visible to the next, so taking turns is safe on any threads.
-class single_user {
- public:
-  single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
-
-  /// In use as long as this lives; may be kept over a suspension.
-  class hold {
-   public:
-    /// \throws std::logic_error when somebody else uses it at this moment
-    hold(single_user& of, const char* call) : of_(of) {
-      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
-      of.last_.store(nullptr, std::memory_order_relaxed);
-    }
-    hold(const hold&) = delete;
-    hold& operator=(const hold&) = delete;
-    /// The calling thread was looked at: it may go on with what it has got.
-    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
-    ~hold() { of_.used_.store(false, std::memory_order_release); }
-
-   private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
-    single_user& of_;
-  };
-
-  /// Whether nobody else has used it since this thread was remembered.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
-
- private:
-  std::atomic<bool> used_{false};
-  std::atomic<const void*> last_{nullptr};
-};
-
-}  // namespace wick::detail
-
 namespace wick {
 
 template <class Pipeline>
@@ -14620,7 +16211,12 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using runs_again = detail::sample_runs<pipeline<Source, S...>, true>;
+  using replaying_type = detail::replaying<detail::sample_runs<pipeline<Source, S...>>, runs_again,
+                                           detail::finishing<runs_again>>;
   using place = detail::loader_place<loader>;
+  using again = detail::loader_replay<loader>;
+  using edits = detail::loader_edits<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -14635,7 +16231,7 @@ class loader<pipeline<Source, S...>> {
       : own_(detail::own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
-    if (!options.journal_file.empty()) gone_on_with(options.journal_file);
+    if (!options.journal_file.empty()) edits::go_on_with(*this, options.journal_file);
   }
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
@@ -14659,19 +16255,7 @@ class loader<pipeline<Source, S...>> {
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() {
     const detail::single_user::hold mine(user_, "refresh()");
-    feed_->on().require_workers();
-    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
-    if (epoch_) books_.prints.seal(data(), batch_of_prints());
-    refreshed_ = false;
-    left_ = 0;
-    sought_ = true;
-    delivery_.begin(0, 0);
-    books_.drops.begin(false);
-    data_.reset();
-    feed_->refresh();
-    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
-    ++rounds_;
-    refreshed_ = true;
+    place::refresh(*this);
   }
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
@@ -14683,20 +16267,16 @@ class loader<pipeline<Source, S...>> {
   /// then
   void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
     const detail::single_user::hold mine(user_, "edit()");
-    change(weights, at);
+    edits::change(*this, weights, at);
   }
   /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
   /// does, and when it is damaged, or of another data set, pipeline or global batch
-  void replay(const std::string& journal_file) {
-    const detail::single_user::hold mine(user_, "replay()");
-    for (const detail::mixture_edit& e : journal().read(journal_file))
-      change(journal().weights_of(e), {e.epoch, e.batch});
+  void replay_edits(const std::string& journal_file) {
+    const detail::single_user::hold mine(user_, "replay_edits()");
+    edits::replay(*this, journal_file);
   }
   /// The weights of the next batch.
-  std::vector<source_weight> mixture() const {
-    detail::require_editable_mix<editable>();
-    return edits_.at(*feed_, place::next(*this));
-  }
+  std::vector<source_weight> mixture() const { return edits::now(*this); }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -14750,11 +16330,39 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
-      const std::uint64_t begun_at = detail::now_ticks();
+      const std::uint64_t begun_at = books_.report.begin_wait();
       job_type* const job = co_await feed_->next_async();
       books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
+  }
+
+  /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
+  /// one that is still to come. The run goes on as if nothing had been: order, state, ledger, fingerprints
+  /// and report stay as they are. Without batch() `batch` is a position in the epoch, over all ranks, and one
+  /// sample comes. See the guide replaying. \throws wick::error when there is no such batch, when it was made
+  /// of data before refresh(), or when what failed before it isn't known (error_options::compact);
+  /// wick::sample_error as next() does, or when the sample was left out
+  /// \throws std::logic_error as next() does
+  value_type replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "replay()");
+    feed_->on().require_outside("replay()", "co_await replay_async()");
+    return again::batch(*this, epoch, batch, options);
+  }
+  /// The same for a coroutine.
+  task<value_type> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
+    const detail::single_user::hold mine(user_, "replay_async()");
+    task<value_type> making = again::batch_async(this, epoch, batch, options);
+    value_type out = co_await making;
+    co_return std::move(out);
+  }
+  /// What a batch was made of: it is made again, and each sample noted with its key, what came in whose
+  /// place, what went into it, and the random numbers that stages drew. What fails is in it, too. \throws as
+  /// replay()
+  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "receipt()");
+    feed_->on().require_outside("receipt()", "co_await replay_async()");
+    return again::written(*this, epoch, batch, options);
   }
 
   /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
@@ -14794,49 +16402,26 @@ class loader<pipeline<Source, S...>> {
  private:
   friend epoch_range;
   friend place;
-
-  static constexpr bool editable =
-      std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
-  detail::mixture_journal& journal() {
-    detail::require_editable_mix<editable>();
-    return edits_.open(*feed_, [&] { return identity(); });
-  }
-  void change(const std::vector<source_weight>& weights, const edit_options& at) {
-    feed_->on().require_workers();
-    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
-      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
-  }
-  void gone_on_with(const std::string& file) {
-    if constexpr (editable) {
-      for (detail::mixture_edit& e : journal().open(file))
-        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
-    } else {
-      detail::refuse_journal_file();
-    }
-  }
-  /// Before batches() is asked for another epoch.
-  void plan_for(std::uint64_t e) {
-    if constexpr (editable) {
-      if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
-    }
-  }
+  friend again;
+  friend edits;
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
-    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+    require_refreshed();
     feed_->size().require_same();
-    plan_for(e);
+    edits::plan_for(*this, e);
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
+    round_.begin(e);
     if (!goes_on) books_.account.begin(e);
     books_.drops.begin(number == 0);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.report.begin(feed_->reported());
+    books_.report.begin(detail::report_book::of(*feed_));
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
       seek();
     else
@@ -14861,7 +16446,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.report.end(feed_->reported());
+    books_.report.end(detail::report_book::of(*feed_));
     books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
@@ -14871,10 +16456,13 @@ class loader<pipeline<Source, S...>> {
     current_.reset();  // gives its memory back before the next is waited for
     current_ = next();
   }
+  void require_refreshed() const {
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+  }
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
-    const std::uint64_t begun_at = detail::now_ticks();
+    const std::uint64_t begun_at = books_.report.begin_wait();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
       if (feed_->short_samples()) {
@@ -14933,9 +16521,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;        // the feed is where these say
-  bool refreshed_ = true;     // the last refresh() has gone well
-  std::uint64_t rounds_ = 0;  // how often, in this training
+  bool sought_ = true;     // the feed is where these say
+  bool refreshed_ = true;  // the last refresh() has gone well
+  detail::data_round round_;
   detail::mixture_edits<feed_type> edits_;
   detail::single_user user_;
   std::optional<value_type> current_;
@@ -14955,7 +16543,7 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  auto r = books_.report.close(detail::report_book::of(*feed_), feed_->path().stage_names(), ledger());
   r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
   if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
@@ -15059,6 +16647,1024 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
     out.push_back(static_cast<std::uint32_t>(length));
   }
   return out;
+}
+
+}  // namespace wick
+
+// ==== wick/measure/measure.hpp
+/// \file
+/// What a pipeline gives alone, without a training step, and with each of its stages cached or left out.
+
+// ==== wick/measure/detail/cloning.hpp
+/// \file
+/// Another one of an item, for what is measured as if it were cached.
+
+namespace wick::detail {
+
+/// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
+template <class T>
+struct cloning {
+  static constexpr bool possible = std::is_copy_constructible_v<T>;
+  static T of(const T& item) { return item; }
+};
+template <class T>
+  requires(!std::is_copy_constructible_v<T> &&
+           requires(const T& item) {
+             { item.clone() } -> std::same_as<T>;
+           })
+struct cloning<T> {
+  static constexpr bool possible = true;
+  static T of(const T& item) { return item.clone(); }
+};
+template <>
+struct cloning<bytes> {
+  static constexpr bool possible = true;
+  static bytes of(const bytes& item) { return bytes(item.data(), item.size()); }
+};
+/// A vector says of itself that it can be copied, whatever is in it.
+template <class T, class A>
+struct cloning<std::vector<T, A>> {
+  static constexpr bool possible = cloning<T>::possible;
+  static std::vector<T, A> of(const std::vector<T, A>& items) {
+    if constexpr (std::is_copy_constructible_v<T>) {
+      return items;
+    } else {
+      std::vector<T, A> out;
+      out.reserve(items.size());
+      for (const T& one : items) out.push_back(cloning<T>::of(one));
+      return out;
+    }
+  }
+};
+template <class D, class T>
+struct cloning<sample<D, T>> {
+  static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
+  static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
+};
+template <class... T>
+struct cloning<std::tuple<T...>> {
+  static constexpr bool possible = (cloning<T>::possible && ...);
+  static std::tuple<T...> of(const std::tuple<T...>& items) {
+    return std::apply([](const T&... one) { return std::tuple<T...>(cloning<T>::of(one)...); }, items);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_counts.hpp
+/// \file
+/// What has come of the samples that measure() runs: how many, how fast, and what failed.
+
+namespace wick::detail {
+
+/// Workers add, the thread that measures looks.
+class isolated_counts {
+ public:
+  explicit isolated_counts(std::size_t walks) : lines_(walks), walks_(walks) {}
+
+  /// A walk, one at a time: so many samples ended, and of these so many came through.
+  void add(std::size_t walk, std::uint64_t ended, std::uint64_t good) noexcept {
+    line& mine = lines_[walk];
+    mine.good.store(mine.good.load(std::memory_order_relaxed) + good, std::memory_order_relaxed);
+    mine.ended.store(mine.ended.load(std::memory_order_relaxed) + ended, std::memory_order_relaxed);
+  }
+  std::uint64_t good() const noexcept { return sum(&line::good); }
+  std::uint64_t ended() const noexcept { return sum(&line::ended); }
+
+  /// A batch was made.
+  void made_batch() noexcept {
+    std::uint64_t none = 0;
+    first_batch_.compare_exchange_strong(none, now_ticks(), std::memory_order_relaxed);
+  }
+  /// Seconds from the beginning to the first batch; below 0: there was none.
+  double first_batch() const noexcept;
+  /// Lets it run on until a sample has ended (but no longer than `patience`, of which that is taken away) and
+  /// for some seconds from then on. Samples a second, in the later part of these; below 0: none.
+  double watch(double seconds, double& patience) const;
+  /// The same over all the time there was.
+  double of_all() const noexcept;
+
+ private:
+  struct alignas(64) line {
+    std::atomic<std::uint64_t> good{0}, ended{0};
+  };
+  std::uint64_t sum(std::atomic<std::uint64_t> line::*of) const noexcept {
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < walks_; ++i) out += (lines_[i].*of).load(std::memory_order_relaxed);
+    return out;
+  }
+
+  owned<line[]> lines_;
+  const std::size_t walks_;
+  std::atomic<std::uint64_t> first_batch_{0};
+  std::uint64_t begun_ = now_ticks();
+  tick_scale scale_;
+};
+
+/// Failures of any thread: all are counted, the first ones kept, of one sample in one stage one.
+class isolated_failures {
+ public:
+  static constexpr std::size_t most = 10;
+  void add(ledger_entry e) noexcept;
+  std::uint64_t count() const noexcept { return count_; }
+  std::vector<ledger_entry>& entries() noexcept { return entries_; }
+  /// One of a batch as a whole; null where there is none.
+  const ledger_entry* of_batches() const noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t count_ = 0;
+  std::vector<ledger_entry> entries_;
+};
+
+/// What a run gave.
+struct isolated_result {
+  double samples = 0;       ///< a second
+  double first_batch = -1;  ///< seconds; below 0: none was made
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_runs.hpp
+/// \file
+/// Samples through some of a pipeline's stages, for measure(): on the loader's workers and in its order, but
+/// beside its batches, its memory and its books.
+
+// ==== wick/run/scope.hpp
+/// \file
+/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
+
+namespace wick::detail {
+
+/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
+/// see it at stop()), all are awaited, and join rethrows it.
+///
+/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
+/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
+/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
+/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
+class scope : detail::task_owner {
+ public:
+  explicit scope(executor& on) noexcept : on_(on) {
+    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
+      auto* const s = static_cast<scope*>(self);
+      if (thrown) s->fail(std::move(thrown));
+      s->done_one();
+    };
+  }
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+  ~scope() {
+    if (joined_) return;
+    stop_.request_stop();
+    wait_all();
+  }
+
+  stop_token stop() noexcept { return stop_.token(); }
+  void request_stop() noexcept { stop_.request_stop(); }
+  executor& on() noexcept { return on_; }
+
+  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
+  /// nothing was spawned
+  void spawn(task<void> t) {
+    on_.require_workers();
+    live_.fetch_add(1, std::memory_order_relaxed);
+    on_.post(t.release().queued(*this));
+  }
+  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
+  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
+  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
+  /// suspension before this returns. \throws std::logic_error in a forked child
+  void fork(task<void> t) {
+    on_.require_workers();
+    if (!on_.queue_is_long()) return spawn(std::move(t));
+    auto& promise = t.release();
+    bool counted = false;
+    if (promise.begin(*this, [&] {
+          live_.fetch_add(1, std::memory_order_relaxed);
+          counted = true;
+        })) {
+      return;
+    }
+    std::exception_ptr thrown = promise.take_exception();
+    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
+    if (thrown) fail(std::move(thrown));
+    if (counted) done_one();
+  }
+
+  /// `co_await s.join();`
+  class [[nodiscard]] join_awaiter : job {
+   public:
+    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
+    /// All have ended, and only they could spawn more.
+    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
+      scope_.waiter_ = this;
+      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() { scope_.finish(); }
+
+   private:
+    scope& scope_;
+    std::coroutine_handle<> handle_;
+  };
+  join_awaiter join() noexcept { return join_awaiter(*this); }
+
+  /// Blocks the calling thread, which must not be a worker.
+  void wait() {
+    wait_all();
+    finish();
+  }
+
+ private:
+  void fail(std::exception_ptr thrown) noexcept {
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    exception_ = std::move(thrown);
+    stop_.request_stop();
+  }
+  void done_one() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (waiter_ != nullptr)
+      on_.post(waiter_);
+    else
+      all_done_.set();
+  }
+  void wait_all() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
+    joined_ = true;
+  }
+  void finish() {
+    joined_ = true;
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  executor& on_;
+  stop_source stop_;
+  std::atomic<std::uint32_t> live_{1};  // one for the joiner
+  std::atomic<bool> failed_{false};
+  std::exception_ptr exception_;
+  job* waiter_ = nullptr;
+  detail::wake_flag all_done_;
+  bool joined_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What becomes of a sample behind the last stage of a run.
+enum class isolated_end {
+  dropped,   ///< nothing
+  in_slots,  ///< it is put into its batch, and that is dropped
+  all,  ///< its batch goes through the stages behind batch(); without batch() what the loop would get is made
+};
+
+/// Items that were made once, and the indexes of their samples.
+template <class Item>
+class isolated_cache {
+ public:
+  static constexpr std::size_t most = 32;
+  void keep(Item&& item, std::uint64_t index) {
+    if (full_.load(std::memory_order_relaxed)) return;
+    const std::lock_guard lock(mutex_);
+    if (items_.size() == most) return;
+    items_.push_back(std::move(item));
+    indexes_.push_back(index);
+    if (items_.size() == most) full_.store(true, std::memory_order_relaxed);
+  }
+  bool empty() const noexcept { return items_.empty(); }
+  std::uint64_t index(std::uint64_t i) const noexcept {
+    return indexes_[static_cast<std::size_t>(i % indexes_.size())];
+  }
+  Item copy(std::uint64_t i) const {
+    return cloning<Item>::of(items_[static_cast<std::size_t>(i % items_.size())]);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> full_{false};
+  std::vector<Item> items_;
+  std::vector<std::uint64_t> indexes_;
+};
+
+/// One run after the other of a loader's pipeline. Each goes on in the epoch where the one before has ended:
+/// what that has read is in the system's cache.
+template <class Runs>
+class isolated_runs {
+ public:
+  using types = typename Runs::types;
+  using path_type = typename Runs::path_type;
+  using order_type = typename epoch_plan<path_type>::order_type;
+  using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  /// A batch in the making. It has what with_others() asks of one.
+  struct job {
+    explicit job(const order_type& o) : order(o) {}
+    order_type order;
+    typename types::columns columns;
+    std::atomic<bool> cancelled{false};
+    std::uint64_t pass = 0, number = 0, first = 0, count = 0, claimed = 0;
+    std::atomic<std::uint64_t> unfinished{0};
+    std::mutex mutex;
+    std::vector<std::size_t> gaps;
+    bool lost = false;
+    static bool is_no_other(std::uint64_t, std::uint64_t) noexcept { return false; }
+  };
+  struct claim {
+    job* of = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  isolated_runs(Runs& runs, std::uint64_t epoch, std::uint64_t number)
+      : path(runs.path),
+        on(runs.on),
+        budget(runs.budget.limit()),
+        stop(make_owned<stop_source>()),
+        runs_(runs),
+        epoch_(epoch),
+        number_(number % runs.plan.batches()),
+        order_(runs.plan.order(runs.seed, epoch)),
+        pool_(std::make_shared<slab_pool>(path.batch_memory(), 64, 1, 8)),
+        stage_names_(path.stage_names()) {}
+
+  /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
+  /// in `from`. Some that come out go to `keep`, where they are to be dropped.
+  /// \throws std::bad_alloc
+  template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
+            class Keep>
+  isolated_result run(double seconds, const From* from, Keep* keep, isolated_failures& failures);
+
+  path_type& path;
+  executor& on;
+  byte_budget budget;
+  owned<stop_source> stop;
+
+  /// Of the largest batch.
+  std::size_t batch_bytes() const noexcept { return pool_->bytes_asked(); }
+
+  // ---- of workers ----
+
+  claim take(std::uint64_t most, bool in_slots) {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return {};
+    if (open_ == nullptr) open_ = begin(in_slots);
+    job* const j = open_;
+    const claim out{j, j->claimed, std::min(most, j->count - j->claimed)};
+    j->claimed += out.count;
+    if (j->claimed == j->count) open_ = nullptr;
+    return out;
+  }
+  void give_back(job& j) noexcept {
+    j.columns.drop();
+    const std::lock_guard lock(mutex_);
+    free_.push_back(&j);
+  }
+  place place_at(const job& j, std::uint64_t slot, std::uint64_t index) const noexcept {
+    return {runs_.seed, epoch_, j.first + slot, index};
+  }
+  std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
+    return runs_.plan.index(j.order, j.first + slot);
+  }
+  const auto& plan() const noexcept { return runs_.plan; }
+  const sample_names& names() const noexcept { return names_; }
+  /// \throws quarantined_sample
+  void refuse_bad(context& c) const {
+    if (runs_.is_bad(c.index())) runs_.refuse(c);
+  }
+
+  void failed(job& j, std::uint64_t slot, const context& c, std::exception_ptr cause) noexcept {
+    try {
+      {
+        const std::lock_guard lock(j.mutex);
+        j.gaps.push_back(static_cast<std::size_t>(slot));
+      }
+      failure f;
+      f.index = c.index();
+      f.take_cause(std::move(cause), c.stage());
+      if (f.dropped || runs_.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
+      tell(printable_key(path.source(), f.to_blame()), f.stage, c.position(), f.cause);
+    } catch (...) {
+      lose(j);
+    }
+  }
+  /// Whether there is a batch to be made.
+  bool close(job& j) noexcept {
+    try {
+      if (j.lost || j.gaps.size() == j.count || j.cancelled.load(std::memory_order_relaxed)) return false;
+      std::sort(j.gaps.begin(), j.gaps.end());
+      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
+        tell(printable_key(path.source(), index(j, m->slot)), types::batching, j.first + m->slot,
+             std::make_exception_ptr(misshapen(m->text)));
+        return false;
+      }
+      if (j.columns.stale(j.gaps)) return false;
+      if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(rows(j));
+      return true;
+    } catch (...) {
+      failed_batch(j, types::batching, std::current_exception());
+      return false;
+    }
+  }
+  static std::size_t rows(const job& j) noexcept { return static_cast<std::size_t>(j.count) - j.gaps.size(); }
+  void failed_batch(const job& j, std::size_t stage, const std::exception_ptr& cause) noexcept {
+    try {
+      if (!ended_by_stop(cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
+    } catch (...) {
+      failures_->add({});
+    }
+  }
+  context batch_context(const job& j) noexcept {
+    static constexpr sample_names batches{
+        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+    return context({runs_.seed, epoch_, j.first, j.number}, &on, &budget, stop->token(), j.pass, &batches);
+  }
+
+ private:
+  job* begin(bool in_slots) {
+    if (free_.empty()) {
+      free_.reserve(jobs_.size() + 1);  // so that giving back needs no memory
+      jobs_.push_back(make_owned<job>(order_));
+      free_.push_back(jobs_.back().get());
+    }
+    job& j = *free_.back();
+    const auto& plan = runs_.plan;
+    position_range mine{};
+    while (mine.count == 0) {  // a rank may have nothing of a small last batch
+      mine = plan.slice(number_, order_);
+      j.number = number_;
+      j.pass = pass_;
+      if (++number_ == plan.batches()) {
+        number_ = 0;
+        ++pass_;
+      }
+    }
+    j.first = mine.first;
+    j.count = mine.count;
+    j.claimed = 0;
+    j.gaps.clear();
+    j.lost = false;
+    j.cancelled.store(false, std::memory_order_relaxed);
+    j.unfinished.store(j.count, std::memory_order_relaxed);
+    if constexpr (types::batched) {
+      if (in_slots) {
+        j.columns.begin(plan.slots(), path.template stage<types::batching>().order(), pool_);
+        if constexpr (epoch_plan<path_type>::packs) plan.arrange(j.number, j.order, j.columns);
+      }
+    }
+    free_.pop_back();
+    return &j;
+  }
+  void end() noexcept {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    for (const owned<job>& j : jobs_) j->cancelled.store(true, std::memory_order_relaxed);
+  }
+  /// Nobody runs any more.
+  void begin_anew(isolated_failures& failures) {
+    failures_ = &failures;
+    free_.clear();
+    open_ = nullptr;
+    for (const owned<job>& j : jobs_) {
+      j->columns.drop();
+      free_.push_back(j.get());
+    }
+    if (stop->stop_requested()) stop = make_owned<stop_source>();
+    stopped_ = false;
+  }
+
+  bool ended_by_stop(const std::exception_ptr& cause) const {
+    if (!stop->stop_requested()) return false;
+    try {
+      std::rethrow_exception(cause);
+    } catch (const cancelled&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+  void tell(std::string key, std::size_t stage, std::uint64_t position, const std::exception_ptr& cause,
+            bool whole_batch = false) {
+    ledger_entry e;
+    e.key = std::move(key);
+    e.stage = stage < stage_names_.size() ? stage_names_[stage] : "loader";
+    e.epoch = epoch_;
+    e.position = position;
+    describe_cause(cause, e);
+    if (whole_batch) e.kind = error_kind::batch;
+    failures_->add(std::move(e));
+  }
+  void lose(job& j) noexcept {
+    const std::lock_guard lock(j.mutex);
+    j.lost = true;
+    failures_->add({});
+  }
+
+  Runs& runs_;
+  const std::uint64_t epoch_;
+  double patience_ = 10;  // seconds, with stages of which no sample ends, in all runs together
+  std::mutex mutex_;      // of what follows
+  std::uint64_t number_, pass_ = 0;
+  const order_type order_;
+  const std::shared_ptr<slab_pool> pool_;
+  const std::vector<std::string> stage_names_;
+  std::vector<owned<job>> jobs_;
+  std::vector<job*> free_;
+  job* open_ = nullptr;
+  bool stopped_ = false;
+  isolated_failures* failures_ = nullptr;
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const source_type*>(source), i);
+                            }};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/measure/detail/isolated_walk.hpp
+/// \file
+/// Who takes the samples of a run of measure() through its stages.
+
+namespace wick::detail {
+
+/// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
+/// suspends, a run of samples) through the stages, then the next.
+template <class Runs, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
+          class Keep>
+class isolated_walk {
+  using all_type = isolated_runs<Runs>;
+  using types = typename all_type::types;
+  using path_type = typename all_type::path_type;
+  using job = typename all_type::job;
+  static constexpr bool in_slots = types::batched && End != isolated_end::dropped;
+  static constexpr bool from_source = First == types::order_end;
+
+  /// The first stage from I on that suspends; Last where none does.
+  template <std::size_t I>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= Last)
+      return Last;
+    else if constexpr (I != Without &&
+                       is_async<typename types::template stage_at<I>, typename types::template item<I>>)
+      return I;
+    else
+      return next_async<I + 1>();
+  }
+  static constexpr bool samples_suspend = next_async<First>() < Last;
+  static constexpr bool batches_suspend = types::batches_suspend && in_slots && End == isolated_end::all;
+
+ public:
+  isolated_walk(all_type& all, const From* from, Keep* keep, std::size_t in_flight)
+      : all_(all),
+        from_(from),
+        keep_(keep),
+        walks_(samples_suspend ? in_flight : all.on.workers()),
+        counts_(walks_) {}
+
+  std::size_t walks() const noexcept { return walks_; }
+  const isolated_counts& counts() const noexcept { return counts_; }
+
+  static task<void> walk(isolated_walk* self, std::size_t number) {
+    executor& on = self->all_.on;
+    std::uint64_t most = 1, since = now_ticks();
+    for (;;) {
+      const auto got = self->all_.take(most, in_slots);
+      if (got.of == nullptr) co_return;
+      std::uint64_t good = 0;
+      if constexpr (samples_suspend) {
+        task<bool> one = self->run_one(self, got.of, got.from);
+        const bool through = co_await one;
+        good = through ? 1 : 0;
+      } else {
+        const std::uint64_t begun = now_ticks();
+        good = self->run_some(*got.of, got.from, got.count);
+        const std::uint64_t took = now_ticks() - begun;
+        if (took < pace::run_ticks / 2 && got.count == most)
+          most = std::min(2 * most, pace::max_run);
+        else if (took > 2 * pace::run_ticks)
+          most = std::max<std::uint64_t>(most / 2, 1);
+      }
+      self->counts_.add(number, got.count, good);
+      if (got.of->unfinished.fetch_sub(got.count, std::memory_order_acq_rel) == got.count) {
+        if constexpr (batches_suspend) {
+          task<void> ending = make_async(self, got.of);
+          co_await ending;
+          if (on.this_slot() == executor::none) co_await on.schedule();  // a stranger resumed us
+        } else if constexpr (in_slots) {
+          self->make(*got.of);
+        }
+        self->all_.give_back(*got.of);
+      }
+      if (on.job_waits() && now_ticks() - since > 2 * pace::run_ticks) {  // others' turn
+        co_await on.schedule();
+        since = now_ticks();
+      }
+    }
+  }
+
+ private:
+  auto start(std::uint64_t index, std::uint64_t i) const {
+    if constexpr (from_source)
+      return std::remove_cvref_t<decltype(all_.path.source().at(index))>(
+          path_type::to_rvalue(all_.path.source().at(index)));
+    else
+      return from_->copy(i);
+  }
+  std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
+    if constexpr (from_source)
+      return all_.index(j, slot);
+    else
+      return from_->index(j.first + slot);
+  }
+
+  // ---- where none suspends ----
+
+  /// How many came through.
+  std::uint64_t run_some(job& j, std::uint64_t first, std::uint64_t count) noexcept {
+    context c({}, &all_.on, &all_.budget, all_.stop->token(), j.pass, &all_.names());
+    std::uint64_t good = 0;
+    const auto one = [&](std::uint64_t i, std::uint64_t index) {
+      const std::uint64_t slot = first + i;
+      c.move_to(all_.place_at(j, slot, index));
+      try {
+        all_.refuse_bad(c);
+        put(until<First, Last>(start(index, j.first + slot), c), c, j, slot);
+        ++good;
+      } catch (...) {
+        all_.failed(j, slot, c, std::current_exception());
+      }
+    };
+    if constexpr (from_source) {
+      walk_ahead(
+          all_.plan(), j.order, all_.path.source(), j.first + first, count, prefetch_choice::all[0],
+          [](auto&&...) {}, one);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) one(i, index(j, first + i));
+    }
+    return good;
+  }
+  /// An item before stage I through the stages up to Until, which don't suspend.
+  template <std::size_t I, std::size_t Until, class Item>
+  auto until(Item&& item, context& c) {
+    if constexpr (I == Until) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else if constexpr (I == Without) {
+      return until<I + 1, Until>(std::move(item), c);
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      return until<I + 1, Until>(apply(all_.path.template stage<I>(), std::move(item), c), c);
+    }
+  }
+  template <class Item>
+  void put(Item&& item, context& c, job& j, std::uint64_t slot) {
+    c.enter(static_cast<std::uint32_t>(Last));
+    if constexpr (in_slots) {
+      j.columns.put(slot, std::move(item));
+    } else if constexpr (End == isolated_end::all) {
+      const auto whole = materialized<std::remove_cvref_t<Item>>::make(std::move(item));
+      static_cast<void>(whole);
+    } else if constexpr (!std::is_void_v<Keep>) {
+      if (keep_ != nullptr) keep_->keep(std::move(item), c.index());
+    }
+  }
+
+  // ---- where one does ----
+
+  static task<bool> run_one(isolated_walk* self, job* j, std::uint64_t slot) {
+    all_type& all = self->all_;
+    const std::uint64_t index = self->index(*j, slot);
+    context c(all.place_at(*j, slot, index), &all.on, &all.budget, all.stop->token(), j->pass, &all.names());
+    std::exception_ptr cause;
+    try {
+      c.enter(static_cast<std::uint32_t>(First));
+      all.refuse_bad(c);
+      auto item = self->start(index, j->first + slot);
+      task<void> rest = pass_async<First, decltype(item)>(self, std::move(item), &c, j, slot);
+      co_await rest;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (all.on.this_slot() == executor::none) co_await all.on.schedule();  // a stranger resumed us
+    c.give_back();
+    if (cause == nullptr) co_return true;
+    all.failed(*j, slot, c, std::move(cause));
+    co_return false;
+  }
+  template <std::size_t I, class Item>
+  static task<void> pass_async(isolated_walk* self, Item item, context* c, job* j, std::uint64_t slot) {
+    constexpr std::size_t stage = next_async<I>();
+    if constexpr (stage == Last) {
+      self->put(self->template until<I, Last>(std::move(item), *c), *c, *j, slot);
+      co_return;
+    } else {
+      using next_type = typename types::template item<stage + 1>;
+      using how = application<typename types::template stage_at<stage>, typename types::template item<stage>>;
+      auto prepared = how::prepare(self->template until<I, stage>(std::move(item), *c));
+      c->enter(static_cast<std::uint32_t>(stage));
+      auto operation = self->all_.path.template start<stage>(how::argument(prepared), *c, *j);
+      if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+        co_await std::move(operation);
+        if (self->all_.on.this_slot() == executor::none) co_await self->all_.on.schedule();
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        task<void> rest = pass_async<stage + 1, next_type>(self, next_type(std::move(prepared)), c, j, slot);
+        co_await rest;
+      } else {
+        auto result = co_await std::move(operation);
+        if (self->all_.on.this_slot() == executor::none) co_await self->all_.on.schedule();
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      }
+    }
+  }
+
+  // ---- batches ----
+
+  void make(job& j) noexcept {
+    if (!all_.close(j)) return;
+    context c = all_.batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
+    try {
+      if constexpr (End == isolated_end::all) {
+        const auto batch = pass_batch<types::batching + 1>(j.columns.finish(all_type::rows(j)), c);
+        static_cast<void>(batch);
+      } else {
+        const auto batch = j.columns.finish(all_type::rows(j));
+        static_cast<void>(batch);
+      }
+      counts_.made_batch();
+    } catch (...) {
+      all_.failed_batch(j, c.stage(), std::current_exception());
+    }
+  }
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == types::size) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      auto& stage = all_.path.template stage<I>();
+      auto rest = [&](auto next) { return pass_batch<I + 1>(std::move(next), c); };
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  static task<void> make_async(isolated_walk* self, job* j) {
+    if (!self->all_.close(*j)) co_return;
+    context c = self->all_.batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
+    std::exception_ptr cause;
+    try {
+      auto batch = j->columns.finish(all_type::rows(*j));
+      task<void> rest = pass_batch_async<types::batching + 1, decltype(batch)>(self, std::move(batch), &c);
+      co_await rest;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (cause == nullptr)
+      self->counts_.made_batch();
+    else
+      self->all_.failed_batch(*j, c.stage(), cause);
+  }
+  template <std::size_t I, class Batch>
+  static task<void> pass_batch_async(isolated_walk* self, Batch batch, context* c) {
+    if constexpr (I < types::size) {
+      c->enter(static_cast<std::uint32_t>(I));
+      using stage_type = typename types::template stage_at<I>;
+      auto& stage = self->all_.path.template stage<I>();
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one = apply_async(&stage, std::move(batch), c);
+        auto next = co_await one;
+        task<void> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        co_await rest;
+      } else {
+        auto next = apply(stage, std::move(batch), *c);
+        task<void> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        co_await rest;
+      }
+    }
+    co_return;
+  }
+
+  all_type& all_;
+  const From* from_;
+  Keep* keep_;
+  const std::size_t walks_;
+  isolated_counts counts_;
+};
+
+template <class Runs>
+template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From, class Keep>
+isolated_result isolated_runs<Runs>::run(double seconds, const From* from, Keep* keep,
+                                         isolated_failures& failures) {
+  begin_anew(failures);
+  isolated_walk<Runs, First, Last, Without, End, From, Keep> walks(*this, from, keep, runs_.in_flight);
+  double rate = -1;
+  {
+    scope all(on);
+    struct ending {
+      isolated_runs& of;
+      ~ending() {
+        of.end();
+        of.stop->request_stop();
+      }
+    };
+    {
+      const ending at_last{*this};
+      for (std::size_t i = 0; i < walks.walks(); ++i) all.spawn(walks.walk(&walks, i));
+      rate = walks.counts().watch(seconds, patience_);
+    }
+    all.wait();
+  }
+  if (rate < 0) rate = walks.counts().of_all();
+  return {rate, walks.counts().first_batch()};
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// A stage in a measurement. Samples a second each.
+struct measured_stage {
+  std::string name;               ///< as errors show it; "source" for the source and the order
+  double up_to = 0;               ///< of the pipeline that ends with it: what it makes is dropped
+  std::optional<double> cached;   ///< of the pipeline behind it, from some items of it that were made once
+  std::optional<double> without;  ///< of the whole pipeline, but it
+};
+
+}  // namespace detail
+
+/// What measure() gives. Print it.
+struct measurement {
+  double seconds = 0;          ///< that were asked for
+  std::size_t workers = 0;     ///< of the executor
+  std::size_t io_threads = 0;  ///< of the executor
+  std::size_t in_flight = 0;   ///< samples under way at a time, where stages suspend; else 0
+  double samples = 0;          ///< a second, of this rank, by the whole pipeline without a training step
+  double batches = 0;          ///< the same of batches; 0 without batch()
+  double bytes = 0;            ///< the same of the bytes of batches; of different ones, of the largest
+  std::optional<double> first_batch;           ///< seconds until the first one was made
+  std::vector<detail::measured_stage> stages;  ///< the source, those of samples, and batch()
+  std::uint64_t failures = 0;                  ///< samples and batches that failed, in all runs
+  std::vector<ledger_entry> failed;            ///< the first ten that differ
+  std::vector<std::string> notes;              ///< stages that nothing can be batched without
+
+  /// A table of at most 80 columns.
+  std::string to_string() const;
+};
+
+template <class Stream>
+  requires requires(Stream& s, const std::string& text) { s << text; }
+Stream& operator<<(Stream& to, const measurement& m) {
+  to << m.to_string();
+  return to;
+}
+
+namespace detail {
+
+/// The runs of a loader's measurement, and the time that each gets.
+template <class Loader>
+class measuring {
+  using place = loader_place<Loader>;
+  using runs_type = std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()).runs())>;
+  using all_type = isolated_runs<runs_type>;
+  using types = typename runs_type::types;
+  static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
+
+  /// Whether what comes behind a stage of samples can be measured, and the whole without it.
+  template <std::size_t I>
+  static constexpr bool cached =
+      (types::batched || I + 1 < last) && cloning<typename types::template item<I + 1>>::possible;
+  template <std::size_t I>
+  static constexpr bool left_out =
+      std::same_as<typename types::template item<I>, typename types::template item<I + 1>>;
+  static constexpr bool batches_alone = types::batched && last + 1 < types::size;
+  static constexpr std::size_t parts = []<std::size_t... I>(std::index_sequence<I...>) {
+    return 4 + (std::size_t{0} + ... + (1 + cached<first + I> + left_out<first + I>)) + batches_alone;
+  }(std::make_index_sequence<last - first>{});  // the whole pipeline gets three
+
+ public:
+  measuring(Loader& of, double seconds)
+      : of_(of),
+        feed_(place::feed(of)),
+        runs_(feed_.runs(), of.current_epoch(), place::next(of).batch),
+        seconds_(seconds) {}
+
+  measurement all() {
+    measurement m;
+    m.seconds = seconds_;
+    m.workers = of_.on().workers();
+    m.io_threads = of_.on().io().threads();
+    if (types::samples_suspend) m.in_flight = feed_.runs().in_flight;
+    const std::vector<std::string> names = feed_.path().stage_names();
+    const isolated_result whole = run<first, last, none, isolated_end::all>(3);
+    m.samples = whole.samples;
+    if constexpr (types::batched) {
+      const auto& plan = feed_.plan();
+      const auto passed = static_cast<double>(plan.passed(plan.batches()));
+      if (passed > 0) m.batches = m.samples * static_cast<double>(plan.batches()) / passed;
+      m.bytes = m.batches * static_cast<double>(runs_.batch_bytes());
+    }
+    if (whole.first_batch >= 0) m.first_batch = whole.first_batch;
+    m.stages.push_back({"source", run<first, first, none, isolated_end::dropped>().samples, {}, {}});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (measure_stage<first + I>(m, names[first + I]), ...);
+    }(std::make_index_sequence<last - first>{});
+    if constexpr (types::batched) {
+      double up_to = m.samples;
+      if constexpr (batches_alone) up_to = run<first, last, none, isolated_end::in_slots>().samples;
+      m.stages.push_back({names[last], up_to, {}, {}});
+    }
+    m.failures = failures_.count();
+    m.failed = std::move(failures_.entries());
+    return m;
+  }
+
+ private:
+  template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End>
+  isolated_result run(int shares = 1) {
+    return runs_.template run<First, Last, Without, End, void, void>(share() * shares, nullptr, nullptr,
+                                                                     failures_);
+  }
+  double share() const noexcept { return seconds_ / parts; }
+
+  template <std::size_t I>
+  void measure_stage(measurement& m, const std::string& name) {
+    measured_stage s{name, 0, {}, {}};
+    if constexpr (cached<I>) {
+      using cache = isolated_cache<typename types::template item<I + 1>>;
+      cache items;
+      s.up_to = runs_
+                    .template run<first, I + 1, none, isolated_end::dropped, void, cache>(share(), nullptr,
+                                                                                          &items, failures_)
+                    .samples;
+      if (!items.empty())
+        s.cached = runs_
+                       .template run<I + 1, last, none, isolated_end::all, cache, void>(share(), &items,
+                                                                                        nullptr, failures_)
+                       .samples;
+    } else {
+      s.up_to = run<first, I + 1, none, isolated_end::dropped>().samples;
+    }
+    if constexpr (left_out<I>) {
+      isolated_failures missing;
+      const double rate =
+          runs_
+              .template run<first, last, I, isolated_end::all, void, void>(share(), nullptr, nullptr, missing)
+              .samples;
+      if (const ledger_entry* const why = missing.of_batches())
+        m.notes.push_back("without " + name + ": " + why->text);
+      else
+        s.without = rate;
+    }
+    m.stages.push_back(std::move(s));
+  }
+
+  Loader& of_;
+  std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()))>& feed_;
+  all_type runs_;
+  const double seconds_;
+  isolated_failures failures_;
+};
+
+}  // namespace detail
+
+/// What a loader's pipeline gives alone: `std::cout << wick::measure(train, std::chrono::seconds(5));`. For
+/// some time samples go through the whole of it with nobody but the workers; then, stage by stage, through
+/// the pipeline up to the stage, through what is behind it from 32 items that were made once ("if it were
+/// cached"; copying them is in the figure; a type that can't be copied may have a `T clone() const`), and
+/// through the whole without it, where it keeps the type of its items. On the loader's executor, with as many
+/// samples in flight as it has, and in its order.
+///
+/// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
+/// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
+/// but a small data set is gone through several times. With one stage that takes most of the time, `up_to`
+/// falls there, and `cached` rises behind it.
+///
+/// The loader stays as it is: its place, the batches it has made ahead, its ledger, fingerprints and report;
+/// a step of the loop takes longer by that. The stages are the loader's own, and are called as in training:
+/// what they keep and count of their own they keep and count. Samples that fail are left out, counted and
+/// listed in the result. Takes compile time where it is called.
+/// \throws std::logic_error on a thread of the loader's executor, and while another thread uses the loader
+/// \throws wick::error when the source has another size than the loader was made for
+template <class Loader>
+measurement measure(Loader& of, std::chrono::nanoseconds time = std::chrono::seconds(5)) {
+  using place = detail::loader_place<Loader>;
+  auto& feed = place::feed(of);
+  feed.on().require_workers();
+  feed.on().require_outside("measure()", "call it on the thread that takes the batches");
+  const detail::single_user::hold mine(place::user(of), "measure()");
+  feed.size().require_same();
+  const typename place::pause away(of);
+  detail::measuring<Loader> runs(of, std::chrono::duration<double>(time).count());
+  return runs.all();
 }
 
 }  // namespace wick
@@ -15245,6 +17851,257 @@ detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
 /// level
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
     int size, const detail::mosaic_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/observe/progress.hpp
+/// \file
+/// How far an epoch is: one line on a terminal, plain lines in a log.
+
+// ==== wick/observe/detail/progress_line.hpp
+/// \file
+/// The line that tells how far an epoch is: when it is written, what stands in it, and how wide it may be.
+
+namespace wick::detail {
+
+/// What an epoch still has: batches, or samples where there are no batches; and samples.
+struct progress_left {
+  std::uint64_t items = 0, samples = 0;
+};
+
+/// What the line says.
+struct progress_figures {
+  std::uint64_t done = 0, total = 0;
+  double elapsed = 0;   ///< seconds
+  double left = -1;     ///< seconds; below 0: unknown
+  double rate = -1;     ///< samples a second; below 0: unknown
+  double waiting = -1;  ///< share, 0 … 1; below 0: unknown
+  bool operator==(const progress_figures&) const = default;
+};
+
+/// Text of at most `columns` columns, of which a bar takes what the rest leaves; 0 columns: without the bar,
+/// and of any length. `description` counts by its bytes, which are no fewer than its columns.
+std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
+                          bool bar);
+/// What is no printable UTF-8 in it replaced.
+std::string progress_description(std::string_view text);
+
+/// "9.31k": three digits; "?" where it is unknown.
+std::string format_rate(double rate);
+/// No more than `most` bytes of valid UTF-8, and no character in halves.
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept;
+
+/// Rates of about the last ten seconds; with long steps, of about the last three.
+class progress_rates {
+ public:
+  /// Totals at a time of `seconds`.
+  void add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept;
+  double items() const noexcept { return time_ > 0 ? items_ / time_ : -1; }
+  double samples() const noexcept { return time_ > 0 ? samples_ / time_ : -1; }
+  double waiting() const noexcept { return time_ > 0 ? waited_ / time_ : -1; }
+
+ private:
+  double time_ = 0, items_ = 0, samples_ = 0, waited_ = 0;
+  double last_time_ = 0, last_waited_ = 0;
+  std::uint64_t last_items_ = 0, last_samples_ = 0;
+};
+
+/// When a line is due.
+class progress_schedule {
+ public:
+  progress_schedule(bool terminal, double interval) noexcept : terminal_(terminal), interval_(interval) {}
+  bool due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept;
+  void shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept;
+  /// Seconds from then on in which none is.
+  double pause(double seconds) const noexcept;
+
+ private:
+  static std::uint64_t tenths(std::uint64_t done, std::uint64_t total) noexcept {
+    return total == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(done) / static_cast<double>(total) * 10);
+  }
+  double least() const noexcept { return interval_ > 0 ? interval_ : terminal_ ? 0.1 : 1; }
+  bool terminal_;
+  double interval_;
+  double last_ = 0;
+  std::uint64_t tenth_ = 0;
+};
+
+/// One user.
+class progress_line {
+ public:
+  progress_line(std::string_view description, int fd, double interval, bool shown);
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+  /// Ends the line.
+  ~progress_line();
+
+  /// Below 0: what RANK says.
+  static bool is_first_rank(int rank) noexcept;
+  bool shown() const noexcept { return shown_; }
+  bool under_way() const noexcept { return under_way_; }
+
+  /// What follows comes from the first batch on.
+  void begin(progress_left left) noexcept;
+  /// A sample came at once.
+  void came() noexcept {
+    ++done_;
+    left_.items -= left_.items != 0 ? 1 : 0;
+    left_.samples -= left_.samples != 0 ? 1 : 0;
+  }
+  /// A batch came, for which the loop has waited since `begun`. Shows the line if it is time.
+  void came(std::uint64_t begun, std::uint64_t now, progress_left left) noexcept {
+    ++done_;
+    left_ = left;
+    if (now > begun) waited_ += now - begun;
+    if (now - looked_ >= pause_) look();
+  }
+  /// The line stays, and what is printed next stands below it. Where no batch came it goes.
+  void close(progress_left left) noexcept;
+  void print(std::string_view text) noexcept;
+  void clear() noexcept;
+
+ private:
+  progress_figures figures(double seconds, bool of_all) noexcept;
+  void look() noexcept;
+  void show(double seconds, bool last) noexcept;
+  void write(std::string_view text) noexcept;
+  std::size_t columns() const noexcept;
+
+  const std::string description_;
+  const int fd_;
+  const double interval_;
+  bool shown_, terminal_;
+  bool under_way_ = false;
+  bool drawn_ = false;  // the cursor stands behind the line
+  tick_scale scale_;
+  progress_schedule schedule_;
+  progress_rates rates_;
+  std::uint64_t done_ = 0, waited_ = 0;
+  std::uint64_t looked_ = 0, pause_ = 0;  // ticks
+  progress_left at_first_, left_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// What progress() may be told: `wick::progress(train.epoch(e), {.description = "train"})`.
+struct progress_options {
+  /// Stands before the figures: "epoch 3". What is no printable UTF-8 in it becomes '?'.
+  std::string description = {};
+  /// Of this process: only rank 0 shows anything. -1: what RANK says, as torchrun sets it, else 0.
+  int rank = -1;
+  /// Seconds between two updates, at least. 0: 0.1 on a terminal; elsewhere a line after 10 % of the epoch or
+  /// 30 s, whichever comes first, but no two within a second.
+  double interval = 0;
+  /// Where it is written: a file descriptor. 2: stderr.
+  int fd = 2;
+  /// Shows nothing.
+  bool disable = false;
+};
+
+/// Shows how far an epoch is: `for (auto& batch : wick::progress(train.epoch(e)))`. On a terminal one line,
+/// rewritten in place as tqdm does:
+///
+///     epoch 3:  45%|#########           | 450/1000 [00:12<00:15, 9.31k samples/s, 3% waiting]
+///
+/// batches done and in all (without batch(): samples), time gone and left, the rate (of pack(): in rows), and
+/// which share of the time the loop waits for data; the last three are of the last ten seconds or so, at the
+/// end of all. The line is
+/// never wider than the terminal (or COLUMNS), and stays when the epoch ends, a loop is left, or something is
+/// thrown; where no batch came there is none. Elsewhere (a file, a pipe, TERM=dumb) there are plain lines
+/// without the bar, and a last one. It only looks at the clock when a batch comes: nothing is shown during a
+/// long step.
+///
+/// What was printed on the terminal meanwhile stands behind the line: print() or clear() avoid that. After a
+/// resume and loader.edit() the total is what is left. Used by the thread that takes the batches; the loader
+/// may be gone when it is destroyed.
+template <class Range>
+class progress {
+ public:
+  /// A batch, or a sample where there is no batch().
+  using value_type = typename std::remove_cvref_t<decltype(std::declval<Range&>().next())>::value_type;
+
+  /// \param range  what loader.epoch() gives
+  explicit progress(Range range, const progress_options& options = {})
+      : range_(std::move(range)),
+        line_(detail::make_owned<detail::progress_line>(
+            options.description, options.fd, options.interval,
+            !options.disable && detail::progress_line::is_first_rank(options.rank))) {}
+
+  /// Takes batches as it advances.
+  class iterator {
+   public:
+    using value_type = typename progress::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class progress;
+    explicit iterator(progress* of) : of_(of) {}
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    progress* of_ = nullptr;
+  };
+  iterator begin() {
+    advance();
+    return iterator(this);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+  /// The same without iterators: the next batch, or nothing at the end.
+  std::optional<value_type> next() {
+    if (!line_->shown()) return range_.next();
+    if (!line_->under_way()) line_->begin(left());
+    const bool at_hand = range_.at_hand();  // nothing to wait for, and no time to look at clocks
+    const std::uint64_t begun = at_hand ? 0 : detail::now_ticks();
+    std::optional<value_type> batch;
+    try {
+      batch = range_.next();
+    } catch (...) {
+      line_->close(left());
+      throw;
+    }
+    if (!batch)
+      line_->close({});
+    else if (at_hand)
+      line_->came();
+    else
+      line_->came(begun, detail::now_ticks(), left());
+    return batch;
+  }
+
+  /// Prints a line of text above: "loss 0.31". Also where nothing else is shown.
+  void print(std::string_view text) { line_->print(text); }
+  /// Takes the line away until it is shown again, for a program that prints by itself.
+  void clear() noexcept { line_->clear(); }
+
+ private:
+  detail::progress_left left() const noexcept { return {range_.items_left(), range_.samples_left()}; }
+  void advance() {
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+
+  Range range_;
+  detail::owned<detail::progress_line> line_;
+  std::optional<value_type> current_;
+};
+
+template <class Range>
+progress(Range) -> progress<Range>;
+template <class Range>
+progress(Range, progress_options) -> progress<Range>;
 
 }  // namespace wick
 
@@ -17774,10 +20631,14 @@ struct waiter : job {
 
   explicit waiter(environment e) noexcept : env(e) {}
   /// Lets the coroutine go on. Nothing of the waiter may be touched afterwards.
-  void wake() noexcept { env.on().post(this); }
+  void wake() noexcept {
+    wait.now(wait_for::worker);
+    env.on().post(this);
+  }
 
   environment env;
   std::coroutine_handle<> handle;
+  noted_wait wait;
   waiter* before = nullptr;
   waiter* after = nullptr;
   stages stage = stages::arriving;
@@ -17853,12 +20714,16 @@ class line_awaiter : public waiter {
     handle = h;
     execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
     if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
-    return owner_->join(static_cast<Derived&>(*this));  // another thread may go on with this from here on
+    wait.begin(Owner::waited_for);
+    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may go on with this by now
+    wait.end();
+    return false;
   }
 
  protected:
   /// \throws wick::cancelled
   void finish() {
+    wait.end();
     calling_off_.reset();  // waits for a callback on its way, which only looks and finds nothing to do
     if (stage == stages::called_off) throw cancelled();
   }
@@ -17969,6 +20834,7 @@ class async_semaphore {
 
  private:
   friend class detail::line_awaiter<async_semaphore, acquire_awaiter>;
+  static constexpr detail::wait_for waited_for = detail::wait_for::lock;
 
   bool take(std::size_t n) noexcept {
     if (!line_.empty() || free_ < n) return false;
@@ -18192,6 +21058,8 @@ class channel {
 
  private:
   friend class detail::line_awaiter<channel, send_awaiter>;
+  static constexpr detail::wait_for waited_for = detail::wait_for::channel;
+
   friend class detail::line_awaiter<channel, receive_awaiter>;
   using stages = detail::waiter::stages;
 
@@ -18447,128 +21315,6 @@ future<T> as_future(executor& ex, task<T> t) {
   ex.require_workers();
   return detail::start(ex, std::move(t));
 }
-
-}  // namespace wick::detail
-
-// ==== wick/run/scope.hpp
-/// \file
-/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
-
-namespace wick::detail {
-
-/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
-/// see it at stop()), all are awaited, and join rethrows it.
-///
-/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
-/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
-/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
-/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
-class scope : detail::task_owner {
- public:
-  explicit scope(executor& on) noexcept : on_(on) {
-    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
-      auto* const s = static_cast<scope*>(self);
-      if (thrown) s->fail(std::move(thrown));
-      s->done_one();
-    };
-  }
-  scope(const scope&) = delete;
-  scope& operator=(const scope&) = delete;
-  ~scope() {
-    if (joined_) return;
-    stop_.request_stop();
-    wait_all();
-  }
-
-  stop_token stop() noexcept { return stop_.token(); }
-  void request_stop() noexcept { stop_.request_stop(); }
-  executor& on() noexcept { return on_; }
-
-  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
-  /// nothing was spawned
-  void spawn(task<void> t) {
-    on_.require_workers();
-    live_.fetch_add(1, std::memory_order_relaxed);
-    on_.post(t.release().queued(*this));
-  }
-  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
-  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
-  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
-  /// suspension before this returns. \throws std::logic_error in a forked child
-  void fork(task<void> t) {
-    on_.require_workers();
-    if (!on_.queue_is_long()) return spawn(std::move(t));
-    auto& promise = t.release();
-    bool counted = false;
-    if (promise.begin(*this, [&] {
-          live_.fetch_add(1, std::memory_order_relaxed);
-          counted = true;
-        })) {
-      return;
-    }
-    std::exception_ptr thrown = promise.take_exception();
-    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
-    if (thrown) fail(std::move(thrown));
-    if (counted) done_one();
-  }
-
-  /// `co_await s.join();`
-  class [[nodiscard]] join_awaiter : job {
-   public:
-    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
-    /// All have ended, and only they could spawn more.
-    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
-      scope_.waiter_ = this;
-      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
-    }
-    void await_resume() { scope_.finish(); }
-
-   private:
-    scope& scope_;
-    std::coroutine_handle<> handle_;
-  };
-  join_awaiter join() noexcept { return join_awaiter(*this); }
-
-  /// Blocks the calling thread, which must not be a worker.
-  void wait() {
-    wait_all();
-    finish();
-  }
-
- private:
-  void fail(std::exception_ptr thrown) noexcept {
-    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
-    exception_ = std::move(thrown);
-    stop_.request_stop();
-  }
-  void done_one() noexcept {
-    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (waiter_ != nullptr)
-      on_.post(waiter_);
-    else
-      all_done_.set();
-  }
-  void wait_all() noexcept {
-    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
-    joined_ = true;
-  }
-  void finish() {
-    joined_ = true;
-    if (exception_) std::rethrow_exception(std::move(exception_));
-  }
-
-  executor& on_;
-  stop_source stop_;
-  std::atomic<std::uint32_t> live_{1};  // one for the joiner
-  std::atomic<bool> failed_{false};
-  std::exception_ptr exception_;
-  job* waiter_ = nullptr;
-  detail::wake_flag all_done_;
-  bool joined_ = false;
-};
 
 }  // namespace wick::detail
 
@@ -21855,6 +24601,291 @@ inline constexpr augment_policy svhn{{
 
 }  // namespace wick::detail
 
+// ==== wick/geometry/implementation/affine.hpp
+/// \file
+/// The bodies of what geometry/affine.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+using center_point = std::optional<std::array<double, 2>>;
+
+inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
+  if (filter != interpolation::nearest && filter != interpolation::bilinear)
+    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+  // Further away Torch's floats would tell no pixel from the next one.
+  constexpr double furthest = 1e6;
+  if (center && !(std::abs((*center)[0]) <= furthest && std::abs((*center)[1]) <= furthest)) {
+    throw error(std::string(stage) +
+                ": the center is no point near a picture; give x and y in pixels, -1000000 to 1000000");
+  }
+}
+
+inline void require_finite(std::string_view stage, std::string_view what, double value) {
+  if (!std::isfinite(value))
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(value) +
+                "; give a finite number");
+}
+
+inline void require_degrees(std::string_view stage, std::string_view what, const degree_range& range) {
+  if (!(std::isfinite(range.least) && std::isfinite(range.most) && range.least <= range.most)) {
+    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(range.least) + " to " +
+                std::to_string(range.most) +
+                "; give degrees, the least first, or one number above 0 for both sides");
+  }
+}
+
+inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
+                                    const center_point& center) {
+  const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
+  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
+}
+
+inline point from_middle(frame size, const center_point& center) {
+  if (!center) return {};
+  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
+}
+
+inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                    const fill_color& fill) {
+  return {to_source, true, filter, fill.levels, size.width, size.height};
+}
+
+inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
+                          interpolation filter, const fill_color& fill, int mask_fill,
+                          const center_point& center) {
+  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
+  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
+}
+
+// ---- affine
+
+affine_stage::affine_stage(const affine_options& options) : options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", options.angle);
+  for (const double v : options.translate) require_finite(name, "translate", v);
+  for (const double v : options.shear) require_finite(name, "shear", v);
+  if (!(options.scale > 0 && std::isfinite(options.scale)))
+    throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
+}
+
+geometry_steps affine_stage::decide(frame size, context&) const noexcept {
+  const affine_options& o = options_;
+  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
+              o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t affine_stage::fingerprint() const noexcept {
+  const affine_options& o = options_;
+  return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- rotate
+
+geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
+  angle = std::fmod(angle, 360);
+  if (angle < 0) angle += 360;
+  if (!o.center) {
+    if (angle == 0) return {};
+    if (angle == 180) {
+      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
+      return geometry_step::warp(by, o.mask_fill);
+    }
+    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
+      const double sign = angle == 90 ? 1 : -1;
+      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
+      std::swap(by.width, by.height);
+      return geometry_step::warp(by, o.mask_fill);
+    }
+  }
+  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
+  warp by = warp_of(size, to_source, o.interpolation, o.fill);
+  if (o.expand) detail::expand(by, size.width, size.height);
+  return geometry_step::warp(by, o.mask_fill, o.expand);
+}
+
+inline std::uint64_t fingerprint_of(const rotate_options& o) {
+  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_finite(name, "angle", angle);
+}
+
+geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
+  return detail::turn(size, angle_, options_);
+}
+
+std::uint64_t rotate_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(angle_, fingerprint_of(options_));
+}
+
+random_rotation_stage::random_rotation_stage(const degree_range& degrees, const rotate_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+}
+
+geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
+  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
+}
+
+std::uint64_t random_rotation_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(degrees_.least, degrees_.most, fingerprint_of(options_));
+}
+
+// ---- random_affine
+
+random_affine_stage::random_affine_stage(const degree_range& degrees, const random_affine_options& options)
+    : degrees_(degrees), options_(options) {
+  detail::require_warp(name, options.interpolation, options.center);
+  require_degrees(name, "degrees", degrees);
+  require_degrees(name, "shear_x", options.shear_x);
+  require_degrees(name, "shear_y", options.shear_y);
+  for (const double share : options.translate) {
+    if (!(share >= 0 && share <= 1)) {
+      throw error("random_affine: translate " + std::to_string(share) +
+                  "; give shares of the width and the height, 0 to 1");
+    }
+  }
+  const auto& [least, most] = options.scale;
+  if (!(least > 0 && least <= most && std::isfinite(most))) {
+    throw error("random_affine: scale " + std::to_string(least) + " to " + std::to_string(most) +
+                "; give factors above 0, the least one first");
+  }
+}
+
+geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
+  const random_affine_options& o = options_;
+  random_stream& random = ctx.random();
+  const double angle = random.uniform(degrees_.least, degrees_.most);
+  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
+  const double x = std::nearbyint(random.uniform(-far_x, far_x)),
+               y = std::nearbyint(random.uniform(-far_y, far_y));
+  const double scale = random.uniform(o.scale[0], o.scale[1]);
+  const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
+               shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
+  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
+}
+
+std::uint64_t random_affine_stage::fingerprint() const noexcept {
+  const random_affine_options& o = options_;
+  return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
+                              o.shear_x.most, o.shear_y.least, o.shear_y.most,
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
+}
+
+// ---- perspective
+
+inline bool find_source(const corners& from, const corners& to, std::array<double, 8>& to_source) {
+  std::array<point, 4> a, b;
+  for (std::size_t i = 0; i < 4; ++i) {
+    a[i] = {from[i][0], from[i][1]};
+    b[i] = {to[i][0], to[i][1]};
+  }
+  std::array<double, 8> back;  // is there where no three of `from` are on a line
+  return inverse_perspective(a, b, to_source) && inverse_perspective(b, a, back);
+}
+
+inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                          const fill_color& fill, int mask_fill) {
+  warp by = warp_of(size, to_source, filter, fill);
+  by.centered = false;
+  return geometry_step::warp(by, mask_fill);
+}
+
+perspective_stage::perspective_stage(const corners& from, const corners& to,
+                                     const perspective_options& options)
+    : options_(options) {
+  detail::require_warp(name, options.interpolation);
+  if (!find_source(from, to, to_source_)) {
+    throw error(
+        "perspective: three of the corners lie on a line, no picture can be seen like that; move one");
+  }
+}
+
+geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
+  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(to_source_,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
+}
+
+random_perspective_stage::random_perspective_stage(double distortion_scale,
+                                                   const random_perspective_options& options)
+    : distortion_(distortion_scale), options_(options) {
+  detail::require_warp(name, options.interpolation);
+  detail::require_probability(name, options.p);
+  if (!(distortion_scale >= 0 && distortion_scale <= 1)) {
+    throw error("random_perspective: distortion_scale " + std::to_string(distortion_scale) + "; give 0 to 1");
+  }
+}
+
+geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return {};
+  const int width = size.width, height = size.height;
+  const auto reach = [&](int side) {
+    const int half = side / 2;
+    return static_cast<std::uint64_t>(distortion_ * half) + 1;
+  };
+  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
+  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
+  const double right = width - 1, bottom = height - 1;
+  const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
+  corners to;
+  to[0] = {near(width), near(height)};
+  to[1] = {far(width), near(height)};
+  to[2] = {far(width), far(height)};
+  to[3] = {near(width), far(height)};
+  std::array<double, 8> to_source;
+  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
+  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
+}
+
+std::uint64_t random_perspective_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(distortion_, options_.p,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
+
+detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+                                      const detail::perspective_options& options) {
+  return {from, to, options};
+}
+
+detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
+                                              const detail::rotate_options& options) {
+  return {degrees, options};
+}
+
+detail::random_affine_stage random_affine(const detail::degree_range& degrees,
+                                          const detail::random_affine_options& options) {
+  return {degrees, options};
+}
+
+detail::random_perspective_stage random_perspective(double distortion_scale,
+                                                    const detail::random_perspective_options& options) {
+  return {distortion_scale, options};
+}
+
+}  // namespace wick
+
 namespace wick::detail {
 
 /// The strongest of each kind.
@@ -21935,9 +24966,9 @@ struct augmenting {
       case augmentation::shear_y:
         return shear(0, value);
       case augmentation::translate_x:
-        return move(inverse_affine({}, 0, {std::trunc(value), 0}, 1, {}));
+        return move({std::trunc(value), 0});
       case augmentation::translate_y:
-        return move(inverse_affine({}, 0, {0, std::trunc(value)}, 1, {}));
+        return move({0, std::trunc(value)});
       case augmentation::rotate:
         for (const geometry_step& step :
              turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
@@ -21966,14 +24997,13 @@ struct augmenting {
 
  private:
   void color(const pixel_op& op) { drawn.push_back({op, {}}); }
-  void move(const std::array<double, 8>& to_source) {
-    const warp by{to_source, true, filter, fill.levels, size.width, size.height};
-    drawn.push_back({{}, geometry_step::warp(by, mask_fill)});
+  void move(const point& translate, const point& shear = {}, const center_point& center = {}) {
+    drawn.push_back({{}, detail::move(size, 0, translate, 1, shear, filter, fill, mask_fill, center)});
   }
   void shear(double along_x, double along_y) {
-    const point corner{-size.width * 0.5, -size.height * 0.5};
     constexpr double degree = 180 / std::numbers::pi;
-    move(inverse_affine(corner, 0, {}, 1, {std::atan(along_x) * degree, std::atan(along_y) * degree}));
+    const std::array<double, 2> corner{};
+    move({}, {std::atan(along_x) * degree, std::atan(along_y) * degree}, corner);
   }
 };
 
@@ -21981,8 +25011,7 @@ inline void require_augment(std::string_view stage, int bins, interpolation filt
   if (bins < 2)
     throw error(std::string(stage) + ": " + std::to_string(bins) +
                 " strengths; give num_magnitude_bins of 2 or more");
-  if (filter != interpolation::nearest && filter != interpolation::bilinear)
-    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+  detail::require_warp(stage, filter);
 }
 
 // ---- rand_augment
@@ -22701,6 +25730,17 @@ detail::codec_list& codecs() noexcept {
 
 namespace wick::detail {
 
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept {
+  if (&decoder != &stb_codec) return decoder.name;
+  if (format == "GIF") return "wick";
+  if (format != "PNG") return decoder.name;
+#ifdef WICK_HAS_LIBDEFLATE
+  return "libdeflate";
+#else
+  return "zlib";
+#endif
+}
+
 void decoders_seen::saw(const picture_info& info) noexcept {
   if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
 }
@@ -22709,15 +25749,16 @@ std::string decoders_seen::text() const {
   std::string out;
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " +
+           std::string(reader_of(*seen_[i].decoder, seen_[i].format));
   }
   return out;
 }
 
-bool decoders_seen::saw(std::string_view format, std::string_view decoder) const noexcept {
+bool decoders_seen::saw(std::string_view format, std::string_view reader) const noexcept {
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+    if (seen_[i].format == format && reader_of(*seen_[i].decoder, format) == reader) return true;
   }
   return false;
 }
@@ -24070,47 +27111,6 @@ void ledger::count(const ledger_entry& e) {
 
 namespace wick::detail {
 
-std::size_t utf8_character(std::string_view text) noexcept {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-    return at(i) >= low && at(i) <= high;
-  };
-  const unsigned lead = at(0);
-  if (text.empty()) return 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
-                                                                                                          : 0;
-  }
-  return 0;
-}
-
-std::string json_string(std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out = "\"";
-  while (!text.empty()) {
-    const auto byte = static_cast<unsigned char>(text[0]);
-    const std::size_t length = utf8_character(text);
-    if (length == 0) {
-      out += "\\\\x";
-      out += {digits[byte >> 4], digits[byte & 15]};
-    } else if (byte == '"' || byte == '\\') {
-      out += {'\\', text[0]};
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += "\\u00";
-      out += {digits[byte >> 4], digits[byte & 15]};
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return out += '"';
-}
-
 std::string to_json(const ledger_entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
                     ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
@@ -24443,286 +27443,6 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 
 }  // namespace wick::detail
 
-// ==== wick/geometry/implementation/affine.hpp
-/// \file
-/// The bodies of what geometry/affine.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick::detail {
-
-using center_point = std::optional<std::array<double, 2>>;
-
-inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
-  if (filter != interpolation::nearest && filter != interpolation::bilinear)
-    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
-  if (center && !(std::isfinite((*center)[0]) && std::isfinite((*center)[1])))
-    throw error(std::string(stage) + ": the center is no point of a picture; give x and y in pixels");
-}
-
-inline void require_finite(std::string_view stage, std::string_view what, double value) {
-  if (!std::isfinite(value))
-    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(value) +
-                "; give a finite number");
-}
-
-inline void require_degrees(std::string_view stage, std::string_view what, const degree_range& range) {
-  if (!(std::isfinite(range.least) && std::isfinite(range.most) && range.least <= range.most)) {
-    throw error(std::string(stage) + ": " + std::string(what) + " " + std::to_string(range.least) + " to " +
-                std::to_string(range.most) +
-                "; give degrees, the least first, or one number above 0 for both sides");
-  }
-}
-
-inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
-                                    const center_point& center) {
-  const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
-  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
-  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
-}
-
-inline point from_middle(frame size, const center_point& center) {
-  if (!center) return {};
-  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
-}
-
-inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
-                    const fill_color& fill) {
-  return {to_source, true, filter, fill.levels, size.width, size.height};
-}
-
-inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
-                          interpolation filter, const fill_color& fill, int mask_fill,
-                          const center_point& center) {
-  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
-  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
-}
-
-// ---- affine
-
-affine_stage::affine_stage(const affine_options& options) : options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_finite(name, "angle", options.angle);
-  for (const double v : options.translate) require_finite(name, "translate", v);
-  for (const double v : options.shear) require_finite(name, "shear", v);
-  if (!(options.scale > 0 && std::isfinite(options.scale)))
-    throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
-}
-
-geometry_steps affine_stage::decide(frame size, context&) const noexcept {
-  const affine_options& o = options_;
-  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
-              o.interpolation, o.fill, o.mask_fill, o.center);
-}
-
-std::uint64_t affine_stage::fingerprint() const noexcept {
-  const affine_options& o = options_;
-  return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
-                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
-}
-
-// ---- rotate
-
-geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
-  angle = std::fmod(angle, 360);
-  if (angle < 0) angle += 360;
-  if (!o.center) {
-    if (angle == 0) return {};
-    if (angle == 180) {
-      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
-      return geometry_step::warp(by, o.mask_fill);
-    }
-    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
-      const double sign = angle == 90 ? 1 : -1;
-      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
-      std::swap(by.width, by.height);
-      return geometry_step::warp(by, o.mask_fill);
-    }
-  }
-  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
-  warp by = warp_of(size, to_source, o.interpolation, o.fill);
-  if (o.expand) detail::expand(by, size.width, size.height);
-  return geometry_step::warp(by, o.mask_fill, o.expand);
-}
-
-inline std::uint64_t fingerprint_of(const rotate_options& o) {
-  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
-}
-
-rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_finite(name, "angle", angle);
-}
-
-geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
-  return detail::turn(size, angle_, options_);
-}
-
-std::uint64_t rotate_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(angle_, fingerprint_of(options_));
-}
-
-random_rotation_stage::random_rotation_stage(const degree_range& degrees, const rotate_options& options)
-    : degrees_(degrees), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_degrees(name, "degrees", degrees);
-}
-
-geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
-  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
-}
-
-std::uint64_t random_rotation_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(degrees_.least, degrees_.most, fingerprint_of(options_));
-}
-
-// ---- random_affine
-
-random_affine_stage::random_affine_stage(const degree_range& degrees, const random_affine_options& options)
-    : degrees_(degrees), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_degrees(name, "degrees", degrees);
-  require_degrees(name, "shear_x", options.shear_x);
-  require_degrees(name, "shear_y", options.shear_y);
-  for (const double share : options.translate) {
-    if (!(share >= 0 && share <= 1)) {
-      throw error("random_affine: translate " + std::to_string(share) +
-                  "; give shares of the width and the height, 0 to 1");
-    }
-  }
-  const auto& [least, most] = options.scale;
-  if (!(least > 0 && least <= most && std::isfinite(most))) {
-    throw error("random_affine: scale " + std::to_string(least) + " to " + std::to_string(most) +
-                "; give factors above 0, the least one first");
-  }
-}
-
-geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
-  const random_affine_options& o = options_;
-  random_stream& random = ctx.random();
-  const double angle = random.uniform(degrees_.least, degrees_.most);
-  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
-  const double x = std::nearbyint(random.uniform(-far_x, far_x)),
-               y = std::nearbyint(random.uniform(-far_y, far_y));
-  const double scale = random.uniform(o.scale[0], o.scale[1]);
-  const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
-               shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
-  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
-}
-
-std::uint64_t random_affine_stage::fingerprint() const noexcept {
-  const random_affine_options& o = options_;
-  return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
-                              o.shear_x.most, o.shear_y.least, o.shear_y.most,
-                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
-}
-
-// ---- perspective
-
-inline bool find_source(const corners& from, const corners& to, std::array<double, 8>& to_source) {
-  std::array<point, 4> a, b;
-  for (std::size_t i = 0; i < 4; ++i) {
-    a[i] = {from[i][0], from[i][1]};
-    b[i] = {to[i][0], to[i][1]};
-  }
-  return inverse_perspective(a, b, to_source);
-}
-
-inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
-                          const fill_color& fill, int mask_fill) {
-  warp by = warp_of(size, to_source, filter, fill);
-  by.centered = false;
-  return geometry_step::warp(by, mask_fill);
-}
-
-perspective_stage::perspective_stage(const corners& from, const corners& to,
-                                     const perspective_options& options)
-    : options_(options) {
-  detail::require_warp(name, options.interpolation);
-  if (!find_source(from, to, to_source_)) {
-    throw error(
-        "perspective: three of the corners lie on a line, no picture can be seen like that; move one");
-  }
-}
-
-geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
-  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
-}
-
-std::uint64_t perspective_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(to_source_,
-                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
-}
-
-random_perspective_stage::random_perspective_stage(double distortion_scale,
-                                                   const random_perspective_options& options)
-    : distortion_(distortion_scale), options_(options) {
-  detail::require_warp(name, options.interpolation);
-  detail::require_probability(name, options.p);
-  if (!(distortion_scale >= 0 && distortion_scale <= 1)) {
-    throw error("random_perspective: distortion_scale " + std::to_string(distortion_scale) + "; give 0 to 1");
-  }
-}
-
-geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
-  random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return {};
-  const int width = size.width, height = size.height;
-  const auto reach = [&](int side) {
-    const int half = side / 2;
-    return static_cast<std::uint64_t>(distortion_ * half) + 1;
-  };
-  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
-  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
-  const double right = width - 1, bottom = height - 1;
-  const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
-  corners to;
-  to[0] = {near(width), near(height)};
-  to[1] = {far(width), near(height)};
-  to[2] = {far(width), far(height)};
-  to[3] = {near(width), far(height)};
-  std::array<double, 8> to_source;
-  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
-  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
-}
-
-std::uint64_t random_perspective_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(distortion_, options_.p,
-                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
-}
-
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
-
-detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
-  return {degrees, options};
-}
-
-detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
-                                      const detail::perspective_options& options) {
-  return {from, to, options};
-}
-
-detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
-                                              const detail::rotate_options& options) {
-  return {degrees, options};
-}
-
-detail::random_affine_stage random_affine(const detail::degree_range& degrees,
-                                          const detail::random_affine_options& options) {
-  return {degrees, options};
-}
-
-detail::random_perspective_stage random_perspective(double distortion_scale,
-                                                    const detail::random_perspective_options& options) {
-  return {distortion_scale, options};
-}
-
-}  // namespace wick
-
 // ==== wick/geometry/implementation/letterbox.hpp
 /// \file
 /// The bodies of what geometry/letterbox.hpp declares. Included in exactly one file of a program.
@@ -24792,7 +27512,7 @@ std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, contex
   picture.carry_out();
   std::array<lazy_image, 5> out;
   for (std::size_t i = 0; i < corners.size(); ++i) {
-    out[i] = picture.copy();
+    out[i] = picture.share();
     out[i].crop(corners[i]);
   }
   out[4] = center_crop(height_, width_)(std::move(picture), c);
@@ -25331,6 +28051,11 @@ std::string decode_stage::note() const {
     text +=
         "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
         "and build wick anew, without WICK_JPEG=stb";
+  }
+  if (seen_.saw("PNG", "zlib")) {
+    text +=
+        "; libdeflate is faster for PNGs: install it (apt-get install libdeflate-dev) and build wick anew, "
+        "without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)";
   }
   return text;
 }
@@ -26120,6 +28845,7 @@ void lazy_image::mirror_y() noexcept {
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
+  detail::require_pixels({this->width(), this->height()});
   if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
@@ -26139,9 +28865,7 @@ void lazy_image::pad(const detail::border& around) {
   if (around.by.empty()) return;
   if (as_.wide && as_.indexes) {
     carry_out();
-    wide_ = detail::pad_wide(wide_, around);
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
-    return;
+    return hold(detail::pad_wide(wide(), around));
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
   replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
@@ -26232,8 +28956,8 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
-                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide().width, wide().height)
+                                    : detail::plan::whole(decoded().width(), decoded().height());
   return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
@@ -26286,7 +29010,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
 void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
-    detail::resample(decoded_.view(), plan_, to);
+    detail::resample(decoded().view(), plan_, to);
   } else {
     try {
       decode_to(to, timer);
@@ -26357,7 +29081,7 @@ detail::wide_rows lazy_image::render_wide() const {
   detail::resample_lease lease;
   detail::resample_scratch& scratch = *lease;
   detail::build_axes(plan_, 1.0, 0, 0, scratch);
-  if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
+  if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
   timer.next(detail::phase::decode);
   const int low = scratch.rows.low(), high = scratch.rows.high();
   detail::wide_rows got;
@@ -26409,7 +29133,7 @@ image lazy_image::pixels() const& {
 image lazy_image::pixels() && {
   refuse_normalized("pixels as wick::image");
   refuse_wide("pixels as wick::image");
-  if (untouched()) return std::move(decoded_);
+  if (untouched()) return shared_ ? image(shared_->levels) : std::move(decoded_);
   image out = render();
   encoded_ = {};  // not needed any more
   return out;
@@ -26430,11 +29154,21 @@ void lazy_image::replace_pixels(image pixels) {
   as_ = as;
 }
 
-lazy_image lazy_image::copy() const {
-  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+lazy_image lazy_image::share() {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is shared; call carry_out() before");
+  if (!shared_) {
+    shared_ = std::make_shared<const detail::shared_pixels>(
+        detail::shared_pixels{std::move(decoded_), std::move(wide_)});
+  }
+  return clone();
+}
+
+lazy_image lazy_image::clone() const {
   lazy_image out;
+  out.encoded_ = bytes(encoded_.data(), encoded_.size());
   out.decoded_ = decoded_;
   out.wide_ = wide_;
+  out.shared_ = shared_;
   out.info_ = info_;
   out.exact_ = exact_;
   out.as_ = as_;
@@ -26452,17 +29186,27 @@ lazy_image lazy_image::copy() const {
 void lazy_image::carry_out() {
   if (untouched()) return;
   if (as_.wide) {
-    wide_ = render_wide();
+    hold(render_wide());
     encoded_ = {};
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
     return;
   }
-  decoded_ = render();
+  hold(render());
   encoded_ = {};
   op_count_ = 0;
   pointwise_ = true;
   channels_ = out_channels_;
+}
+
+void lazy_image::hold(image pixels) noexcept {
+  decoded_ = std::move(pixels);
+  shared_.reset();
   plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+void lazy_image::hold(detail::wide_rows rows) noexcept {
+  wide_ = std::move(rows);
+  shared_.reset();
+  plan_ = detail::plan::whole(wide_.width, wide_.height);
 }
 
 }  // namespace wick
@@ -26795,6 +29539,12 @@ void require_plain_border(padding_mode mode, const char* what) {
               "; pad with padding_mode::constant");
 }
 
+void require_pixels(frame size) {
+  if (size.width > 0 && size.height > 0) return;
+  throw error("the picture is empty, " + size_text(size.width, size.height) +
+              " px; give it at least 1 px a side in the stage that made it, or leave the sample out there");
+}
+
 void require_one_size(frame first, frame other) {
   if (first == other) return;
   throw error("the parts of the sample have two sizes, " + size_text(first.width, first.height) + " px and " +
@@ -26810,6 +29560,7 @@ void require_one_size(frame first, frame other) {
 /// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
+#include <map>
 
 namespace wick {
 
@@ -26860,15 +29611,13 @@ inline double area(const outline& of) noexcept {
   return sum;
 }
 
-inline void cut(polygons& of, frame size) {
+/// Those that stay, with what belongs to them.
+template <class Keep>
+void keep(polygons& of, Keep stays) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    outline left = half(of.outlines[i], 0, 0, false);
-    left = half(left, 0, static_cast<float>(size.width), true);
-    left = half(left, 1, 0, false);
-    left = half(left, 1, static_cast<float>(size.height), true);
-    if (left.size() < 3 || area(left) == 0) continue;
-    of.outlines[n] = std::move(left);
+    if (!stays(i)) continue;
+    if (n != i) of.outlines[n] = std::move(of.outlines[i]);
     if (!of.labels.empty()) of.labels[n] = of.labels[i];
     if (!of.ids.empty()) of.ids[n] = of.ids[i];
     ++n;
@@ -26876,6 +29625,32 @@ inline void cut(polygons& of, frame size) {
   of.outlines.resize(n);
   if (!of.labels.empty()) of.labels.resize(n);
   if (!of.ids.empty()) of.ids.resize(n);
+}
+
+inline void cut(polygons& of, frame size) {
+  keep(of, [&](std::size_t i) {
+    outline& left = of.outlines[i];
+    left = half(left, 0, 0, false);
+    left = half(left, 0, static_cast<float>(size.width), true);
+    left = half(left, 1, 0, false);
+    left = half(left, 1, static_cast<float>(size.height), true);
+    return left.size() >= 3 && area(left) != 0;
+  });
+}
+
+/// As boxes around all outlines of one id are kept, or around each that has none.
+inline void keep_by_middle(polygons& of, const rect& part) {
+  const auto whose = [&of](std::size_t i) {
+    return of.ids.empty() ? static_cast<std::int64_t>(i) : of.ids[i];
+  };
+  std::map<std::int64_t, std::array<float, 4>> around;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    constexpr std::array nothing{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+    std::array<float, 4>& box = around.try_emplace(whose(i), nothing).first->second;
+    for (const auto& [x, y] : of.outlines[i])
+      box = {std::min(box[0], x), std::min(box[1], y), std::max(box[2], x), std::max(box[3], y)};
+  }
+  keep(of, [&](std::size_t i) { return boxing::has_middle_of(part, around.at(whose(i))); });
 }
 
 }  // namespace detail::outlining
@@ -26888,6 +29663,7 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
   float across = 1, right = 0, down = 1, below = 0;
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle) detail::outlining::keep_by_middle(*this, step.part);
       right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
       break;
     case kind::resize:
@@ -27009,12 +29785,12 @@ void lazy_image::warp_wide(const detail::geometry_step& step) {
   const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
   detail::warp by = step.pixels();
   std::memcpy(by.fill.data(), &fill, sizeof fill);
-  image pairs(wide_.width, wide_.height, 2);
-  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  image pairs(wide().width, wide().height, 2);
+  std::memcpy(pairs.data(), wide().levels.data(), pairs.pixels().size());
   const image moved = detail::warped(pairs.view(), by);
-  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
-  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
-  plan_ = detail::plan::whole(by.width, by.height);
+  detail::wide_rows out(by.width, by.height, 1, 0);
+  std::memcpy(out.levels.data(), moved.data(), moved.pixels().size());
+  hold(std::move(out));
 }
 
 void lazy_image::warp(const detail::warp& by) {
@@ -27033,8 +29809,7 @@ void lazy_image::warp(const detail::warp& by) {
   }
   if (!untouched()) carry_out();
   const detail::phase_timer timer(detail::phase::resize);
-  decoded_ = detail::warped(decoded_.view(), by);
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+  hold(detail::warped(decoded().view(), by));
 }
 
 }  // namespace wick
@@ -27043,26 +29818,14 @@ void lazy_image::warp(const detail::warp& by) {
 /// \file
 /// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
 
-// ==== wick/system/detail/processor_time.hpp
-/// \file
-/// How long processors have worked for a thread, or for the whole program.
+#include <cmath>
 
 namespace wick::detail {
 
-/// Seconds on the clock `id`; 0 when it can't be read.
-double seconds_on(clockid_t id) noexcept;
-
-/// Of all threads of this process, ended ones included.
-inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
-
-/// Of a thread that has not been joined; 0 where the system doesn't say.
-double thread_seconds(::pthread_t thread) noexcept;
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-void report_book::usage::add(const usage& until, const usage& since) noexcept {
+void report_book::usage::add(const usage& until, const usage& since) {
+  // What may throw comes first, so that nothing is counted by half.
+  worker_seconds.resize(until.worker_seconds.size());
+  worker_ticks.resize(until.worker_ticks.size());
   time += until.time - since.time;
   program += until.program - since.program;
   workers += until.workers - since.workers;
@@ -27070,45 +29833,106 @@ void report_book::usage::add(const usage& until, const usage& since) noexcept {
   io_calls += until.io_calls - since.io_calls;
   own += until.own - since.own;
   others += until.others - since.others;
+  idle_samples += until.idle_samples - since.idle_samples;
+  idle_order += until.idle_order - since.idle_order;
+  idle_loop += until.idle_loop - since.idle_loop;
+  for (std::size_t i = 0; i < worker_seconds.size(); ++i)
+    worker_seconds[i] += until.worker_seconds[i] - since.worker_seconds[i];
+  for (std::size_t i = 0; i < worker_ticks.size(); ++i)
+    worker_ticks[i] += until.worker_ticks[i] - since.worker_ticks[i];
 }
 
 report_book::usage report_book::usage_of(const subject& of) const {
   const io_pool::usage io = of.on.io().used();
-  return {scale_.elapsed(),
-          process_seconds(),
-          of.on.worker_seconds(),
-          io.processor,
-          io.calls,
-          of.clocks.ticks().workers,
-          of.on.tenants().ticks_of_others(&of.clocks)};
+  usage out;
+  out.time = scale_.elapsed();
+  out.program = process_seconds();
+  out.worker_seconds = of.on.each_worker_seconds();
+  for (const double s : out.worker_seconds) out.workers += s;
+  out.io = io.processor;
+  out.io_calls = io.calls;
+  out.own = of.clocks.ticks().workers;
+  out.others = of.on.tenants().ticks_of_others(&of.clocks);
+  for (std::size_t i = 0; i < of.on.workers(); ++i) out.worker_ticks.push_back(of.clocks.ticks_of(i));
+  out.worker_seconds.resize(of.on.workers());
+  out.idle_samples = of.figures.idle.samples;
+  out.idle_order = of.figures.idle.order;
+  out.idle_loop = of.figures.idle.loop;
+  return out;
 }
 
 void report_book::begin(const subject& of) {
   end(of);
-  taking_ = true;
   since_ = usage_of(of);
-  if (last_taken_ != 0)
-    last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
+  taking_ = true;
+  probes_ = false;
+  first_ = true;
 }
 
 void report_book::end(const subject& of) {
-  if (!std::exchange(taking_, false)) return;
+  probes_ = false;
+  if (!taking_) return;
   used_.add(usage_of(of), since_);
+  taking_ = false;
 }
+
+void report_book::begin_probe() noexcept {
+  const std::uint64_t begun = now_ticks();
+  at_step_ = usage_of_this_thread();
+  step_thread_ = ::pthread_self();
+  probed_at_ = now_ticks();
+  probe_cost_ = probed_at_ - begun;
+  probes_ = true;
+}
+
+void report_book::end_probe() noexcept {
+  probes_ = false;
+  const std::uint64_t now = now_ticks();
+  const thread_usage usage = usage_of_this_thread();
+  // One that the loop has ended on another thread says nothing.
+  if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
+    step_ticks_ += now - probed_at_;
+    step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
+  }
+  next_probe_ = now + 800 * probe_cost_;  // a quarter of a percent
+}
+
+namespace {
+double seconds_of(std::uint64_t nanoseconds) noexcept { return 1e-9 * static_cast<double>(nanoseconds); }
+}  // namespace
 
 /// What the clocks of a stage say of the time between two looks, in ticks.
 struct clocked {
-  clocked(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept
-      : count(now.count - before.count) {
-    const double timed = static_cast<double>(now.timed - before.timed);
-    if (timed > 0) {
-      busy = static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+  explicit clocked(const stage_clocks::sum& s) noexcept : count(s.count) {
+    if (s.timed > 0)
+      busy = static_cast<double>(s.timed_ticks) * static_cast<double>(s.count) / static_cast<double>(s.timed);
+    const auto waited = static_cast<std::int64_t>(s.waited);
     if (waited > 0) blocked = static_cast<double>(waited);
   }
   std::uint64_t count;
   double busy = 0, blocked = 0;
+};
+
+/// Of work: how much of it had a processor, and how much had none of its own will, as shares of it.
+struct probed_share {
+  double processor = 1, held = 0;
+  bool known = false;
+
+  probed_share() = default;
+  /// Those that took long were probed each; of the others those that were stand for all.
+  probed_share(const stage_clocks::sum& s, double tick) noexcept {
+    const double all = static_cast<double>(s.timed_ticks) * tick;
+    if (all <= 0 || s.probed.count + s.long_ones.count == 0) return;
+    const auto held_in = [&](const probes& p) {
+      return std::max(0.0, static_cast<double>(p.blocked_ticks) * tick - seconds_of(p.blocked_nanoseconds));
+    };
+    const auto others = static_cast<double>(s.timed - std::min(s.timed, s.long_ones.count));
+    const double weight = s.probed.count == 0 ? 0 : others / static_cast<double>(s.probed.count);
+    known = s.probed.count != 0 || others < 0.1 * static_cast<double>(s.timed);
+    processor = std::clamp(
+        (seconds_of(s.long_ones.nanoseconds) + weight * seconds_of(s.probed.nanoseconds)) / all, 0.0, 1.0);
+    held = std::clamp((held_in(s.long_ones) + weight * held_in(s.probed)) / all, 0.0, 1 - processor);
+  }
 };
 
 report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
@@ -27119,6 +29943,10 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   const double tick = scale_.seconds_per_tick();
   const std::vector<stage_clocks::sum> totals = of.clocks.totals();
   if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+  std::vector<stage_clocks::sum> since;
+  since.reserve(totals.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) since.push_back(totals[i].since(reported_.clocks[i]));
+  const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
   r.seconds = now.time - reported_.time;
   r.taking = used_.time;
   r.workers = of.on.workers();
@@ -27126,58 +29954,324 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   r.cpus = available_cpus();
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
-  r.worked = static_cast<double>(used_.own) * tick;
-  r.others = static_cast<double>(used_.others) * tick;
-  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
+  r.worked = in_seconds(used_.own);
+  r.others = in_seconds(used_.others);
+  r.helped = in_seconds(std::exchange(helped_ticks_, 0));
   r.io_calls = used_.io_calls;
   r.worker_processor = used_.workers;
   r.io_processor = used_.io;
   r.processor = used_.program;
+  r.idle = {in_seconds(used_.idle_samples), in_seconds(used_.idle_order), in_seconds(used_.idle_loop)};
   r.failures = failures.total() - reported_.failures;
   r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
   r.iterations = stalls_.count();
-  const auto clocked_in = [&](std::size_t row) { return clocked(totals[row], reported_.clocks[row]); };
+  const auto timing = [&](const durations& d, double sum) {
+    return timing_report{r.iterations == 0 ? 0 : sum * tick / static_cast<double>(r.iterations),
+                         d.quantile(0.5) * tick, d.quantile(0.99) * tick};
+  };
+  const auto waited = static_cast<double>(stalls_.waited_ticks()),
+             all = static_cast<double>(stalls_.total_ticks());
+  r.waiting = timing(stalls_.waits(), waited);
+  r.iteration = timing(stalls_.iterations(), all);
+  r.step = timing(stalls_.steps(), all - waited);
+  r.memory_limit = of.budget.limit();
+  r.memory_used = of.budget.used();
+  r.memory_peak = of.budget.peak();
+  for (std::size_t i = 0; i < used_.worker_ticks.size(); ++i)
+    r.each_worker.push_back({in_seconds(used_.worker_ticks[i]), used_.worker_seconds[i]});
+
+  const std::size_t rows = since.size() - 1;  // the last is that of the runs
   double samples = 0, batches = 0;
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    (of.clocks.of_samples(i) ? samples : batches) += clocked_in(i).busy;
-  }
+  for (std::size_t i = 0; i < rows; ++i)
+    (of.clocks.of_samples(i) ? samples : batches) += clocked(since[i]).busy;
   // What is inferred of the stages is made to fit what is known of the runs.
-  const std::uint64_t run_ticks = of.clocks.run_ticks();
-  const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
+  const double runs = static_cast<double>(since[rows].timed_ticks);
   const double fit = of.clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
   // Clocks are read while workers go on: a run may end in between that began before the last report.
   const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
   const double busy = (samples * fit + batches) * tick;
   const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+  // Of short samples there is but one ratio for all stages, that of whole runs.
+  // Of whole runs what was probed is a run, and what is timed samples.
+  stage_clocks::sum run = since[rows];
+  run.timed = run.probed.count;
+  run.timed_ticks = run.probed.ticks;
+  const probed_share of_runs(run, tick), of_batch(since[std::min(of.batching, of.order_row)], tick);
   const auto stage = [&](std::size_t row, std::string name) {
-    const clocked c = clocked_in(row);
-    stage_report s;
-    s.name = std::move(name);
-    s.count = c.count;
-    s.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
-    s.blocked = c.blocked * tick;
-    return s;
+    const stage_clocks::sum& s = since[row];
+    const clocked c(s);
+    stage_report out;
+    out.name = std::move(name);
+    out.count = c.count;
+    out.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
+    out.blocked = c.blocked * tick;
+    probed_share p = row >= of.phase_row ? of_batch : probed_share(s, tick);
+    if (!p.known && of.clocks.of_samples(row)) p = of_runs;
+    out.processor = out.busy * p.processor;
+    out.held = out.busy * p.held;
+    out.bytes = s.bytes;
+    out.median = s.times.quantile(0.5) * tick;
+    out.p90 = s.times.quantile(0.9) * tick;
+    out.p99 = s.times.quantile(0.99) * tick;
+    if (const auto slowest = of.clocks.take_slowest(row); slowest.ticks != 0 && of.clocks.of_samples(row)) {
+      out.slowest = in_seconds(slowest.ticks);
+      try {
+        out.slowest_key = of.names.key(of.names.source, slowest.index);
+      } catch (...) {  // the source has fewer samples by now
+      }
+    }
+    const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
+    waits_report& w = out.waits;
+    w.io_thread = wait(wait_for::io_thread);
+    w.io_call = wait(wait_for::io_call);
+    w.memory = wait(wait_for::memory);
+    w.lock = wait(wait_for::lock) + wait(wait_for::channel);
+    w.time = wait(wait_for::time);
+    w.worker = wait(wait_for::worker);
+    w.other = std::max(0.0, out.blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
+    for (const outcome_report& o : r.outcomes) {
+      if (o.stage == out.name && o.outcome != "good when tried again") out.failed += o.count;
+    }
+    return out;
   };
   r.stages.push_back(stage(of.order_row, "order"));
   for (std::size_t i = 0; i < names.size(); ++i) {
     stage_report s = stage(i, names[i]);
+    s.of_batches = !of.clocks.of_samples(i);
     if (i == of.batching) {
       for (std::size_t p = 0; p < phase_count; ++p) {
         stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
+        inside.part = true;
         if (inside.busy > 0) r.stages.push_back(std::move(inside));
       }
     }
     if (s.count != 0) r.stages.push_back(std::move(s));
   }
-  reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
+  measure(of, r, since, tick);
+  reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
+  step_ticks_ = step_nanoseconds_ = 0;
   return r;
 }
 
+/// What is short of a mean because threads took turns on too few processors makes some samples seem slow:
+/// the longest are cut until the mean is as much less as there was of it.
+void without_turns(std::vector<float>& multiples, double turns) {
+  if (multiples.empty() || turns < 0.02) return;
+  double lost = turns * static_cast<double>(multiples.size());
+  std::size_t i = multiples.size();
+  float level = multiples.back();
+  while (i > 0) {
+    const float next = i > 1 ? multiples[i - 2] : 0.0F;
+    const double step = static_cast<double>(level - next) * static_cast<double>(multiples.size() - i + 1);
+    if (step >= lost) {
+      level -= static_cast<float>(lost / static_cast<double>(multiples.size() - i + 1));
+      break;
+    }
+    lost -= step;
+    level = next;
+    --i;
+  }
+  double sum = 0;
+  for (float& m : multiples) {
+    m = std::min(m, level);
+    sum += static_cast<double>(m);
+  }
+  if (sum <= 0) return multiples.clear();
+  for (float& m : multiples)
+    m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
+}
+
+void report_book::measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since,
+                          double tick) const {
+  constexpr std::size_t steps = 1000;
+  measured_load& load = r.load;
+  load_model& m = load.model;
+  m.workers = r.workers;
+  m.io_threads = r.io_threads;
+  m.processors = r.cpus;
+  m.in_flight = of.figures.in_flight;
+  m.prefetch = of.figures.prefetch;
+  // A rank has a part of a batch, and pack() rows of it: what counts is what came.
+  m.batch = r.batches == 0
+                ? of.batch
+                : std::max<std::size_t>(1, static_cast<std::size_t>((r.samples + r.batches / 2) / r.batches));
+  m.memory = static_cast<double>(r.memory_limit);
+  m.loop_helps = of.figures.loop_helps && r.helped > 0;
+  m.at_a_time = of.figures.at_a_time;
+  load.chooses_in_flight = of.figures.chooses_in_flight;
+  if (r.samples == 0 || r.taking <= 0) return;
+  load.samples_per_second = r.samples_per_second();
+  const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
+  const double io_share = r.io_calls > 0 ? std::clamp(r.io_processor / r.io_calls, 0.0, 1.0) : 0;
+  double errors = 0, all = 0;
+  const auto row_of = [&](const stage_report& s, std::size_t row) {
+    load_model::stage out;
+    out.work = s.processor / made;
+    out.held = s.held / made;
+    out.io = s.waits.io_call / made;
+    out.io_work = out.io * io_share;
+    out.wait = (s.waits.time + s.waits.other) / made;
+    out.lock = s.waits.lock / made;
+    out.bytes = static_cast<double>(s.bytes) / made;
+    out.times.multiples = since[row].times.multiples(steps);
+    if (s.blocked <= 0 && s.busy > 0) without_turns(out.times.multiples, 1 - (s.processor + s.held) / s.busy);
+    out.sizes.multiples = since[row].sizes.multiples(steps);
+    const auto n = static_cast<double>(since[row].times.count());
+    double variance = 0;
+    for (const float x : out.times.multiples)
+      variance += (static_cast<double>(x) - 1) * (static_cast<double>(x) - 1);
+    const double mean = out.work + out.held + out.io + out.wait;
+    if (n > 0 && !out.times.constant()) errors += mean * mean * variance / (steps * n);
+    all += mean;
+    m.stages.push_back(std::move(out));
+    load.names.push_back(s.name);
+  };
+  std::size_t row = of.first;
+  double longest = 0;
+  for (const stage_report& s : r.stages) {
+    if (s.of_batches) {
+      m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+      m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+      if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
+    } else if (s.name == "order" && &s == &r.stages.front()) {
+      row_of(s, of.order_row);
+    } else if (s.part) {
+      std::size_t p = 0;
+      while (p + 1 < phase_count && !s.name.ends_with(": " + std::string(phase_names[p]))) ++p;
+      row_of(s, of.phase_row + p);
+    } else {
+      while (row < of.batching && since[row].count == 0) ++row;
+      row_of(s, row++);
+    }
+  }
+  load.error = all > 0 ? std::sqrt(errors) / all : 0;
+  const double share =
+      step_ticks_ > 0
+          ? std::clamp(seconds_of(step_nanoseconds_) / (static_cast<double>(step_ticks_) * tick), 0.0, 1.0)
+          : 0;
+  m.step_work = r.step.mean * share;
+  m.step_held = r.step.mean * (1 - share);
+  m.steps.multiples = stalls_.steps().multiples(steps);
+  const double loop = r.step.mean * static_cast<double>(r.iterations) * share;
+  m.other_processors =
+      std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);
+  if (m.other_processors < 0.05) m.other_processors = 0;
+}
+
 }  // namespace wick::detail
+
+// ==== wick/measure/implementation/measure.hpp
+/// \file
+/// The bodies of what measure/measure.hpp and measure/detail/isolated_counts.hpp declare. Included in exactly
+/// one file of a program.
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+namespace wick {
+
+namespace detail {
+
+double isolated_counts::first_batch() const noexcept {
+  const std::uint64_t at = first_batch_.load(std::memory_order_relaxed);
+  if (at == 0) return -1;
+  return at < begun_ ? 0 : static_cast<double>(at - begun_) * scale_.seconds_per_tick();
+}
+
+double isolated_counts::watch(double seconds, double& patience) const {
+  const auto pause = [](double time) {
+    if (time > 0) std::this_thread::sleep_for(std::chrono::duration<double>(time));
+  };
+  while (ended() == 0 && scale_.elapsed() < patience) pause(0.0005);
+  patience -= std::min(patience, scale_.elapsed());
+  pause(0.2 * seconds);  // until as much is under way as will be
+  const double begun = scale_.elapsed();
+  const std::uint64_t before = good();
+  pause(0.8 * seconds);
+  const std::uint64_t after = good();
+  const double passed = scale_.elapsed() - begun;
+  return after == before || passed <= 0 ? -1 : static_cast<double>(after - before) / passed;
+}
+
+double isolated_counts::of_all() const noexcept {
+  const double passed = scale_.elapsed();
+  return passed > 0 ? static_cast<double>(good()) / passed : 0;
+}
+
+void isolated_failures::add(ledger_entry e) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+  const auto same = [&](const ledger_entry& other) { return other.key == e.key && other.stage == e.stage; };
+  if (e.key.empty() || entries_.size() == most || std::any_of(entries_.begin(), entries_.end(), same)) return;
+  try {
+    entries_.push_back(std::move(e));
+  } catch (...) {  // it is counted
+  }
+}
+
+const ledger_entry* isolated_failures::of_batches() const noexcept {
+  for (const ledger_entry& e : entries_) {
+    if (e.kind == error_kind::shape || e.kind == error_kind::batch) return &e;
+  }
+  return nullptr;
+}
+
+/// Text in lines of at most 80 columns, as far as its words allow.
+inline std::string in_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t most = 80; text.size() > most; most = 78) {
+    std::size_t at = text.rfind(' ', most);
+    if (at == std::string_view::npos || at < 3) at = text.find(' ', most);
+    if (at == std::string_view::npos) break;
+    out += text.substr(0, at);
+    out += "\n  ";
+    text.remove_prefix(at + 1);
+  }
+  out += text;
+  out += '\n';
+  return out;
+}
+
+}  // namespace detail
+
+std::string measurement::to_string() const {
+  const auto rate = [](const std::optional<double>& r) {
+    return r ? detail::format_rate(*r) : std::string("-");
+  };
+  std::string text = "without a training step: " + detail::format_rate(samples) + " samples/s";
+  if (batches > 0) text += ", " + detail::format_rate(batches) + " batches/s";
+  if (bytes > 0) text += ", " + detail::format_rate(bytes) + "B/s";
+  if (first_batch) text += ", the first batch after " + detail::format_duration(*first_batch);
+  std::string out = detail::in_lines(text);
+  text = "measured for " + detail::format_duration(seconds) + " on " + std::to_string(workers) +
+         " workers, " + std::to_string(io_threads) + " I/O threads";
+  if (in_flight != 0) text += ", " + std::to_string(in_flight) + " samples at a time";
+  out += detail::in_lines(text);
+  constexpr std::size_t name_width = 30;
+  char line[160];
+  const auto row = [&](std::string name, const std::string& a, const std::string& b, const std::string& c) {
+    if (name.size() > name_width) name = std::string(detail::cut_utf8(name, name_width - 1)) + "~";
+    std::snprintf(line, sizeof line, "  %-*s %14s %14s %14s\n", static_cast<int>(name_width), name.c_str(),
+                  a.c_str(), b.c_str(), c.c_str());
+    out += line;
+  };
+  row("samples/s", "up to it", "if cached", "without it");
+  for (const detail::measured_stage& s : stages) row(s.name, rate(s.up_to), rate(s.cached), rate(s.without));
+  for (const std::string& note : notes) out += detail::in_lines("note: " + note);
+  if (failures != 0) {
+    out += "failed: " + std::to_string(failures) + " times; the first:\n";
+    for (const ledger_entry& e : failed)
+      out += detail::in_lines("  " + e.key + ": " + e.stage + ": " + e.text);
+  }
+  return out;
+}
+
+}  // namespace wick
 
 // ==== wick/mixing/implementation/mixing.hpp
 /// \file
@@ -27406,119 +30500,1129 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 
 }  // namespace wick
 
+// ==== wick/observe/implementation/advice.hpp
+/// \file
+/// The bodies of what observe/detail/advice.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <cstdio>
+
+// ==== wick/observe/detail/advice.hpp
+/// \file
+/// What bounds a pipeline, and what to change: by trying each change in the model of what was measured.
+
+namespace wick {
+struct report;
+}
+
+namespace wick::detail {
+
+/// What the pipeline would be faster without.
+enum class bound : std::uint8_t {
+  nothing,     ///< nothing was taken yet, or no single change would do much
+  step,        ///< the training step: the loader would give more
+  processors,  ///< all are in use, by the pipeline
+  others,      ///< all are in use, by the rest of the program
+  loaders,     ///< other loaders have the workers
+  stage,       ///< the workers, by a stage
+  blocking,    ///< the workers, by a stage that holds them without a processor
+  reads,       ///< calls on I/O threads
+  memory,      ///< loader_options::memory
+  lock,        ///< an async_mutex, async_semaphore or channel
+  waits,       ///< what samples wait for that is not wick's, or sleep_for
+  slow_ones,   ///< a few samples that take long
+  prefetch,    ///< batches ahead
+};
+
+struct diagnosis {
+  bound by = bound::nothing;
+  std::string stage;  ///< where it is in one
+  what_if mending;    ///< what the text says a gain of
+  prediction gain;
+  std::string text;  ///< a sentence or a few
+};
+
+diagnosis diagnose(const report& r);
+
+/// Samples a second after a change, as a multiple of those before it, and how sure that is.
+prediction predict(const measured_load& load, const what_if& changed);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Tries what a loader's report may name, and tells of what would help most.
+class adviser {
+ public:
+  explicit adviser(const report& r) : r_(r) {
+    for (const stage_report& s : r.stages) {
+      if (s.part || s.of_batches) continue;
+      busy_ += s.busy;
+      latency_ += s.busy + s.blocked;
+    }
+  }
+
+  diagnosis find() {
+    if (r_.iterations == 0 || r_.load.samples_per_second <= 0) {
+      diagnosis d;
+      d.text = "nothing was taken yet";
+      return d;
+    }
+    if (r_.wait_mean < hardly) return of_step();
+    if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
+    if (r_.worked + r_.others > 0 && own() < 0.5 && r_.share(r_.worked + r_.others, r_.workers) >= most)
+      return of_loaders();
+    // What one thing would give, from the most special: of two that give about as much it is the former.
+    consider(of_memory());
+    for (const stage_report& s : r_.stages) {
+      if (s.part || s.of_batches || s.count == 0) continue;
+      consider(of_blocking(s));
+      consider(of_slow_ones(s));
+      consider(of_waits(s));
+    }
+    consider(of_reads());
+    if (best_.by != bound::nothing) return std::move(best_);
+    diagnosis stage = of_stage();
+    consider(of_prefetch());
+    if (best_.by != bound::nothing && best_.gain.gain > 1.2 &&
+        r_.share(r_.worked + r_.others, r_.workers) < most && of_processors() < full)
+      return std::move(best_);
+    return stage;
+  }
+
+ private:
+  static constexpr double hardly = 0.01;  // of the loop's time
+  static constexpr double full =
+      0.85;  // of all processors: the rest is lost, and goes to what else runs there
+  static constexpr double most = 0.7;  // of the workers' time
+  static constexpr double worth_it = 1.1;
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  static std::string number(std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  }
+  static std::string quoted(const std::string& name) { return "'" + name + "'"; }
+  static std::string bytes(double n) {
+    char text[32];
+    const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    while (n >= 1023.5 && unit < 4) n /= 1024, ++unit;
+    std::snprintf(text, sizeof(text), unit == 0 || n >= 9.95 ? "%.0f %s" : "%.1f %s", n, units[unit]);
+    return text;
+  }
+  std::string gain_of(const what_if& w) const { return predict(r_.load, w).to_string(); }
+  double of_processors() const { return r_.share(r_.processor, r_.cpus); }
+  /// The share of the program's processor time that the pipeline took.
+  double pipeline() const {
+    return std::clamp((r_.worker_processor + r_.io_processor + r_.helped) / r_.processor, 0.0, 1.0);
+  }
+  double own() const { return r_.worked / (r_.worked + r_.others); }
+  std::string waits() const { return "; the loop waits " + format_percent(r_.wait_mean) + " of its time"; }
+
+  void consider(diagnosis d) {
+    if (d.by == bound::nothing || !(d.gain.gain >= worth_it)) return;
+    if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
+  }
+  diagnosis make(bound by, std::string stage, what_if mending) const {
+    diagnosis d;
+    d.by = by;
+    d.stage = std::move(stage);
+    d.mending = std::move(mending);
+    d.gain = predict(r_.load, d.mending);
+    return d;
+  }
+
+  diagnosis of_step() const {
+    diagnosis d = make(bound::step, {}, {.step_ms = 0});
+    char rate[64];
+    std::snprintf(rate, sizeof(rate), "%.4g samples/s", d.gain.samples_per_second);
+    d.text = "the training step bounds you: the workers are idle for " +
+             format_percent(1 - r_.share(r_.worked + r_.others, r_.workers)) +
+             " of their time. Without the step the loader would give " + std::string(rate) + ", " +
+             d.gain.to_string();
+    return d;
+  }
+
+  diagnosis of_others() const {
+    diagnosis d;
+    d.by = bound::others;
+    d.text = "the rest of the program bounds you: all of the time of " + number(r_.cpus, "processor") +
+             " is used, " + format_percent(1 - pipeline()) + " of it by others than the pipeline" + waits() +
+             ". Leave the pipeline more (wick::share_cores, fewer threads of the model's)";
+    return d;
+  }
+
+  diagnosis of_loaders() const {
+    diagnosis d;
+    d.by = bound::loaders;
+    d.text = "other loaders bound you: they have this one's workers for " + format_percent(1 - own()) +
+             " of their work" + waits() + ". " +
+             (r_.workers < r_.cpus ? "Use more workers (" + std::to_string(r_.workers) + " now, " +
+                                         number(r_.cpus, "processor") + ")"
+                                   : "Take from fewer loaders at a time, or make their stages cheaper");
+    return d;
+  }
+
+  diagnosis of_memory() const {
+    double waited = 0;
+    for (const stage_report& s : r_.stages) waited += s.waits.memory;
+    if (latency_ <= 0 || waited < 0.05 * latency_) return {};
+    diagnosis d = make(bound::memory, {}, {.memory = std::size_t{1} << 60});
+    const std::size_t enough = 4 * r_.memory_limit;
+    d.text = "memory bounds you: samples wait for " + format_percent(waited / latency_) +
+             " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) +
+             " (loader_options::memory). With " + bytes(static_cast<double>(enough)) + ": " +
+             gain_of({.memory = enough}) + "; without bound: " + d.gain.to_string();
+    return d;
+  }
+
+  diagnosis of_blocking(const stage_report& s) const {
+    const double lock = latency_ > 0 ? s.waits.lock / latency_ : 0;
+    if (busy_ <= 0 || (s.held < 0.1 * busy_ && lock < 0.1)) return {};
+    const bool suspended = s.waits.lock > s.held;
+    diagnosis d =
+        make(suspended ? bound::lock : bound::blocking, s.name, {.stage = s.name, .without_blocking = true});
+    if (suspended) {
+      d.text = "a lock bounds you: samples wait in " + quoted(s.name) + " for " + format_percent(lock) +
+               " of their time for it. Without: " + d.gain.to_string();
+    } else {
+      const std::size_t more = 2 * r_.workers;
+      d.text = quoted(s.name) + " bounds you: it keeps its workers without a processor for " +
+               format_percent(s.held / busy_) +
+               " of their time, in a lock or in a call that blocks. Without: " + d.gain.to_string() +
+               ". Hold the lock for less, or leave the worker while the call lasts (co_await "
+               "context.run_blocking(…)); if it is a call, " +
+               number(more, "worker") + " instead of " + std::to_string(r_.workers) + ": " +
+               gain_of({.workers = more});
+    }
+    return d;
+  }
+
+  diagnosis of_slow_ones(const stage_report& s) const {
+    if (s.slowest <= 0 || s.median <= 0 || s.slowest < 8 * s.median) return {};
+    diagnosis d = make(bound::slow_ones, s.name, {.stage = s.name, .without_slowest = 0.01});
+    char times[32];
+    std::snprintf(times, sizeof(times), "%.0f", s.slowest / s.median);
+    d.text =
+        "a few samples bound you: in " + quoted(s.name) + " the slowest takes " + format_duration(s.slowest) +
+        ", " + times + " times the median" + (s.slowest_key.empty() ? "" : " (" + s.slowest_key + ")") +
+        ". Without the slowest hundredth: " + d.gain.to_string() + "; with prefetch " +
+        std::to_string(4 * r_.load.model.prefetch) + ": " + gain_of({.prefetch = 4 * r_.load.model.prefetch});
+    return d;
+  }
+
+  diagnosis of_waits(const stage_report& s) const {
+    const double waited = s.waits.other + s.waits.time;
+    if (latency_ <= 0 || waited < 0.1 * latency_) return {};
+    diagnosis d = make(bound::waits, s.name, {.stage = s.name, .times_faster = infinite});
+    const std::size_t more = 4 * std::max<std::size_t>(r_.load.model.in_flight, 1);
+    d.text = "what " + quoted(s.name) + " waits for bounds you: " +
+             format_duration(waited / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " each, " +
+             std::to_string(r_.load.model.in_flight) + " samples at a time. With in_flight " +
+             std::to_string(more) + " and prefetch " + std::to_string(4 * r_.load.model.prefetch) + ": " +
+             gain_of({.in_flight = more, .prefetch = 4 * r_.load.model.prefetch}) +
+             "; without it: " + d.gain.to_string();
+    return d;
+  }
+
+  diagnosis of_reads() const {
+    const stage_report* most_waited = nullptr;
+    double calls = 0;
+    for (const stage_report& s : r_.stages) {
+      calls += s.waits.io_call;
+      if (most_waited == nullptr || s.waits.io_call > most_waited->waits.io_call) most_waited = &s;
+    }
+    if (most_waited == nullptr || latency_ <= 0 || calls + most_waited->waits.io_thread < 0.1 * latency_)
+      return {};
+    const std::size_t more = 4 * r_.io_threads;
+    diagnosis d = make(bound::reads, most_waited->name,
+                       {.io_threads = 16 * r_.io_threads, .prefetch = 16 * r_.load.model.prefetch});
+    const std::string each =
+        format_duration(calls / static_cast<double>(std::max<std::uint64_t>(most_waited->count, 1)));
+    d.text = "reads bound you: " + each + " each in " + quoted(most_waited->name) + ", " +
+             std::to_string(r_.io_threads) + " at a time. With io_threads " + std::to_string(more) + ": " +
+             gain_of({.io_threads = more}) + "; with prefetch " + std::to_string(4 * r_.load.model.prefetch) +
+             " as well: " + gain_of({.io_threads = more, .prefetch = 4 * r_.load.model.prefetch});
+    return d;
+  }
+
+  diagnosis of_prefetch() const {
+    const std::size_t more = 4 * r_.load.model.prefetch;
+    diagnosis d = make(bound::prefetch, {}, {.prefetch = more});
+    d.text = "too little is made ahead: the workers are busy for " +
+             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " of their time" + waits() +
+             ". With prefetch " + std::to_string(more) + ": " + d.gain.to_string();
+    return d;
+  }
+
+  /// The stage with the most work, and the workers.
+  diagnosis of_stage() const {
+    const stage_report* slowest = nullptr;
+    double most_busy = 0;
+    for (std::size_t i = 0; i < r_.stages.size(); ++i) {
+      if (r_.stages[i].part) continue;
+      const stage_report* longest = &r_.stages[i];
+      double busy = r_.stages[i].busy;
+      for (std::size_t p = i; p-- > 0 && r_.stages[p].part;) {
+        busy += r_.stages[p].busy;
+        if (r_.stages[p].busy > longest->busy) longest = &r_.stages[p];
+      }
+      if (busy <= most_busy) continue;
+      most_busy = busy;
+      slowest = &r_.stages[i];
+      // Of what has parts, the one that is most of it.
+      if (longest->busy > busy / 2) slowest = longest, most_busy = longest->busy;
+    }
+    if (slowest == nullptr) {
+      diagnosis d;
+      d.text = "no stage takes long enough to tell" + waits();
+      return d;
+    }
+    const bool all_used = of_processors() >= full;
+    diagnosis d = make(bound::stage, slowest->name, {.stage = slowest->name, .times_faster = 2});
+    d.text = quoted(slowest->name) + " bounds you: " + number(r_.workers, "worker") +
+             (r_.workers == 1 ? " is " : " are ") +
+             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " busy" +
+             (r_.share(r_.helped, 1) > 0.005 ? ", and the waiting loop runs samples itself" : "") +
+             (all_used ? ", all of the time of " + number(r_.cpus, "processor") + " is used" : "") + ", " +
+             format_percent(most_busy / std::max(r_.busy(), 1e-12)) + " of the work in " +
+             quoted(slowest->name) + waits() + ". Twice as fast: " + d.gain.to_string();
+    if (!all_used && r_.workers < r_.cpus) {
+      d.text += "; with " + number(r_.cpus, "worker") + ": " + gain_of({.workers = r_.cpus});
+    } else {
+      const std::size_t twice = 2 * r_.cpus;
+      d.text += "; with " + number(twice, "processor") + ": " +
+                gain_of({.workers = std::max(r_.workers, twice), .processors = twice});
+    }
+    return d;
+  }
+
+  const report& r_;
+  double busy_ = 0, latency_ = 0;
+  diagnosis best_;
+};
+
+diagnosis diagnose(const report& r) { return adviser(r).find(); }
+
+std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.0995 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/durations.hpp
+/// \file
+/// The bodies of what observe/detail/durations.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void durations::add(const duration_counts& of) noexcept {
+  for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += of.in(i);
+}
+
+void durations::add(const durations& other) noexcept {
+  for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
+}
+
+void durations::clear() noexcept { std::fill(bins_.begin(), bins_.end(), 0U); }
+
+durations durations::since(const durations& before) const {
+  durations out = *this;
+  for (std::size_t i = 0; i < bins_.size(); ++i) out.bins_[i] -= before.bins_[i];
+  return out;
+}
+
+std::uint64_t durations::count() const noexcept {
+  std::uint64_t n = 0;
+  for (const std::uint32_t b : bins_) n += b;
+  return n;
+}
+
+double durations::quantile(double q) const noexcept {
+  const auto all = static_cast<double>(count());
+  if (all == 0) return 0;
+  // The k-th of n stands at (k - 1/2) / n: the quantile of a single one is that one.
+  const double wanted = std::clamp(q, 0.0, 1.0) * all;
+  double below = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    if (bins_[i] == 0) continue;
+    last = i;
+    const double here = bins_[i];
+    if (below + here >= wanted) {
+      if (i < 8) return static_cast<double>(i);
+      const double width = static_cast<double>(std::uint64_t{1} << (i / 8 - 1));
+      const double low = duration_bins::middle(i) - (width - 1) / 2;
+      return low + (width - 1) * std::clamp((wanted - below) / here, 0.0, 1.0);
+    }
+    below += here;
+  }
+  return duration_bins::middle(last);
+}
+
+double durations::mean() const noexcept {
+  double sum = 0, n = 0;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    sum += duration_bins::middle(i) * bins_[i];
+    n += bins_[i];
+  }
+  return n == 0 ? 0 : sum / n;
+}
+
+std::vector<float> durations::multiples(std::size_t steps) const {
+  std::vector<float> out;
+  const double m = mean(), all = static_cast<double>(count());
+  if (m <= 0 || all <= 0 || steps == 0 || quantile(1) < 1.1 * quantile(0)) return out;
+  out.reserve(steps);
+  double sum = 0, below = 0;
+  std::size_t bin = 0;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const double wanted = (static_cast<double>(i) + 0.5) / static_cast<double>(steps) * all;
+    while (bin + 1 < bins_.size() && below + bins_[bin] < wanted) below += bins_[bin++];
+    out.push_back(static_cast<float>(duration_bins::middle(bin) / m));
+    sum += static_cast<double>(out.back());
+  }
+  // A tail thinner than a step is in the last: the mean is what is kept.
+  const double lacks = static_cast<double>(steps) - sum;
+  out.back() = static_cast<float>(std::max(0.0, static_cast<double>(out.back()) + lacks));
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/load_model.hpp
+/// \file
+/// The bodies of what observe/detail/load_model.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+// ==== wick/observe/implementation/load_simulation.hpp
+/// \file
+/// One run of a load_model, event by event. Included by the bodies of load_model.hpp alone.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// One run of a load_model. A unit is some samples that are claimed together, or a part of those.
+class load_simulation {
+ public:
+  load_simulation(const load_model& m, std::uint64_t seed) : m_(m), random_(seed * 0x9E3779B97F4A7C15 + 1) {
+    double batch = static_cast<double>(std::max<std::size_t>(m.batch, 1));
+    // So many units that the ends of a run weigh little, and so few that it takes milliseconds.
+    const double batches = std::max(4.0 * static_cast<double>(std::min<std::size_t>(m.prefetch, 2000)) + 8,
+                                    3000.0 * claim() / batch);
+    double unit = std::max(1.0, std::min(claim(), batch));
+    // Samples that wait do so each for itself.
+    const bool suspends = std::any_of(m.stages.begin(), m.stages.end(),
+                                      [](const load_model::stage& s) { return s.suspends(); });
+    if (suspends) {
+      unit = 1;
+      const double most = std::max(64.0, 4 * most_units / batches);
+      if (batch > most) {  // smaller batches with a step that is as much shorter
+        shrunk_ = most / batch;
+        batch = most;
+      }
+    } else if (batches * batch / unit > most_units) {
+      unit = batches * batch / most_units;
+    }
+    units_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(batch / unit)));
+    size_ = batch / static_cast<double>(units_);
+    batches_ = static_cast<std::size_t>(std::ceil(std::min(batches, 2.0 * most_units)));
+    const std::size_t most_ahead =
+        std::max<std::size_t>(4, static_cast<std::size_t>(4 * most_units) / units_);
+    ahead_ = std::clamp<std::size_t>(m.prefetch, 1, most_ahead);
+    made_ = batches_ + ahead_;  // nobody runs dry at the end
+    double work = (m.step_work + m.batch_work) * static_cast<double>(batches_) * shrunk_;
+    for (const load_model::stage& s : m.stages) work += s.work * batch * static_cast<double>(batches_);
+    slice_ = std::max(time_slice, work / 1e5);
+    in_flight_ =
+        m.in_flight == 0
+            ? std::numeric_limits<std::size_t>::max()
+            : std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(m.in_flight) / size_));
+    plan();
+    draw();
+  }
+
+  load_model::outcome run();
+
+ private:
+  static constexpr double most_units = 12'000;
+  enum class kind : std::uint8_t { worker, io, waited, step, slice };
+  /// Something that ends.
+  struct event {
+    double at;
+    std::uint32_t who;  // a unit; of a slice the burst
+    kind what;
+    bool operator<(const event& o) const noexcept { return at > o.at || (at == o.at && who > o.who); }
+  };
+  struct heap {
+    std::vector<event> all;
+    void push(event e) {
+      all.push_back(e);
+      std::push_heap(all.begin(), all.end());  // the earliest on top
+    }
+    event pop() {
+      std::pop_heap(all.begin(), all.end());
+      const event e = all.back();
+      all.pop_back();
+      return e;
+    }
+  };
+  /// What happens between two suspensions.
+  struct leg {
+    double work = 0, held = 0;                        // on a worker, before
+    double bytes = 0, io = 0, io_work = 0, wait = 0;  // then, without one
+    std::vector<std::size_t> from;                    // stages that are in work and held
+    std::size_t suspends = ~std::size_t{0};           // the stage that does
+  };
+  struct unit {
+    std::uint32_t leg = 0;
+    double bytes = 0;
+  };
+
+  static bool later(std::uint32_t a, std::uint32_t b) noexcept { return a > b; }
+  double claim() const noexcept { return static_cast<double>(std::max<std::size_t>(m_.at_a_time, 1)); }
+  void plan();
+  void draw();
+  double multiple(std::size_t stage, std::size_t unit, bool of_size = false) const noexcept {
+    const std::vector<float>& drawn = (of_size ? sizes_ : times_)[stage];
+    return drawn.empty() ? 1.0 : static_cast<double>(drawn[unit % drawn.size()]);
+  }
+  std::uint64_t bits() noexcept {  // xorshift64*
+    random_ ^= random_ >> 12;
+    random_ ^= random_ << 25;
+    random_ ^= random_ >> 27;
+    return random_ * 0x2545F4914F6CDD1D;
+  }
+  std::vector<float> shuffled(const spread& of, std::size_t wanted, double together);
+
+  // ---- processors: who comes first computes first, and makes room for others after a while ----
+  static constexpr double time_slice = 3e-3;
+  struct burst {
+    double left, held;  // on a processor, and then without it
+    std::uint32_t who;
+    kind what;
+  };
+  void compute(double seconds, double held, std::uint32_t who, kind what) {
+    std::uint32_t b;
+    if (free_.empty()) {
+      b = static_cast<std::uint32_t>(bursts_.size());
+      bursts_.push_back({});
+    } else {
+      b = free_.back();
+      free_.pop_back();
+    }
+    bursts_[b] = {seconds, held, who, what};
+    turns_.push_back(b);
+    run_bursts();
+  }
+  void run_bursts() {
+    const double there = static_cast<double>(std::max<std::size_t>(m_.processors, 1));
+    while (static_cast<double>(computing_) < there && turn_ < turns_.size()) {
+      const std::uint32_t b = turns_[turn_++];
+      ++computing_;
+      const double speed = std::min(1.0, there / (static_cast<double>(computing_) + m_.other_processors));
+      const double some = std::min(bursts_[b].left, slice_);
+      bursts_[b].left -= some;
+      clock_.push({now_ + some / speed, b, kind::slice});
+    }
+  }
+  void end_slice(std::uint32_t b) {
+    --computing_;
+    if (bursts_[b].left > 0) {
+      turns_.push_back(b);
+    } else {
+      clock_.push({now_ + bursts_[b].held, bursts_[b].who, bursts_[b].what});
+      free_.push_back(b);
+    }
+    run_bursts();
+  }
+
+  // ---- what happens ----
+  void fill_workers();
+  void begin_leg(std::uint32_t u);
+  void leg_worked(std::uint32_t u);
+  void ask_memory(std::uint32_t u);
+  void grant_memory(bool anyway = false);
+  void ask_io(std::uint32_t u);
+  void end_wait(std::uint32_t u);
+  void end_unit(std::uint32_t u);
+  void look();
+  bool may_claim() const noexcept {
+    return next_ < std::min(opened(), made_) * units_ && under_way_ < in_flight_;
+  }
+  std::size_t opened() const noexcept { return taken_ + ahead_; }
+  std::size_t seats() const noexcept { return m_.workers + (m_.loop_helps && waiting_ ? 1 : 0); }
+
+  const load_model& m_;
+  std::uint64_t random_;
+  std::size_t units_ = 1, batches_ = 1, made_ = 1, in_flight_ = 1;  // batches_: as many are taken
+  std::size_t ahead_ = 1;
+  double size_ = 1, shrunk_ = 1, slice_ = time_slice;
+  std::vector<leg> legs_;
+  std::vector<std::vector<float>> times_, sizes_;
+  std::vector<float> steps_;
+
+  double now_ = 0;
+  std::size_t computing_ = 0;
+  heap clock_;
+  std::vector<burst> bursts_;
+  std::vector<std::uint32_t> free_, turns_;  // turns_: FIFO, from turn_ on
+  std::size_t turn_ = 0;
+
+  std::vector<unit> all_;
+  std::vector<std::uint32_t> left_;  // a batch: units that have not ended; then 1 more for the batch stages
+  std::vector<char> finished_;
+  std::size_t next_ = 0, under_way_ = 0, busy_ = 0, taken_ = 0, io_busy_ = 0;
+  bool waiting_ = true;  // the loop, for a batch
+  double used_ = 0;
+  std::vector<std::uint32_t> ready_, io_queue_;  // FIFO, by index
+  std::size_t ready_at_ = 0, io_at_ = 0;
+  std::vector<std::uint32_t> want_memory_;  // a heap, lowest first
+  double waited_ = 0, worked_ = 0, since_waiting_ = 0;
+  double measured_from_ = 0, measured_wait_ = 0, measured_work_ = 0;
+  std::size_t measured_taken_ = 0;
+  std::vector<std::uint32_t> batch_jobs_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+void load_simulation::plan() {
+  leg l;
+  for (std::size_t i = 0; i < m_.stages.size(); ++i) {
+    const load_model::stage& s = m_.stages[i];
+    l.from.push_back(i);
+    l.work += s.work;
+    l.held += s.held;
+    if (!s.suspends()) continue;
+    l.bytes = s.bytes;
+    l.io = s.io;
+    l.io_work = s.io_work;
+    l.wait = s.wait + s.lock;
+    l.suspends = i;
+    legs_.push_back(std::exchange(l, leg{}));
+  }
+  legs_.push_back(std::move(l));
+}
+
+/// The quantiles of a spread once each, in another order each time; `together`: samples that a unit has.
+std::vector<float> load_simulation::shuffled(const spread& of, std::size_t wanted, double together) {
+  std::vector<float> out;
+  if (of.constant()) return out;
+  const std::size_t n = of.multiples.size();
+  const auto some = static_cast<std::size_t>(std::max(1.0, std::lround(together) * 1.0));
+  out.reserve(wanted);
+  std::vector<float> deck;
+  std::size_t at = 0;
+  const auto draw = [&] {
+    if (at == deck.size()) {
+      deck = of.multiples;
+      for (std::size_t i = n; i > 1; --i) std::swap(deck[i - 1], deck[bits() % i]);
+      at = 0;
+    }
+    return deck[at++];
+  };
+  for (std::size_t i = 0; i < wanted; ++i) {
+    if (some > 64) {  // the mean of so many is the mean
+      out.push_back(1.0F);
+      continue;
+    }
+    float sum = 0;
+    for (std::size_t k = 0; k < some; ++k) sum += draw();
+    out.push_back(sum / static_cast<float>(some));
+  }
+  return out;
+}
+
+void load_simulation::draw() {
+  const std::size_t all = units_ * made_;
+  for (const load_model::stage& s : m_.stages) {
+    times_.push_back(shuffled(s.times, all, size_));
+    sizes_.push_back(shuffled(s.sizes, all, size_));
+  }
+  steps_ = shuffled(m_.steps, batches_, 1);
+}
+
+void load_simulation::fill_workers() {
+  while (busy_ < seats()) {
+    if (ready_at_ < ready_.size()) {  // who goes on comes before who begins
+      const std::uint32_t u = ready_[ready_at_++];
+      ++busy_;
+      begin_leg(u);
+    } else if (!batch_jobs_.empty()) {
+      const std::uint32_t b = batch_jobs_.back();
+      batch_jobs_.pop_back();
+      ++busy_;
+      worked_ += (m_.batch_work + m_.batch_held) * shrunk_;
+      compute(m_.batch_work * shrunk_, m_.batch_held * shrunk_, static_cast<std::uint32_t>(all_.size()) + b,
+              kind::worker);
+    } else if (may_claim()) {
+      const auto u = static_cast<std::uint32_t>(next_++);
+      ++under_way_;
+      ++busy_;
+      begin_leg(u);
+    } else {
+      return;
+    }
+  }
+}
+
+void load_simulation::begin_leg(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  double work = 0, held = 0;
+  for (const std::size_t s : l.from) {
+    const double times = multiple(s, u) * size_;
+    work += m_.stages[s].work * times;
+    held += m_.stages[s].held * times;
+  }
+  worked_ += work + held;
+  compute(work, held, u, kind::worker);
+}
+
+/// A worker is free: the sample ends, or waits.
+void load_simulation::leg_worked(std::uint32_t u) {
+  --busy_;
+  if (u >= all_.size()) {  // the batch stages of a batch
+    finished_[u - all_.size()] = 1;
+    return;
+  }
+  if (legs_[all_[u].leg].suspends == ~std::size_t{0}) return end_unit(u);
+  ask_memory(u);
+}
+
+void load_simulation::ask_memory(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  if (l.bytes <= 0 || m_.memory <= 0) return ask_io(u);
+  want_memory_.push_back(u);
+  std::push_heap(want_memory_.begin(), want_memory_.end(), later);
+  grant_memory();
+}
+
+/// In the order of the samples; what is larger than the bound goes alone.
+void load_simulation::grant_memory(bool anyway) {
+  while (!want_memory_.empty()) {
+    const std::uint32_t u = want_memory_.front();
+    const leg& l = legs_[all_[u].leg];
+    const double bytes = l.bytes * multiple(l.suspends, u, true) * size_;
+    if (used_ > 0 && used_ + bytes > m_.memory && !std::exchange(anyway, false)) return;
+    std::pop_heap(want_memory_.begin(), want_memory_.end(), later);
+    want_memory_.pop_back();
+    used_ += bytes;
+    all_[u].bytes += bytes;
+    ask_io(u);
+  }
+}
+
+void load_simulation::ask_io(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  if (l.io <= 0) return end_wait(u);
+  if (io_busy_ < std::max<std::size_t>(m_.io_threads, 1)) {
+    ++io_busy_;
+    const double times = multiple(l.suspends, u) * size_;
+    if (l.io_work > 0)
+      compute(l.io_work * times, std::max(0.0, l.io - l.io_work) * times, u, kind::io);
+    else
+      clock_.push({now_ + l.io * times, u, kind::io});
+  } else {
+    io_queue_.push_back(u);
+  }
+}
+
+void load_simulation::end_wait(std::uint32_t u) {
+  const leg& l = legs_[all_[u].leg];
+  const double wait = l.wait * multiple(l.suspends, u);
+  clock_.push({now_ + wait, u, kind::waited});
+}
+
+void load_simulation::end_unit(std::uint32_t u) {
+  --under_way_;
+  if (all_[u].bytes > 0) {
+    used_ = std::max(0.0, used_ - all_[u].bytes);
+    if (used_ < 1e-6) used_ = 0;
+    all_[u].bytes = 0;
+    grant_memory();
+  }
+  const std::size_t b = u / units_;
+  if (--left_[b] != 0) return;
+  if (m_.batch_work + m_.batch_held > 0) {
+    batch_jobs_.push_back(static_cast<std::uint32_t>(b));
+  } else {
+    finished_[b] = 1;
+  }
+}
+
+/// The loop takes what is ready.
+void load_simulation::look() {
+  while (waiting_ && taken_ < batches_ && finished_[taken_] != 0) {
+    waited_ += now_ - since_waiting_;
+    ++taken_;
+    waiting_ = false;
+    // What comes first differs from what follows: nothing was ahead then.
+    if (taken_ == std::min(std::max<std::size_t>(m_.prefetch, 1) + 1, (batches_ + 1) / 2)) {
+      measured_from_ = now_;
+      measured_wait_ = waited_;
+      measured_work_ = worked_;
+      measured_taken_ = taken_;
+    }
+    const double times = steps_.empty() ? 1.0 : static_cast<double>(steps_[(taken_ - 1) % steps_.size()]);
+    const double work = m_.step_work * times * shrunk_, held = m_.step_held * times * shrunk_;
+    if (work + held <= 0) {
+      waiting_ = true;
+      since_waiting_ = now_;
+    } else if (work > 0) {
+      compute(work, held, 0, kind::step);
+    } else {
+      clock_.push({now_ + held, 0, kind::step});
+    }
+  }
+}
+
+/// What takes no time at all would be faster still.
+constexpr double fastest = 1e12;
+
+load_model::outcome load_simulation::run() {
+  all_.resize(units_ * made_);
+  left_.assign(made_, static_cast<std::uint32_t>(units_));
+  finished_.assign(made_, 0);
+  while (taken_ < batches_) {
+    look();
+    fill_workers();
+    if (clock_.all.empty()) {
+      // All that is out belongs to samples that want more: the first of them is let through.
+      if (want_memory_.empty()) break;
+      grant_memory(true);
+      continue;
+    }
+    const event e = clock_.pop();
+    now_ = e.at;
+    switch (e.what) {
+      case kind::worker:
+        leg_worked(e.who);
+        break;
+      case kind::io:
+        --io_busy_;
+        end_wait(e.who);
+        if (io_at_ < io_queue_.size()) ask_io(io_queue_[io_at_++]);
+        break;
+      case kind::waited:
+        ++all_[e.who].leg;
+        ready_.push_back(e.who);
+        break;
+      case kind::slice:
+        end_slice(e.who);
+        break;
+      case kind::step:
+        waiting_ = true;
+        since_waiting_ = now_;
+        break;
+    }
+  }
+  load_model::outcome out;
+  const double seconds = now_ - measured_from_;
+  const double taken = static_cast<double>(taken_ - measured_taken_);
+  if (seconds <= 0 || taken <= 0) {
+    out.samples_per_second = fastest;
+    return out;
+  }
+  out.samples_per_second = std::min(fastest, taken * static_cast<double>(m_.batch) * shrunk_ / seconds);
+  out.waiting = (waited_ - measured_wait_) / seconds;
+  out.working =
+      (worked_ - measured_work_) / (seconds * static_cast<double>(std::max<std::size_t>(m_.workers, 1)));
+  return out;
+}
+
+load_model::outcome load_model::run(std::uint64_t seed) const { return load_simulation(*this, seed).run(); }
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/progress_line.hpp
+/// \file
+/// The bodies of what observe/detail/progress_line.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <cstdio>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+// ---- text ----
+
+/// Bytes of the UTF-8 sequence at the beginning of a text that is printable; 0: there is none.
+inline std::size_t printable_utf8(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t n = first >= 0xF0 && first < 0xF5   ? 4
+                        : first >= 0xE0 && first < 0xF0 ? 3
+                        : first >= 0xC2 && first < 0xE0 ? 2
+                                                        : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    if ((byte(i) & 0xC0u) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  if (first == 0xC2 && second < 0xA0) return 0;  // C1: some terminals take them for escape sequences
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0))
+    return 0;  // overlong, surrogates
+  if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90)) return 0;
+  if (first == 0xE2 && (second == 0x80 || second == 0x81)) {  // line ends, and what changes the direction
+    const unsigned third = byte(2);
+    if ((second == 0x80 && third >= 0xA8 && third <= 0xAE) || (second == 0x81 && third >= 0xA6)) return 0;
+  }
+  return n;
+}
+
+std::string progress_description(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t n = printable_utf8(text);
+    out += n == 0 ? std::string_view("?") : text.substr(0, n);
+    text.remove_prefix(std::max<std::size_t>(n, 1));
+  }
+  return out;
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0u) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+/// "01:23", "1:02:03"; "?" where it is unknown.
+inline std::string progress_time(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) return "?";
+  const auto s = static_cast<unsigned long long>(seconds);
+  char out[48];
+  if (s >= 3600)
+    std::snprintf(out, sizeof out, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+  else
+    std::snprintf(out, sizeof out, "%02llu:%02llu", s / 60, s % 60);
+  return out;
+}
+
+std::string format_rate(double rate) {
+  if (!(rate >= 0) || rate > 1e15) return "?";
+  const char* const units[] = {"", "k", "M", "G", "T"};
+  std::size_t unit = 0;
+  while (rate >= 999.5 && unit < 4) {
+    rate /= 1000;
+    ++unit;
+  }
+  char out[32];
+  std::snprintf(out, sizeof out,
+                rate < 9.995   ? "%.2f%s"
+                : rate < 99.95 ? "%.1f%s"
+                               : "%.0f%s",
+                rate, units[unit]);
+  return out;
+}
+
+std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
+                          bool bar) {
+  const double share =
+      f.total == 0 ? 1 : std::min(1.0, static_cast<double>(f.done) / static_cast<double>(f.total));
+  char percent[16];
+  // Rounded down: 100% is the end.
+  std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(share * 100));
+  std::string figures = std::to_string(f.done) + "/" + std::to_string(f.total) + " [" +
+                        progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " + format_rate(f.rate) +
+                        " samples/s, ";
+  figures +=
+      f.waiting >= 0 ? std::to_string(static_cast<int>(std::lround(std::min(f.waiting, 1.0) * 100))) : "?";
+  figures += "% waiting]";
+  std::string out(description);
+  if (!out.empty()) out += ": ";
+  if (columns == 0) return out + percent + " " + figures;
+  const std::size_t taken = out.size() + std::strlen(percent) + figures.size() + 3;
+  constexpr std::size_t least_bar = 4;
+  if (bar && taken + least_bar <= columns) {
+    const std::size_t width = columns - taken;
+    const auto full = static_cast<std::size_t>(share * static_cast<double>(width));
+    out += percent;
+    out += "|" + std::string(full, '#') + std::string(width - full, ' ') + "| " + figures;
+    return out;
+  }
+  const std::size_t needed = std::strlen(percent) + 1 + figures.size();
+  if (out.size() + needed > columns) {  // the figures matter more than what they are of
+    std::string cut(cut_utf8(description, columns > needed + 2 ? columns - needed - 2 : 0));
+    out = cut.empty() ? cut : cut + ": ";
+  }
+  out += percent;
+  out += " " + figures;
+  if (out.size() > columns) out = std::string(cut_utf8(out, columns));
+  return out;
+}
+
+// ---- when, and how fast ----
+
+void progress_rates::add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept {
+  const double passed = seconds - last_time_;
+  if (!(passed > 0)) return;
+  const double keep = std::max(std::exp(-passed / 10), 0.7);
+  time_ = time_ * keep + passed;
+  waited_ = waited_ * keep + std::max(0.0, waited - last_waited_);
+  items_ = items_ * keep + static_cast<double>(items - std::min(items, last_items_));
+  samples_ = samples_ * keep + static_cast<double>(samples - std::min(samples, last_samples_));
+  last_time_ = seconds;
+  last_waited_ = waited;
+  last_items_ = items;
+  last_samples_ = samples;
+}
+
+bool progress_schedule::due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept {
+  const double passed = seconds - last_;
+  if (passed < least()) return false;
+  return terminal_ || interval_ > 0 || passed >= 30 || tenths(done, total) > tenth_;
+}
+void progress_schedule::shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept {
+  last_ = seconds;
+  tenth_ = tenths(done, total);
+}
+double progress_schedule::pause(double seconds) const noexcept {
+  return std::max(0.0, last_ + least() - seconds);
+}
+
+// ---- the line ----
+
+progress_line::progress_line(std::string_view description, int fd, double interval, bool shown)
+    : description_(progress_description(description)),
+      fd_(fd),
+      interval_(interval),
+      shown_(shown),
+      terminal_(shown && ::isatty(fd) == 1),
+      schedule_(false, 0) {
+  if (terminal_) {
+    const char* const kind = std::getenv("TERM");
+    terminal_ = kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
+  }
+}
+
+progress_line::~progress_line() { close(left_); }
+
+bool progress_line::is_first_rank(int rank) noexcept {
+  if (rank >= 0) return rank == 0;
+  const char* const told = std::getenv("RANK");
+  return told == nullptr || std::atoi(told) == 0;
+}
+
+void progress_line::begin(progress_left left) noexcept {
+  under_way_ = true;
+  scale_ = tick_scale();
+  schedule_ = progress_schedule(terminal_, interval_);
+  rates_ = {};
+  done_ = waited_ = looked_ = pause_ = 0;
+  at_first_ = left_ = left;
+  if (terminal_ && left.items != 0) show(0, false);
+}
+
+void progress_line::look() noexcept {
+  const double seconds = scale_.elapsed();
+  if (schedule_.due(seconds, done_, done_ + left_.items)) show(seconds, false);
+  // Until it is known how long a tick is, the clock is looked at more often.
+  const double tick = seconds > 1e-3 ? scale_.seconds_per_tick() : 0;
+  looked_ = now_ticks();
+  const double pause = tick > 0 ? std::min(schedule_.pause(seconds) / tick, 1e18) : 0;
+  pause_ = static_cast<std::uint64_t>(pause);
+}
+
+void progress_line::close(progress_left left) noexcept {
+  if (!std::exchange(under_way_, false)) return;
+  left_ = left;
+  if (done_ != 0)
+    show(scale_.elapsed(), true);
+  else
+    clear();
+}
+
+progress_figures progress_line::figures(double seconds, bool of_all) noexcept {
+  const double waited = static_cast<double>(waited_) * scale_.seconds_per_tick();
+  at_first_.samples = std::max(at_first_.samples, left_.samples);  // an edit may have made the epoch longer
+  const std::uint64_t samples = at_first_.samples - left_.samples;
+  rates_.add(seconds, waited, done_, samples);
+  progress_figures f;
+  f.done = done_;
+  f.total = done_ + left_.items;
+  f.elapsed = seconds;
+  if (done_ == 0) return f;
+  f.left = rates_.items() > 0 ? static_cast<double>(left_.items) / rates_.items() : -1;
+  f.rate = of_all && seconds > 0 ? static_cast<double>(samples) / seconds : rates_.samples();
+  f.waiting = of_all && seconds > 0 ? waited / seconds : rates_.waiting();
+  return f;
+}
+
+void progress_line::show(double seconds, bool last) noexcept {
+  schedule_.shown(seconds, done_, done_ + left_.items);
+  try {
+    const progress_figures f = figures(seconds, last);
+    if (terminal_) {
+      // A text as wide as the terminal would leave the cursor in the next line.
+      const std::size_t wide = columns();
+      std::string text = "\r";
+      if (wide > 1) text += progress_text(description_, f, wide - 1, true);
+      text += last ? "\x1b[K\n" : "\x1b[K";
+      drawn_ = !last;
+      write(text);
+    } else {
+      write(progress_text(description_, f, 0, false) + "\n");
+    }
+  } catch (...) {  // no memory for a text: training goes on
+  }
+}
+
+void progress_line::print(std::string_view text) noexcept {
+  const bool again = drawn_;
+  clear();
+  write(text);
+  if (text.empty() || text.back() != '\n') write("\n");
+  if (again) show(scale_.elapsed(), false);
+}
+
+void progress_line::clear() noexcept {
+  if (std::exchange(drawn_, false)) write("\r\x1b[K");
+}
+
+std::size_t progress_line::columns() const noexcept {
+  winsize size{};
+  if (::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
+  if (const char* const told = std::getenv("COLUMNS")) {
+    if (const int n = std::atoi(told); n > 0) return static_cast<std::size_t>(n);
+  }
+  return 80;
+}
+
+/// What can't be written is left out: a training is not ended for that.
+void progress_line::write(std::string_view text) noexcept {
+  const int before = errno;
+  for (int tries = 0; !text.empty() && tries < 100;) {
+    const ssize_t n = ::write(fd_, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd there{fd_, POLLOUT, 0};
+      ::poll(&there, 1, 10);
+      ++tries;
+    } else if (errno != EINTR) {
+      shown_ = false;
+      break;
+    }
+  }
+  errno = before;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/observe/implementation/report.hpp
 /// \file
 /// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
 
 #include <cstdio>
-
-// ==== wick/observe/detail/advice.hpp
-/// \file
-/// What to change, in a sentence, from what was measured of a loader. Arithmetic and words; measuring is
-/// elsewhere.
-
-#include <cstdio>
-
-namespace wick::detail {
-
-/// Measured while batches were being taken. Shares are 0 … 1.
-struct load_figures {
-  std::uint64_t iterations = 0;  // batches that the loop came for
-  double wait = 0;               // share of the loop's time in which it had no batch
-  double helped = 0;             // share of the loop's time in which it then ran samples itself
-  std::size_t workers = 0, io_threads = 0, cpus = 0;
-  double processors = 0;  // share of the time of all `cpus` that this program took
-  double pipeline = 1;    // share of that which workers, I/O threads and the helping loop took
-  double busy = 0;        // share of the workers' time in which they were at work, for whomever
-  double running = 0;     // share of the workers' time in which they had a processor
-  double own = 1;         // share of the workers' work that was this loader's
-  double io_busy = 0;     // share of the I/O threads' time in which they were in a call
-  double suspended = 0;   // samples that waited in a stage, on average
-  std::string slowest;    // the stage with the most work
-  double slowest_share = 0;
-  std::string waits_in;  // the stage in which samples waited most
-};
-
-/// "4.2 %", from a tenth on "42 %".
-inline std::string format_percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
-
-inline std::string advise(const load_figures& f) {
-  constexpr double hardly = 0.01;  // of the loop's time
-  constexpr double full =
-      0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
-  constexpr double most = 0.7;  // of a thread's time: it is what holds the others up
-  const auto number = [](std::size_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
-  const std::string cpus = number(f.cpus, "processor"), workers = number(f.workers, "worker");
-  const std::string cheaper =
-      "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
-  const std::string slowest = f.slowest.empty() ? ""
-                                                : ", with '" + f.slowest + "' for " +
-                                                      format_percent(f.slowest_share) + " of their time";
-  const std::string others =
-      "other loaders have this one's workers for " + format_percent(1 - f.own) + " of their work";
-
-  if (f.iterations == 0) return "nothing was taken yet";
-  if (f.wait < hardly) return "the training loop hardly waits for data: the model sets the pace";
-  const bool helps = f.helped > f.wait / 2;
-  std::string text = "the training loop waits " + format_percent(f.wait) + " of its time";
-  if (helps) text += ", and runs samples itself meanwhile";
-  text += "; ";
-
-  if (f.processors >= full) {
-    text += "all of the time of " + cpus + " is used";
-    if (f.pipeline < 0.5) {
-      return text + ", " + format_percent(1 - f.pipeline) +
-             " of it by the rest of the program: leave the pipeline more (wick::share_cores, fewer threads "
-             "of the "
-             "model's)";
-    }
-    if (f.own < 0.5)
-      return text + ", and " + others + ": take from fewer loaders at a time, or make their stages cheaper";
-    text += slowest.empty() ? ": make the stages cheaper" : ", by '" + f.slowest + "' most: " + cheaper;
-    return text + "; more threads would only take turns" +
-           (f.workers > f.cpus ? ", as the " + workers + " do already" : "");
-  }
-  if (f.busy >= most) {
-    const bool room = f.workers < f.cpus;
-    const std::string more = "use more workers (" + std::to_string(f.workers) + " now, " + cpus + ")";
-    if (f.own < 0.5) {
-      return text + others + ": " +
-             (room ? more : "take from fewer loaders at a time, or make their stages cheaper");
-    }
-    if (f.running < f.busy - 0.3) {
-      return text + "the workers are at work for " + format_percent(f.busy) +
-             " of their time, and have a processor for " + format_percent(f.running) +
-             ": either a stage blocks them" + (f.slowest.empty() ? "" : ", probably '" + f.slowest + "'") +
-             " (a lock, a read or a wait of its own: see io_pool), or other programs have the processors";
-    }
-    return text + "the workers are busy" + slowest + ": " + (room ? more : cheaper);
-  }
-  if (helps) {
-    return text + "samples are so short that it makes many of them, and the workers are free for " +
-           format_percent(1 - f.busy) +
-           " of their time: raise prefetch or make batches larger, so that there is more to share";
-  }
-  if (f.suspended >= 0.5 && !f.waits_in.empty()) {
-    char many[32];
-    std::snprintf(many, sizeof(many), f.suspended < 10 ? "%.1f" : "%.0f", f.suspended);
-    text +=
-        "the workers are idle and " + std::string(many) + " samples at a time wait in '" + f.waits_in + "': ";
-    if (f.io_busy >= most) {
-      return text + "raise io_threads (" + std::to_string(f.io_threads) +
-             " now, all in use), or bring the data closer";
-    }
-    return text + "raise prefetch, so that more wait at a time, or bring closer what they wait for";
-  }
-  return text + "the workers are idle: raise prefetch";
-}
-
-}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -27552,90 +31656,370 @@ double report::share(double some, std::size_t threads) const noexcept {
   return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
 }
 
-std::string report::advice() const {
-  detail::load_figures f;
-  f.iterations = iterations;
-  f.wait = wait_mean;
-  f.helped = share(helped, 1);
-  f.workers = workers;
-  f.io_threads = io_threads;
-  f.cpus = cpus;
-  f.processors = share(processor, cpus);
-  if (processor > 0)
-    f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
-  f.busy = share(worked + others, workers);
-  f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
-  f.busy = std::max(f.busy, f.running);
-  if (worked + others > 0) f.own = worked / (worked + others);
-  f.io_busy = share(io_calls, io_threads);
-  double blocked = 0;
-  const detail::stage_report *slowest = nullptr, *waiting = nullptr;
-  for (const detail::stage_report& s : stages) {
-    blocked += s.blocked;
-    if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
-    if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
-  }
-  if (seconds > 0) f.suspended = blocked / seconds;
-  if (slowest != nullptr) f.slowest = slowest->name, f.slowest_share = slowest->busy / busy();
-  if (waiting != nullptr) f.waits_in = waiting->name;
-  return detail::advise(f);
+std::string report::advice() const { return detail::diagnose(*this).text; }
+
+bool report::print_if_stalled(std::size_t rank) const {
+  if (rank != 0 && !stalled()) return false;
+  std::string text = to_string();
+  if (rank != 0) text = "rank " + std::to_string(rank) + ": " + text;
+  std::fputs(text.c_str(), stderr);
+  return true;
 }
 
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Characters on a terminal: UTF-8's continuation bytes are none.
+std::size_t columns(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// Words in lines of at most 80 columns, the first after `lead`, the others as far in.
+std::string wrapped(std::string_view lead, std::string_view text) {
+  std::string out(lead);
+  std::size_t at = columns(lead);
+  const std::string indent(std::min<std::size_t>(at, 20), ' ');
+  bool first = true;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t n = columns(word);
+    if (!first && at + 1 + n > 80) {
+      out += '\n' + indent;
+      at = indent.size();
+    } else if (!first) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += n;
+    first = false;
+  }
+  return out + '\n';
+}
+
+/// At most so many columns, the middle being left out.
+std::string shortened(const std::string& name, std::size_t most) {
+  if (columns(name) <= most) return name;
+  std::string out;
+  std::size_t n = 0;
+  for (const char c : name) {
+    if ((static_cast<unsigned char>(c) & 0xC0) != 0x80 && ++n >= most) break;
+    out += c;
+  }
+  return out + "~";
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
 std::string report::to_string() const {
+  using detail::format_duration;
+  using detail::format_percent;
   char line[256];
   std::string out;
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
-                taking > 0 ? static_cast<double>(samples) / taking : 0.0,
-                static_cast<unsigned long long>(batches), workers, workers == 1 ? "" : "s",
-                detail::format_percent(utilization()).c_str());
-  out += line;
-  if (share(others, workers) > 0.005) {
-    out += ", with other loaders " + detail::format_percent(share(others, workers));
-  }
-  if (share(helped, 1) > 0.005) {
-    out += ", the waiting loop helps " + detail::format_percent(share(helped, 1)) + " of its time";
-  }
-  out += '\n';
+                static_cast<unsigned long long>(samples), format_duration(taking).c_str(),
+                samples_per_second(), static_cast<unsigned long long>(batches), workers,
+                workers == 1 ? "" : "s", format_percent(utilization()).c_str());
+  std::string first = line;
+  if (share(others, workers) > 0.005)
+    first += ", with other loaders " + format_percent(share(others, workers));
+  if (share(helped, 1) > 0.005)
+    first += ", the waiting loop helps " + format_percent(share(helped, 1)) + " of its time";
+  out += detail::wrapped("", first);
   if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line),
-                  "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
+    std::snprintf(line, sizeof(line), "%.2f of %zu in use, %.2f by workers, %.2f by I/O threads",
                   processor / taking, cpus, worker_processor / taking, io_processor / taking);
-    out += line;
+    out += detail::wrapped("processors: ", line);
+  }
+  const double idles = idle.samples + idle.order + idle.loop;
+  if (idles > 0.01 * taking * static_cast<double>(workers)) {
+    std::string why;
+    const auto add = [&](double some, const char* what) {
+      if (share(some, workers) < 0.01) return;
+      why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
+    };
+    add(idle.samples, "samples wait");
+    add(idle.order, "the oldest batch is not ready");
+    add(idle.loop, "the loop has not taken what is ready");
+    if (!why.empty()) out += detail::wrapped("workers without work: ", why);
   }
   std::size_t width = 5;
-  for (const detail::stage_report& s : stages) width = std::max(width, s.name.size());
-  const int w = static_cast<int>(std::min<std::size_t>(width, 40));
-  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share",
-                "each", "blocked");
+  for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
+  width = std::min<std::size_t>(width, 22);
+  std::snprintf(line, sizeof(line), "  %-*s %8s %9s %6s %9s %9s %9s\n", static_cast<int>(width), "stage",
+                "count", "busy", "share", "median", "p99", "waited");
   out += line;
   const double all = busy();
   for (const detail::stage_report& s : stages) {
-    std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
-                  static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
-                  detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),
-                  s.count ? detail::format_duration(s.busy / static_cast<double>(s.count)).c_str() : "-",
-                  s.blocked > 0 ? detail::format_duration(s.blocked).c_str() : "-");
-    out += line;
+    std::string name = detail::shortened(s.name, width);
+    name.append(width - std::min(width, detail::columns(name)), ' ');
+    const std::string count =
+        s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M";
+    std::snprintf(line, sizeof(line), " %8s %9s %6s %9s %9s %9s\n", count.c_str(),
+                  format_duration(s.busy).c_str(), format_percent(all > 0 ? s.busy / all : 0).c_str(),
+                  s.median > 0 ? format_duration(s.median).c_str() : "-",
+                  s.p99 > 0 ? format_duration(s.p99).c_str() : "-",
+                  s.blocked > 0 ? format_duration(s.blocked).c_str() : "-");
+    out += "  " + name + line;
   }
-  std::snprintf(line, sizeof(line), "waiting for data: mean %s, median %s of %llu iterations\n",
-                detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
+  std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
+                format_percent(wait_mean).c_str(), format_percent(wait_median).c_str(),
                 static_cast<unsigned long long>(iterations));
-  out += line;
+  std::string wait = line;
+  if (iterations != 0) {
+    wait += "; " + format_duration(waiting.mean) + " of " + format_duration(iteration.mean) + ", p99 " +
+            format_duration(waiting.p99) + " of " + format_duration(iteration.p99);
+  }
+  out += detail::wrapped("waiting for data: ", wait);
   if (filtered != 0) {
     out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
            " left out by filter()\n";
   }
   if (failures != 0 || !outcomes.empty()) {
-    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
+    std::string failed = std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      out += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
-             std::string(outcomes[i].outcome);
+      failed += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
+                std::string(outcomes[i].outcome);
     }
-    out += outcomes.empty() ? "; see loader.ledger()\n" : "); see loader.ledger()\n";
+    out +=
+        detail::wrapped("", failed + (outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()"));
   }
-  for (const std::string& n : notes) out += "note: " + n + "\n";
-  return out + advice() + "\n";
+  for (const std::string& n : notes) out += detail::wrapped("note: ", n);
+  return out + detail::wrapped("", advice());
+}
+
+}  // namespace wick
+
+// ==== wick/observe/implementation/report_formats.hpp
+/// \file
+/// A report as JSON, as Prometheus's text, and as single figures. Included in exactly one file of a program.
+
+#include <cmath>
+#include <cstdio>
+
+namespace wick::detail {
+
+/// Members of an object of JSON, one after the other.
+class json_object {
+ public:
+  json_object& add(std::string_view name, double value) {
+    char text[32];
+    // JSON has no infinity.
+    std::snprintf(text, sizeof(text), "%.9g", std::isfinite(value) ? value : 0.0);
+    return raw(name, text);
+  }
+  json_object& add(std::string_view name, std::uint64_t value) { return raw(name, std::to_string(value)); }
+  json_object& add(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
+  json_object& add(std::string_view name, std::string_view value) { return raw(name, json_string(value)); }
+  json_object& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
+  json_object& raw(std::string_view name, std::string_view json) {
+    text_ += text_.empty() ? "{" : ",";
+    text_ += json_string(name);
+    text_ += ':';
+    text_ += json;
+    return *this;
+  }
+  std::string text() const { return text_.empty() ? "{}" : text_ + "}"; }
+
+ private:
+  std::string text_;
+};
+
+template <class Some, class One>
+std::string json_array(const Some& some, One one) {
+  std::string out = "[";
+  for (const auto& s : some) {
+    if (out.size() > 1) out += ',';
+    out += one(s);
+  }
+  return out + "]";
+}
+
+std::string report_json(const timing_report& t) {
+  return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
+}
+
+std::string report_json(const stage_report& s) {
+  const waits_report& w = s.waits;
+  json_object waits;
+  waits.add("io_thread", w.io_thread).add("io_call", w.io_call).add("memory", w.memory).add("lock", w.lock);
+  waits.add("time", w.time).add("worker", w.worker).add("other", w.other);
+  json_object out;
+  out.add("name", s.name).add("count", s.count).add("busy", s.busy).add("blocked", s.blocked);
+  out.add("processor", s.processor).add("held", s.held).add("failed", s.failed).add("bytes", s.bytes);
+  out.add("median", s.median).add("p90", s.p90).add("p99", s.p99).add("slowest", s.slowest);
+  out.add("slowest_key", s.slowest_key).add("of_batches", s.of_batches).add("part", s.part);
+  return out.raw("waits", waits.text()).text();
+}
+
+std::string_view name_of(bound b) noexcept {
+  switch (b) {
+    case bound::nothing:
+      return "nothing";
+    case bound::step:
+      return "step";
+    case bound::processors:
+      return "processors";
+    case bound::others:
+      return "others";
+    case bound::loaders:
+      return "loaders";
+    case bound::stage:
+      return "stage";
+    case bound::blocking:
+      return "blocking";
+    case bound::reads:
+      return "reads";
+    case bound::memory:
+      return "memory";
+    case bound::lock:
+      return "lock";
+    case bound::waits:
+      return "waits";
+    case bound::slow_ones:
+      return "slow_ones";
+    case bound::prefetch:
+      return "prefetch";
+  }
+  return "nothing";
+}
+
+/// The value of a label: Prometheus escapes these three.
+std::string label(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+std::string report::to_json() const {
+  using detail::json_object;
+  json_object out;
+  out.add("seconds", seconds).add("taking", taking).add("samples", samples).add("batches", batches);
+  out.add("samples_per_second", samples_per_second()).add("iterations", iterations);
+  out.add("workers", std::uint64_t{workers}).add("io_threads", std::uint64_t{io_threads});
+  out.add("cpus", std::uint64_t{cpus});
+  out.add("worked", worked).add("others", others).add("helped", helped).add("io_calls", io_calls);
+  out.add("worker_processor", worker_processor).add("io_processor", io_processor).add("processor", processor);
+  out.add("wait_mean", wait_mean).add("wait_median", wait_median).add("stalled", stalled());
+  out.raw("waiting", report_json(waiting))
+      .raw("iteration", report_json(iteration))
+      .raw("step", report_json(step));
+  out.raw("idle",
+          json_object().add("samples", idle.samples).add("order", idle.order).add("loop", idle.loop).text());
+  out.raw("memory", json_object()
+                        .add("limit", std::uint64_t{memory_limit})
+                        .add("used", std::uint64_t{memory_used})
+                        .add("peak", std::uint64_t{memory_peak})
+                        .text());
+  out.add("filtered", filtered).add("failures", failures);
+  out.raw("outcomes", detail::json_array(outcomes, [](const detail::outcome_report& o) {
+            return json_object().add("stage", o.stage).add("outcome", o.outcome).add("count", o.count).text();
+          }));
+  out.raw("stages", detail::json_array(stages, [](const detail::stage_report& s) { return report_json(s); }));
+  out.raw("each_worker", detail::json_array(each_worker, [](const detail::worker_report& w) {
+            return json_object().add("busy", w.busy).add("processor", w.processor).text();
+          }));
+  out.raw("notes", detail::json_array(notes, [](const std::string& n) { return detail::json_string(n); }));
+  const detail::diagnosis d = detail::diagnose(*this);
+  json_object bound;
+  bound.add("by", detail::name_of(d.by)).add("stage", d.stage).add("text", d.text);
+  bound.add("gain", d.gain.gain).add("gain_error", d.gain.gain_error);
+  bound.add("samples_per_second", d.gain.samples_per_second).add("low", d.gain.low).add("high", d.gain.high);
+  return out.raw("bound", bound.text()).text() + "\n";
+}
+
+std::string report::to_prometheus(std::string_view labels) const {
+  std::string out;
+  const auto help = [&](const char* name, const char* text) {
+    out += std::string("# HELP wick_") + name + " " + text + "\n# TYPE wick_" + name + " gauge\n";
+  };
+  const auto value = [&](const char* name, const std::string& more, double v) {
+    std::string all(labels);
+    if (!all.empty() && !more.empty()) all += ',';
+    all += more;
+    char number[32];
+    std::snprintf(number, sizeof(number), "%.9g", v);
+    out += std::string("wick_") + name + (all.empty() ? "" : "{" + all + "}") + " " + number + "\n";
+  };
+  const auto one = [&](const char* name, const char* text, double v) {
+    help(name, text);
+    value(name, "", v);
+  };
+  one("period_seconds", "Time since the report before this one.", seconds);
+  one("taking_seconds", "Of that, time in which an epoch was being taken.", taking);
+  one("samples", "Samples delivered in the period.", static_cast<double>(samples));
+  one("batches", "Batches delivered in the period.", static_cast<double>(batches));
+  one("samples_per_second", "Samples delivered a second while an epoch was being taken.",
+      samples_per_second());
+  one("wait_ratio", "Share of the training loop's time spent waiting for data.", wait_mean);
+  one("workers", "Threads that run stages.", static_cast<double>(workers));
+  one("worker_busy_ratio", "Share of the workers' time spent on this loader.", utilization());
+  one("memory_limit_bytes", "Bound on the memory of samples under way.", static_cast<double>(memory_limit));
+  one("memory_used_bytes", "Memory of samples under way.", static_cast<double>(memory_used));
+  one("memory_peak_bytes", "The most of it so far.", static_cast<double>(memory_peak));
+  one("failures", "Samples that could not be delivered in the period.", static_cast<double>(failures));
+  one("filtered", "Samples that filter() left out in the period.", static_cast<double>(filtered));
+  const auto quantiles = [&](const char* name, const char* text, const detail::timing_report& t) {
+    help(name, text);
+    value(name, "quantile=\"0.5\"", t.median);
+    value(name, "quantile=\"0.99\"", t.p99);
+  };
+  quantiles("waiting_seconds", "Waiting for data in an iteration of the training loop.", waiting);
+  quantiles("step_seconds", "The rest of an iteration.", step);
+  const auto of_stages = [&](const char* name, const char* text, auto get) {
+    help(name, text);
+    for (const detail::stage_report& s : stages)
+      value(name, "stage=\"" + detail::label(s.name) + "\"", static_cast<double>(get(s)));
+  };
+  using stage = detail::stage_report;
+  of_stages("stage_count", "How often a stage ran.", [](const stage& s) { return s.count; });
+  of_stages("stage_busy_seconds", "Time of workers in a stage.", [](const stage& s) { return s.busy; });
+  of_stages("stage_processor_seconds", "Processor time of workers in a stage.",
+            [](const stage& s) { return s.processor; });
+  of_stages("stage_waited_seconds", "Time for which samples waited in a stage, summed over samples.",
+            [](const stage& s) { return s.blocked; });
+  of_stages("stage_failed", "Samples that failed in a stage.", [](const stage& s) { return s.failed; });
+  help("stage_seconds", "One sample in a stage, waiting included.");
+  for (const stage& s : stages) {
+    const std::string name = "stage=\"" + detail::label(s.name) + "\",quantile=\"";
+    value("stage_seconds", name + "0.5\"", s.median);
+    value("stage_seconds", name + "0.9\"", s.p90);
+    value("stage_seconds", name + "0.99\"", s.p99);
+  }
+  return out;
+}
+
+std::vector<report::scalar> report::all_scalars() const {
+  std::vector<scalar> out = {{"wick/samples_per_second", samples_per_second()},
+                             {"wick/wait", wait_mean},
+                             {"wick/waiting_p99", waiting.p99},
+                             {"wick/iteration", iteration.mean},
+                             {"wick/workers_busy", utilization()},
+                             {"wick/memory_used", static_cast<double>(memory_used)},
+                             {"wick/failures", static_cast<double>(failures)}};
+  for (const detail::stage_report& s : stages) {
+    out.push_back({"wick/stage/" + s.name + "/busy", s.busy});
+    out.push_back({"wick/stage/" + s.name + "/waited", s.blocked});
+    out.push_back({"wick/stage/" + s.name + "/p99", s.p99});
+  }
+  return out;
 }
 
 }  // namespace wick
@@ -27647,60 +32031,167 @@ std::string report::to_string() const {
 namespace wick::detail {
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
-                           bool suspend)
+                           bool suspend, bool counts)
     : on_(on),
-      stages_(rows),
+      rows_(rows),
       batching_(batching),
       batch_end_(stages),
       suspend_(suspend),
+      counts_(counts),
       slots_(on.slots()),
-      stride_((rows + line / sizeof(stage_clock)) / (line / sizeof(stage_clock)) *
-              (line / sizeof(stage_clock))),
-      clocks_(static_cast<stage_clock*>(
-          ::operator new(slots_* stride_ * sizeof(stage_clock), std::align_val_t{line}))) {
-  static_assert(line % sizeof(stage_clock) == 0 && std::is_trivially_destructible_v<stage_clock>);
-  std::uninitialized_value_construct_n(clocks_, slots_ * stride_);
+      clocks_(slots_ * (rows + 1)),
+      records_(slots_ * rows) {
+  workers_.reserve(slots_);
+  for (std::size_t slot = 0; slot < slots_; ++slot)
+    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
+  if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
 }
 
 stage_clocks::~stage_clocks() {
-  if (!on_.forked()) on_.tenants().leave(this);
-  ::operator delete(clocks_, std::align_val_t{line});
+  if (counts_ && !on_.forked()) on_.tenants().leave(this);
+}
+
+void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
+  count += c.count();
+  timed += c.timed();
+  timed_ticks += c.timed_ticks();
+  waited += c.waited_ticks();
+  probed.add(c.probed());
+  if (r == nullptr) return;
+  long_ones.add(r->long_ones());
+  bytes += r->bytes();
+  times.add(r->times());
+  sizes.add(r->sizes());
+  for (std::size_t i = 1; i < wait_kinds; ++i) waits[i] += r->waited(static_cast<wait_for>(i));
+}
+
+stage_clocks::sum stage_clocks::sum::since(const sum& before) const {
+  sum out = *this;
+  out.count -= before.count;
+  out.timed -= before.timed;
+  out.timed_ticks -= before.timed_ticks;
+  out.waited -= before.waited;
+  out.probed.subtract(before.probed);
+  out.long_ones.subtract(before.long_ones);
+  out.bytes -= before.bytes;
+  for (std::size_t i = 1; i < wait_kinds; ++i) out.waits[i] -= before.waits[i];
+  out.times = times.since(before.times);
+  out.sizes = sizes.since(before.sizes);
+  return out;
 }
 
 std::vector<stage_clocks::sum> stage_clocks::totals() const {
-  std::vector<sum> out(stages_);
-  for (std::size_t slot = 0; slot < slots_; ++slot) {
-    for (std::size_t i = 0; i < stages_; ++i) {
-      const stage_clock& clock = row(slot)[i];
-      out[i].count += clock.count();
-      out[i].timed += clock.timed();
-      out[i].timed_ticks += clock.timed_ticks();
-      out[i].waited += clock.waited_ticks();
-    }
+  std::vector<sum> out(rows_ + 1);
+  for (const place& w : workers_) {
+    for (std::size_t i = 0; i <= rows_; ++i) out[i].add(w.clocks[i], i < rows_ ? &w.records[i] : nullptr);
   }
   return out;
 }
 
+stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noexcept {
+  slow_sample out;
+  for (const place& w : workers_) {
+    stage_record& r = w.records[row];
+    if (r.slowest() > out.ticks) out = {r.slowest(), r.slowest_index()};
+    r.forget_slowest();
+  }
+  return out;
+}
+
+std::uint64_t stage_clocks::ticks_of(std::size_t slot) const noexcept {
+  const stage_clock* const row = workers_[slot].clocks;
+  std::uint64_t samples = row[rows_].timed_ticks(), timed = 0, batches = 0;
+  for (std::size_t i = 0; i < rows_; ++i) (of_samples(i) ? timed : batches) += row[i].timed_ticks();
+  // What is run of a sample after it was suspended is in no run.
+  if (suspend_) samples = std::max(samples, timed);
+  return samples + batches;
+}
+
 stage_clocks::usage stage_clocks::ticks() const noexcept {
   usage out;
-  for (std::size_t slot = 0; slot < slots_; ++slot) {
-    std::uint64_t samples = row(slot)[stages_].timed_ticks(), timed = 0, batches = 0;
-    for (std::size_t i = 0; i < stages_; ++i) {
-      (of_samples(i) ? timed : batches) += row(slot)[i].timed_ticks();
-    }
-    // What is run of a sample after it was suspended is in no run.
-    if (suspend_) samples = std::max(samples, timed);
-    (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
-  }
+  for (std::size_t slot = 0; slot < slots_; ++slot)
+    (slot < on_.workers() ? out.workers : out.helpers) += ticks_of(slot);
   return out;
 }
 
 std::uint64_t stage_clocks::run_ticks() const noexcept {
   std::uint64_t sum = 0;
-  for (std::size_t slot = 0; slot < slots_; ++slot) sum += row(slot)[stages_].timed_ticks();
+  for (const place& w : workers_) sum += w.clocks[rows_].timed_ticks();
   return sum;
+}
+
+/// What reading the usage takes of the processor itself.
+std::uint64_t cost_of_reading() noexcept {
+  static const std::uint64_t cost = [] {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int i = 0; i < 8; ++i) {
+      const thread_usage before = usage_of_this_thread(), after = usage_of_this_thread();
+      least = std::min(least, after.nanoseconds - before.nanoseconds);
+    }
+    return least;
+  }();
+  return cost;
+}
+
+/// What a thread has had between two readings, `ticks` apart.
+probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
+  const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
+  return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+}
+
+void stopwatch::begin_probe() noexcept {
+  probes_ = true;
+  usage_ = usage_of_this_thread();
+  const std::uint64_t now = now_ticks();
+  cost_ = now - last_;
+  readings_ = 1;
+  last_ = now;
+}
+
+void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
+  const thread_usage now = usage_of_this_thread();
+  if (now.nanoseconds == 0) return;  // the system doesn't say
+  const probe p = between(usage_, now, ticks);
+  if (ticks > worker_.long_ticks)
+    worker_.records[row].took_long(p);
+  else
+    worker_.clocks[row].probed(p);
+  usage_ = now;
+  const std::uint64_t then = now_ticks();
+  cost_ += then - last_;
+  ++readings_;
+  last_ = then;
+}
+
+/// That it would was not known at its beginning: what came between the last probe and that is taken as work.
+void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
+  const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
+  const thread_usage now = usage_of_this_thread();
+  // A place for those who help may have been another thread's.
+  if (before < ticks && worker_.last.nanoseconds != 0 && now.nanoseconds >= worker_.last.nanoseconds) {
+    probe p = between(worker_.last, now, ticks);
+    const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();
+    const double least = static_cast<double>(p.nanoseconds) - nanoseconds * static_cast<double>(before);
+    p.nanoseconds =
+        static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
+    worker_.records[row].took_long(p);
+  }
+  worker_.last = now;
+  worker_.last_at = now_ticks();
+}
+
+void run_probe::begin() noexcept {
+  const std::uint64_t begun = now_ticks();
+  usage_ = usage_of_this_thread();
+  cost_ = now_ticks() - begun;
+}
+
+void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
+  const thread_usage now = usage_of_this_thread();
+  if (now.nanoseconds != 0) runs.probed(between(usage_, now, ticks));
+  worker_.has_probed(now, now_ticks(), 2 * cost_, 0);
 }
 
 }  // namespace wick::detail
@@ -27720,7 +32211,131 @@ double stall_meter::median() const noexcept {
   return 0.0;
 }
 
+void stall_meter::reset() noexcept {
+  bins_ = {};
+  count_ = waited_ = total_ = 0;
+  for (durations* d : {&waits_, &iterations_, &steps_}) d->clear();
+}
+
 }  // namespace wick::detail
+
+// ==== wick/observe/implementation/what_if.hpp
+/// \file
+/// The bodies of what observe/what_if.hpp declares, and what a change does to the model. Included in exactly
+/// one file of a program.
+
+#include <cmath>
+#include <cstdio>
+
+namespace wick::detail {
+
+/// The slowest share of what is drawn takes as long as the median. \returns the mean, as a share of what it
+/// was
+double without_slowest(spread& of, double share) {
+  std::vector<float>& m = of.multiples;  // rising
+  if (m.empty() || !(share > 0)) return 1;
+  const auto cut = static_cast<std::size_t>(std::ceil(std::min(share, 1.0) * static_cast<double>(m.size())));
+  const float middle = m[m.size() / 2];
+  for (std::size_t i = m.size() - cut; i < m.size(); ++i) m[i] = std::min(m[i], middle);
+  double sum = 0;
+  for (const float x : m) sum += static_cast<double>(x);
+  const double mean = sum / static_cast<double>(m.size());
+  if (mean <= 0) return 1;
+  for (float& x : m) x = static_cast<float>(static_cast<double>(x) / mean);
+  return mean;
+}
+
+/// \throws std::invalid_argument when no stage has that name
+load_model changed(const measured_load& load, const what_if& w) {
+  load_model m = load.model;
+  if (w.workers) m.workers = std::max<std::size_t>(*w.workers, 1);
+  if (w.io_threads) m.io_threads = std::max<std::size_t>(*w.io_threads, 1);
+  if (w.processors) m.processors = std::max<std::size_t>(*w.processors, 1);
+  if (w.in_flight)
+    m.in_flight = std::max<std::size_t>(*w.in_flight, 1);
+  else if (m.in_flight != 0 && load.chooses_in_flight)
+    m.in_flight = measured_load::in_flight(m.workers, m.io_threads);
+  if (w.prefetch) m.prefetch = std::max<std::size_t>(*w.prefetch, 1);
+  if (w.memory) m.memory = static_cast<double>(*w.memory);
+  if (w.step_ms) {
+    const double before = m.step_work + m.step_held, after = std::max(*w.step_ms, 0.0) / 1e3;
+    m.step_work = before > 0 ? m.step_work / before * after : 0;
+    m.step_held = after - m.step_work;
+  }
+  if (w.stage.empty()) return m;
+  bool found = false;
+  for (std::size_t i = 0; i < m.stages.size(); ++i) {
+    const std::string& name = load.names[i];
+    if (name != w.stage && name.rfind(w.stage + ": ", 0) != 0) continue;
+    found = true;
+    load_model::stage& s = m.stages[i];
+    double factor = w.times_faster > 0 ? 1 / w.times_faster : 1;
+    factor *= without_slowest(s.times, w.without_slowest);
+    for (double* t : {&s.work, &s.held, &s.io, &s.io_work, &s.wait, &s.lock}) *t *= factor;
+    if (w.without_blocking) s.held = s.lock = 0;
+  }
+  if (!found && load.batch_stage == w.stage) {
+    found = true;
+    const double factor = w.times_faster > 0 ? 1 / w.times_faster : 1;
+    m.batch_work *= factor;
+    m.batch_held *= w.without_blocking ? 0 : factor;
+  }
+  if (!found) {
+    std::string known;
+    for (const std::string& n : load.names) known += (known.empty() ? "" : ", ") + n;
+    throw std::invalid_argument("wick: what_if: no stage is called '" + w.stage + "'; there are: " + known);
+  }
+  return m;
+}
+
+prediction predict(const measured_load& load, const what_if& w) {
+  constexpr int runs = 5;
+  const load_model then = changed(load, w);
+  double now_sum = 0, then_sum = 0, squares = 0;
+  double ratios[runs];
+  for (int i = 0; i < runs; ++i) {
+    const auto seed = static_cast<std::uint64_t>(i) + 1;
+    const double before = load.model.run(seed).samples_per_second, after = then.run(seed).samples_per_second;
+    now_sum += before;
+    then_sum += after;
+    ratios[i] = after / before;
+  }
+  prediction out;
+  out.gain = then_sum / now_sum;
+  for (const double r : ratios) squares += (r - out.gain) * (r - out.gain);
+  const double spread = std::sqrt(squares / (runs * (runs - 1))) / out.gain;
+  // What is measured badly, and what the model gets wrong of how it is, weighs the more the more is changed.
+  const double misfit = std::log(load.samples_per_second / (now_sum / runs));
+  const double changed_by = std::min(1.0, std::abs(std::log(out.gain)));
+  const double error = std::sqrt(0.01 * 0.01 + spread * spread +
+                                 changed_by * changed_by * (load.error * load.error + misfit * misfit / 4));
+  out.samples_per_second = load.samples_per_second * out.gain;
+  out.gain_error = 2 * error * out.gain;
+  out.low = out.samples_per_second * std::max(0.0, 1 - 2 * error);
+  out.high = out.samples_per_second * (1 + 2 * error);
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+std::string prediction::to_string() const {
+  char text[64];
+  const int digits = gain < 1.95 ? 2 : gain < 9.95 ? 1 : 0;
+  std::snprintf(text, sizeof(text), "%.*f x ± %.*f", digits, gain, digits,
+                std::max(gain_error, std::pow(10.0, -digits)));
+  return text;
+}
+
+prediction report::predict(const what_if& changed) const {
+  if (load.samples_per_second <= 0)
+    throw std::invalid_argument(
+        "wick: report: nothing was taken since the report before, so nothing can be predicted");
+  return detail::predict(load, changed);
+}
+
+}  // namespace wick
 
 // ==== wick/order/implementation/block_shuffle.hpp
 /// \file
@@ -29303,11 +33918,6 @@ inline void sharpen(const picture_target& p, double factor) {
 
 namespace wick::detail {
 
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
-  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
-                                   0.114f * static_cast<float>(b));
-}
-
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   const float first = static_cast<float>(value) * static_cast<float>(a),
               share = static_cast<float>(1.0 - value);
@@ -29340,7 +33950,8 @@ void map_levels(const picture_target& p, const level_map& by) {
   }
 }
 
-/// luma() as a sum of three numbers that are looked up: the same products.
+/// torchvision's rgb_to_grayscale, ITU-R 601-2 luma, cut off, not rounded: a sum of three products that are
+/// looked up.
 struct luma_tables {
   explicit luma_tables(const level_map& first = {}) noexcept {
     for (std::size_t i = 0; i < 256; ++i) {
@@ -31257,6 +35868,197 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
+// ==== wick/receipt/implementation/draw_notes.hpp
+/// \file
+/// The bodies of what receipt/detail/draw_notes.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void draw_notes::add(const line& l) {
+  std::lock_guard lock(mutex_);
+  lines_.push_back(l);
+}
+
+void draw_notes::sort() {
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [](const line& a, const line& b) { return a.where.position < b.where.position; });
+}
+
+std::vector<draw_notes::line> draw_notes::of(std::uint64_t position) const {
+  struct by_position {
+    bool operator()(const line& l, std::uint64_t p) const { return l.where.position < p; }
+    bool operator()(std::uint64_t p, const line& l) const { return p < l.where.position; }
+  };
+  const auto [first, last] = std::equal_range(lines_.begin(), lines_.end(), position, by_position());
+  auto from = first;
+  for (auto l = first; l != last; ++l) {
+    if (l->kind == what::begun) from = l + 1;
+  }
+  return {from, last};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/receipt/implementation/receipt.hpp
+/// \file
+/// The bodies of what receipt/receipt.hpp and receipt/detail/receipt_writer.hpp declare. Included in exactly
+/// one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+namespace {
+
+using noted = std::vector<draw_notes::line>;
+
+/// A stream gives its numbers again.
+receipt::draw draw_of(const draw_notes::line& l, const std::vector<std::string>& stages) {
+  receipt::draw out{l.stage < stages.size() ? stages[l.stage] : "loader", l.stage, l.count, {}};
+  random_stream again(l.where.seed ^ l.where.drawn, l.where.epoch, l.where.position, l.stage);
+  out.values.resize(static_cast<std::size_t>(std::min<std::uint64_t>(l.count, receipt_writer::most_values)));
+  for (std::uint32_t& value : out.values) value = again();
+  return out;
+}
+
+/// What was noted of the sample with this number of a draw: of itself, and of what went into it.
+template <class To, class Key>
+void add_noted(To& to, std::uint64_t drawn, const noted& lines, const std::vector<std::string>& stages,
+               std::size_t end, const Key& key) {
+  for (const draw_notes::line& l : lines) {
+    if (l.kind == draw_notes::what::drew && l.where.drawn == drawn && l.stage < end)
+      to.draws.push_back(draw_of(l, stages));
+    if (l.kind == draw_notes::what::other && l.into == drawn) {
+      receipt::other o{l.where.index, key(l.where.index), stages[l.stage], l.stage, {}, {}};
+      add_noted(o, l.where.drawn, lines, stages, end, key);
+      to.others.push_back(std::move(o));
+    }
+  }
+}
+
+template <class List, class F>
+std::string json_list(const char* name, const List& list, F&& json) {
+  std::string out = std::string(",\"") + name + "\":[";
+  bool first = true;
+  for (const auto& one : list) {
+    if (!std::exchange(first, false)) out += ',';
+    out += json(one);
+  }
+  return out + "]";
+}
+std::string json_of(const receipt::draw& d) {
+  std::string out = "{\"stage\":" + json_string(d.stage) + ",\"number\":" + std::to_string(d.number) +
+                    ",\"count\":" + std::to_string(d.count);
+  return out + json_list("values", d.values, [](std::uint32_t v) { return std::to_string(v); }) + "}";
+}
+/// What samples and others have in common.
+template <class Part>
+std::string json_of_part(const Part& p) {
+  std::string out = "\"index\":" + std::to_string(p.index) + ",\"key\":" + json_string(p.key);
+  out += json_list("draws", p.draws, [](const receipt::draw& d) { return json_of(d); });
+  return out + json_list("others", p.others, [](const receipt::other& o) {
+           return "{\"stage\":" + json_string(o.stage) + ",\"number\":" + std::to_string(o.number) + "," +
+                  json_of_part(o) + "}";
+         });
+}
+
+}  // namespace
+
+std::string receipt_writer::key(std::uint64_t index) const {
+  try {
+    return names_.key(names_.source, index);
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+void receipt_writer::add(receipt::sample s) {
+  s.key = key(s.index);
+  s.planned_key = s.substitute() ? key(s.planned) : s.key;
+  add_noted(s, 0, notes_.of(s.position), stages_, batching_, [&](std::uint64_t i) { return key(i); });
+  to_.samples.push_back(std::move(s));
+}
+
+void receipt_writer::add_batch(std::uint64_t position) {
+  for (const draw_notes::line& l : notes_.of(position)) {
+    if (l.kind == draw_notes::what::drew && l.stage > batching_) to_.draws.push_back(draw_of(l, stages_));
+  }
+}
+
+}  // namespace detail
+
+std::string receipt::to_json() const {
+  std::string out = "{\"seed\":" + std::to_string(seed) + ",\"epoch\":" + std::to_string(epoch) +
+                    ",\"batch\":" + std::to_string(batch);
+  out += detail::json_list("samples", samples, [](const sample& s) {
+    std::string one = "{\"slot\":" + std::to_string(s.slot) + ",\"position\":" + std::to_string(s.position) +
+                      ",\"rank\":" + std::to_string(s.rank) + "," + detail::json_of_part(s);
+    if (s.substitute())
+      one += ",\"in_place_of\":{\"index\":" + std::to_string(s.planned) +
+             ",\"key\":" + detail::json_string(s.planned_key) + "}";
+    return one + "}";
+  });
+  out += detail::json_list("draws", draws, [](const draw& d) { return detail::json_of(d); });
+  out += detail::json_list("failures", failures, [](const ledger_entry& e) { return detail::to_json(e); });
+  return out + "}";
+}
+
+}  // namespace wick
+
+// ==== wick/receipt/implementation/replaying.hpp
+/// \file
+/// The bodies of what receipt/detail/replaying.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void refuse_replay(const std::string& what) { throw error("replay: " + what); }
+
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched) {
+  if (!options.rank && !options.all_ranks) return own;
+  if (!batched)
+    refuse_replay(
+        "without batch() a sample is found by its position in the epoch, which counts over all ranks; leave "
+        ".rank and .all_ranks out");
+  if (options.rank && options.all_ranks) refuse_replay("both .rank and .all_ranks are given; leave one out");
+  shard_stage out = own;
+  if (options.all_ranks) {
+    out.rank = 0;
+    out.world = 1;
+  } else {
+    out.rank = *options.rank;
+  }
+  if (out.rank >= out.world)
+    refuse_replay("rank " + std::to_string(out.rank) + " of " + std::to_string(out.world) +
+                  "; ranks are counted from 0");
+  return out;
+}
+
+void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched) {
+  if (what.number < there) return;
+  const std::string name = batched ? "batch" : "position";
+  refuse_replay(name + " " + std::to_string(what.number) + " of epoch " + std::to_string(what.epoch) +
+                ", which has " + std::to_string(there) + " " + name + (batched ? "es" : "s") +
+                ", counted from 0");
+}
+
+void data_round::require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const {
+  if (begun && (epoch >= first || epoch == under_way)) return;
+  const std::string name = "epoch " + std::to_string(epoch);
+  if (!begun)
+    refuse_replay(name + ": since refresh() no epoch was begun, and the data it was made of are gone");
+  refuse_replay(name + " is of data that were there before refresh(), and are gone; epochs from " +
+                std::to_string(first) + " on can be made again");
+}
+
+void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch) {
+  refuse_replay("batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch) +
+                ": with error_options::compact it depends on all failures of the epoch before it, which are "
+                "known in the epoch under way only, from where it was begun or resumed up to the batch that "
+                "comes next; use on_error(replace), which draws by the position alone");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -31792,7 +36594,7 @@ void expand(warp& by, int width, int height) noexcept {
       }
     }
     const auto cut = [half](float v) { return std::trunc((v + half) * 10000.0f) * 1e-4f; };
-    return static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least)));
+    return std::max(1, static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least))));
   };
   by.width = extent(0, half_width);
   by.height = extent(3, half_height);
@@ -32234,7 +37036,7 @@ mixture_journal::contents mixture_journal::read(const std::string& path, bool of
         refuse(path, number,
                "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
                    std::to_string(seed_) +
-                   "; give a file of this training, or a new one, and replay() that one into it");
+                   "; give a file of this training, or a new one, and replay_edits() that one into it");
       }
       continue;
     }
@@ -32319,7 +37121,7 @@ void mixture_journal::require_same(const loader_state& s) const {
   if (s.edits > edits_.size()) {
     throw error("load_state: the state was written behind " + std::to_string(s.edits) +
                 " edits of the mixture, and this loader has " + std::to_string(edits_.size()) +
-                "; give loader_options::journal_file the training's journal, or replay() it before");
+                "; give loader_options::journal_file the training's journal, or replay_edits() it before");
   }
   if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
     throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
@@ -32345,7 +37147,7 @@ void require_no_edits(const loader_state& s) {
   throw error(
       "load_state: the state was written behind " + std::to_string(s.edits) +
       " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
-      "journal, or replay() it before");
+      "journal, or replay_edits() it before");
 }
 
 }  // namespace wick::detail
@@ -32805,6 +37607,7 @@ void byte_budget::watch(executor& on) noexcept {
 void byte_budget::post_all(job* first) noexcept {
   while (first != nullptr) {
     job* const j = std::exchange(first, first->next);
+    static_cast<waiter*>(j)->wait_.now(wait_for::worker);
     static_cast<waiter*>(j)->on_->post(j);
   }
 }
@@ -33026,6 +37829,14 @@ double executor::worker_seconds() const noexcept {
     if (w.joinable()) sum += detail::thread_seconds(w.native_handle());
   }
   return sum;
+}
+
+std::vector<double> executor::each_worker_seconds() const {
+  std::vector<double> out;
+  if (forked()) return out;
+  for (std::thread& w : threads_->all)
+    out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
+  return out;
 }
 
 void executor::end_workers() noexcept {
@@ -33868,6 +38679,55 @@ bool is_local(int file) noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/system/implementation/json_string.hpp
+/// \file
+/// The bodies of what system/detail/json_string.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::size_t utf8_character(std::string_view text) noexcept {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at(i) >= low && at(i) <= high;
+  };
+  const unsigned lead = at(0);
+  if (text.empty()) return 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
+                                                                                                          : 0;
+  }
+  return 0;
+}
+
+std::string json_string(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = utf8_character(text);
+    if (length == 0) {
+      out += "\\\\x";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else if (byte == '"' || byte == '\\') {
+      out += {'\\', text[0]};
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\u00";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out += '"';
+}
+
+}  // namespace wick::detail
+
 // ==== wick/system/implementation/line_file.hpp
 /// \file
 /// The bodies of what system/detail/line_file.hpp declares. Included in exactly one file of a program.
@@ -34114,6 +38974,18 @@ double thread_seconds(::pthread_t thread) noexcept {
   static_cast<void>(thread);
 #endif
   return 0;
+}
+
+thread_usage usage_of_this_thread() noexcept {
+  thread_usage out;
+#ifdef RUSAGE_THREAD
+  ::rusage r;
+  if (::getrusage(RUSAGE_THREAD, &r) != 0) return out;
+  // Its times are brought up to date by the clock's tick alone.
+  out.nanoseconds = static_cast<std::uint64_t>(1e9 * seconds_on(CLOCK_THREAD_CPUTIME_ID));
+  out.waits = static_cast<std::uint64_t>(r.ru_nvcsw);
+#endif
+  return out;
 }
 
 }  // namespace wick::detail

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
@@ -8,7 +7,6 @@
 
 using namespace wick_test;
 using wick::image;
-using row = std::vector<int>;
 
 TEST_CASE("brightness, contrast, saturation and hue give torchvision's levels") {
   const image p = by_formula(3, 2, 3);

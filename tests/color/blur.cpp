@@ -1,5 +1,3 @@
-#include <vector>
-
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "stages.hpp"
@@ -7,19 +5,6 @@
 
 using namespace wick_test;
 using wick::image;
-using row = std::vector<int>;
-
-namespace {
-
-bool near(const row& a, const row& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::abs(a[i] - b[i]) > 1) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 TEST_CASE("gaussian_blur gives torchvision's levels, borders mirrored") {
   const image p = by_formula(5, 4);

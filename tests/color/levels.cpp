@@ -1,6 +1,5 @@
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
@@ -11,8 +10,6 @@ using namespace wick_test;
 using wick::image;
 
 namespace {
-
-using row = std::vector<int>;
 
 template <class Stage>
 int how_often(const Stage& stage, const image& picture) {

@@ -2,8 +2,10 @@
 // picture.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -37,8 +39,14 @@ wick::image pixels(const Stage& stage, const wick::image& picture, std::uint64_t
   return after(stage, picture, position).pixels();
 }
 
-inline std::vector<int> levels(const wick::image& picture) {
-  return {picture.pixels().begin(), picture.pixels().end()};
+using row = std::vector<int>;
+
+inline row levels(const wick::image& picture) { return {picture.pixels().begin(), picture.pixels().end()}; }
+
+/// Whether no level is more than one from the other's.
+inline bool near(const row& a, const row& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](int one, int other) { return std::abs(one - other) <= 1; });
 }
 
 inline std::vector<std::uint8_t> written(const wick::lazy_image& picture, bool planar) {

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "../color/stages.hpp"
 #include "../support/doctest.hpp"
@@ -13,19 +12,6 @@
 using namespace wick_test;
 using wick::image;
 using wick::interpolation;
-using row = std::vector<int>;
-
-namespace {
-
-bool near(const row& a, const row& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::abs(a[i] - b[i]) > 1) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 TEST_CASE("affine gives torchvision's pixels") {
   const image p = by_formula(5, 4);
@@ -177,6 +163,28 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
                wick::random_perspective(0.5, {.fill = 1})));
 }
 
+TEST_CASE("a center far outside the picture leaves at least a pixel, and one beyond any picture is refused") {
+  for (const double x : {-1e6, -999'999.3, 0.0, 123'456.7, 1e6}) {
+    for (const double y : {-1e6, 0.0, 1e6}) {
+      for (const double angle : {0.0, 0.01, 45.0, 90.0, 200.0}) {
+        const image p = pixels(wick::rotate(angle, {.expand = true, .center = {{x, y}}}), photo(1, 1));
+        CHECK(p.width() >= 1);
+        CHECK(p.height() >= 1);
+        CHECK(p.width() + p.height() <= 8);
+      }
+    }
+  }
+  CHECK(contains(message_of([] {
+                   return wick::rotate(1, {.expand = true, .center = {{0, 1e30}}});
+                 }),
+                 "rotate: the center", "pixels"));
+  CHECK(contains(message_of([] {
+                   return wick::random_rotation(1, {.center = {{-1e7, 0}}});
+                 }),
+                 "random_rotation: the center"));
+  CHECK(contains(message_of([] { return wick::affine({.center = {{0, 1e300}}}); }), "affine: the center"));
+}
+
 TEST_CASE("what means nothing is refused by name") {
   CHECK(contains(message_of([] { return wick::affine({.scale = 0}); }), "affine: scale 0", "above 0"));
   CHECK(contains(message_of([] { return wick::affine({.angle = NAN}); }), "affine: angle nan"));
@@ -200,4 +208,5 @@ TEST_CASE("what means nothing is refused by name") {
   const wick::detail::corners line{{{0, 0}, {1, 1}, {2, 2}, {0, 3}}},
       square{{{0, 0}, {3, 0}, {3, 3}, {0, 3}}};
   CHECK(contains(message_of([&] { return wick::perspective(square, line); }), "three of the corners"));
+  CHECK(contains(message_of([&] { return wick::perspective(line, square); }), "three of the corners"));
 }

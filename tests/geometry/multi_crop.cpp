@@ -12,8 +12,10 @@
 #include "../color/stages.hpp"
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/peak_memory.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/color/jitter.hpp>
+#include <wick/geometry/affine.hpp>
 #include <wick/geometry/multi_crop.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
@@ -107,6 +109,33 @@ TEST_CASE("multi_crop takes several kinds of views, and callables") {
   REQUIRE(small.size() == 3);
   CHECK(large[1].pixels() == cut(p, 20, 15, 20, 20));
   CHECK(small[2].pixels() == cut(p, 25, 22, 3, 4));
+}
+
+TEST_CASE("the views of a large picture take no memory for pixels of their own") {
+  const image p = photo(2400, 1600);
+  const std::size_t once = p.pixels().size();
+  const auto taken = [&](auto stage) {
+    return memory_taken_by([&] {
+      for (const lazy_image& each : views(stage, p)) CHECK_FALSE(each.pixels().empty());  // p is copied once
+    });
+  };
+  CHECK(taken(wick::five_crop(32)) < 2 * once);
+  CHECK(taken(wick::multi_crop<8>(wick::random_resized_crop(32))) < 2 * once);
+}
+
+TEST_CASE("a view whose pixels are overwritten leaves the others alone") {
+  const image p = photo(60, 50);
+  int calls = 0;
+  auto stage = wick::multi_crop<3>([&](image each) {
+    CHECK(each == p);
+    ++calls;
+    for (auto& level : each.pixels()) level = 0;
+    return each;
+  });
+  for (const lazy_image& each : views(stage, p)) CHECK(each.pixels() == flat(60, 50, 3, 0));
+  CHECK(calls == 3);
+  auto turned = wick::multi_crop<2, 1>(wick::random_rotation({1, 30}), wick::center_crop(50, 60));
+  CHECK(std::get<1>(views(turned, p))[0].pixels() == p);
 }
 
 TEST_CASE("count and stages of multi_crop are in its fingerprint") {

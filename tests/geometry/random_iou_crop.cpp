@@ -13,6 +13,7 @@
 #include "../support/picture.hpp"
 #include <wick/geometry/random_iou_crop.hpp>
 #include <wick/image/mask.hpp>
+#include <wick/image/polygons.hpp>
 
 using namespace wick_test;
 using wick::boxes;
@@ -80,6 +81,47 @@ TEST_CASE(
   }
   CHECK(rects.size() > 200);
   CHECK(counts == std::set<std::size_t>{1, 2, 3});
+}
+
+TEST_CASE("outlines go together with the boxes around them, those of one thing together") {
+  const auto stage = wick::random_iou_crop({.min_iou = {0}});
+  wick::polygons outlines{.outlines = {}, .labels = {5, 6, 7, 8}, .ids = {0, 1, 2, 0}};
+  const auto around = [&](float left, float top, float right, float bottom) {
+    outlines.outlines.push_back({{left, top}, {right, top}, {right, bottom}, {left, bottom}});
+  };
+  around(10, 10, 50, 20);  // thing 0 is of two parts, which reach from one side of its box to the other
+  around(70, 30, 115, 80);
+  around(60, 5, 66, 9);
+  around(10, 50, 50, 60);
+  std::set<std::size_t> gone, parts_of_0;
+  for (std::uint64_t position = 0; position < 300; ++position) {
+    wick::context c = context_at(position), again = context_at(position);
+    const auto part = stage.choose({120, 90}, some, again.random());
+    const auto [picture, objects, left] = stage(std::tuple{wick::lazy_image(places()), some, outlines}, c);
+    // A part may lie outside where its box does not, and that of a box that is gone may not stay.
+    const std::set<std::int64_t> boxed(objects.ids.begin(), objects.ids.end()),
+        outlined(left.ids.begin(), left.ids.end());
+    for (const std::int64_t id : outlined) CHECK(boxed.contains(id));
+    for (const std::int64_t id : boxed) CHECK((id == 0 || outlined.contains(id)));
+    REQUIRE(left.labels.size() == left.ids.size());
+    gone.insert(some.size() - boxed.size());
+    const auto of_0 = static_cast<std::size_t>(std::count(left.ids.begin(), left.ids.end(), 0));
+    parts_of_0.insert(of_0);
+    if (boxed.contains(0) && part->x < 50 && part->x + part->width > 10 && part->y < 20 &&
+        part->y + part->height > 50)
+      CHECK(of_0 == 2);
+  }
+  CHECK(gone == std::set<std::size_t>{0, 1, 2});
+  CHECK(parts_of_0 == std::set<std::size_t>{0, 1, 2});
+  // Without ids each outline is one thing.
+  outlines.ids.clear();
+  wick::detail::geometry_step crop = wick::detail::geometry_step::crop({0, 0, 120, 14});
+  outlines.follow(crop, {120, 90});
+  CHECK(outlines.labels == std::vector<std::int64_t>{5, 7});
+  crop.by_middle = true;
+  crop.part.height = 6;
+  outlines.follow(crop, {120, 14});
+  CHECK(outlines.labels.empty());
 }
 
 TEST_CASE("one of the boxes overlaps the crop by the share that was drawn") {

@@ -106,17 +106,28 @@ TEST_CASE("what a decoder has to say is in the report") {
   talks = false;
 }
 
-TEST_CASE("the note for the report names the decoder of each format, and the faster one for JPEGs") {
+TEST_CASE("the note for the report names what reads each format, and the faster one for JPEGs and PNGs") {
+#ifdef WICK_TEST_LIBDEFLATE
+  const std::string png_by = "libdeflate", png_advice;
+#else
+  const std::string png_by = "zlib",
+                    png_advice =
+                        "; libdeflate is faster for PNGs: install it (apt-get install libdeflate-dev) and "
+                        "build wick anew, without WICK_PNG=zlib (the single header: with "
+                        "WICK_PNG_LIBDEFLATE)";
+#endif
   const wick::detail::decode_stage stage = wick::decode();
   CHECK(stage.note().empty());
   for (int i = 0; i < 3; ++i) run(stage, encode_png(photo(8, 8)));
-  CHECK(stage.note() == "decode: PNG by stb_image");
+  CHECK(stage.note() == "decode: PNG by " + png_by + png_advice);
   const wick::detail::decode_stage copy = stage;
   CHECK(copy.note().empty());
   run(stage, encode_jpeg(photo(8, 8)));
   run(stage, encode_png(photo(8, 8)));
+  run(stage, encode_gif(photo(8, 8, 1)));
+  CHECK(contains(stage.note(), ", GIF by wick"));
   const std::string by(wick::codecs().probe(as_bytes(encode_jpeg(photo(8, 8))).span()).decoder->name);
-  CHECK(contains(stage.note(), "decode: PNG by stb_image, JPEG by " + by));
+  CHECK(contains(stage.note(), "decode: PNG by " + png_by + ", JPEG by " + by, png_advice));
   CHECK(contains(stage.note(), "libjpeg-turbo is about three times as fast") == (by == "stb_image"));
 }
 

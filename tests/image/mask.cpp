@@ -69,6 +69,7 @@ TEST_CASE("a palette's numbers come out as they are stored, as [H, W]") {
   CHECK(m.type() == wick::dtype::uint8);
   CHECK(written<std::uint8_t>(m) == std::vector<int>{0, 7, 2, 2, 1, 0});
   CHECK(numbers(m.pixels()) == std::vector<int>{0, 7, 2, 2, 1, 0});
+  CHECK(numbers(m.clone().pixels()) == numbers(m.pixels()));
   CHECK(written<std::int32_t>(decoded(palette_png, wick::dtype::int32)) ==
         std::vector<int>{0, 7, 2, 2, 1, 0});
 }

@@ -15,6 +15,7 @@
 #include <wick/batch/batch.hpp>
 #include <wick/color/jitter.hpp>
 #include <wick/geometry/affine.hpp>
+#include <wick/geometry/letterbox.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
@@ -215,6 +216,21 @@ TEST_CASE("parts of two sizes are an error with both") {
     return run(sample<lazy_image, mask>{photo(20, 10), first_of(photo(10, 20))}, 0, wick::horizontal_flip());
   });
   CHECK(contains(text, "20 x 10", "10 x 20"));
+}
+
+TEST_CASE("parts without a pixel are an error of any stage of geometry") {
+  const auto says = [](const auto& stage) {
+    return contains(
+        message_of([&] {
+          return run(std::tuple{lazy_image(image(0, 4, 3)), boxes{.xyxy = {{0, 0, 0, 4}}}}, 0, stage);
+        }),
+        "0 x 4 px", "at least 1 px a side");
+  };
+  CHECK(says(wick::resize(8)));
+  CHECK(says(wick::random_resized_crop(8)));
+  CHECK(says(wick::pad(2, {.padding_mode = wick::padding_mode::edge})));
+  CHECK(says(wick::letterbox(8)));
+  CHECK(says(wick::rotate(45, {.interpolation = wick::interpolation::bilinear, .expand = true})));
 }
 
 TEST_CASE("pictures and masks from files are the same batches at any number of workers, prefetch and ranks") {

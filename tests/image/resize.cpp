@@ -61,6 +61,23 @@ TEST_CASE("sizes that leave no picture are refused when the stage is made") {
                  "no size", "resize({.max_size ="));
 }
 
+TEST_CASE("an empty picture has nothing to resize") {
+  wick::context ctx = context_at(0);
+  const auto resized = [&](int width, int height) {
+    return message_of(
+        [&] { return wick::resize(2, 3)(wick::lazy_image(wick::image(width, height, 3)), ctx).pixels(); });
+  };
+  CHECK(contains(resized(0, 0), "0 x 0 px", "at least 1 px a side"));
+  CHECK(contains(resized(5, 0), "5 x 0 px"));
+  CHECK(contains(resized(0, 5), "0 x 5 px"));
+  CHECK(contains(message_of([] {
+                   wick::lazy_image none;
+                   none.resize(2, 3);
+                   return none.pixels();
+                 }),
+                 "0 x 0 px", "at least 1 px a side"));
+}
+
 TEST_CASE("nearest gives Torch's nearest-exact where a center falls between two pixels") {
   wick::context ctx = context_at(0);
   wick::image two(2, 1, 1);

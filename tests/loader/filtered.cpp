@@ -2,7 +2,6 @@
 // out.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,25 +15,15 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using wick_test::cell;
-using wick_test::contains;
-using wick_test::message_of;
-using wick_test::numbers;
-using wick_test::targets_of;
+using namespace wick_test;
 
 namespace {
-
-using batches = std::vector<std::vector<std::int64_t>>;
 
 bool keeps(const cell& c) { return c.target % 3 != 1; }
 /// Drops some, breaks at some.
 bool keeps_or_breaks(const cell& c) {
   if (c.target % 11 == 4) throw wick::error("can't be judged");
   return c.target % 3 != 1;
-}
-wick::task<cell> slowly(cell c, wick::context& context) {
-  co_await wick::sleep_for(std::chrono::microseconds(c.target % 5), context);
-  co_return c;
 }
 
 /// The batches of an epoch without what is not kept.
@@ -54,18 +43,6 @@ bool kept(std::int64_t i) { return i % 3 != 1; }
 batches unfiltered(std::uint64_t n, std::size_t batch, std::uint64_t epoch) {
   wick::loader l(numbers{n} | wick::shuffle() | wick::array_batch(batch), {.seed = 8, .workers = 1});
   return targets_of(l, epoch);
-}
-
-template <class Loader>
-batches rest_of(Loader& l, std::size_t most = ~std::size_t{0}) {
-  batches out;
-  while (out.size() < most) {
-    auto b = l.next();
-    if (!b) break;
-    const std::int64_t* const t = b->target.template as<std::int64_t>();
-    out.emplace_back(t, t + b->target.extents()[0]);
-  }
-  return out;
 }
 
 }  // namespace

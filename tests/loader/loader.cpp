@@ -22,7 +22,7 @@
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
-#include <wick/loader/detail/batch_job.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
 
 using wick_test::bytes_of;
 using wick_test::cell;
@@ -729,7 +729,7 @@ TEST_CASE("the report counts what ran, and starts anew after each") {
   const wick::report first = l.report();
   CHECK(first.samples == 1000);
   CHECK(first.batches == 10);
-  CHECK(first.iterations == 9);
+  CHECK(first.iterations == 10);
   CHECK(first.workers == 2);
   const auto work =
       std::find_if(first.stages.begin(), first.stages.end(), [](auto& s) { return s.name == "work"; });

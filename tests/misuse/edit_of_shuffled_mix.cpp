@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: edit(), replay(), mixture() are for a mix() with batch(n)
+// expect: wick: edit(), replay_edits(), mixture() are for a mix() with batch(n)
 // expect: shuffle the mix's sources instead
 int main() {
   const std::vector<float> web(100), books(100);

@@ -1,190 +1,223 @@
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../support/doctest.hpp"
 #include <wick/observe/detail/advice.hpp>
+#include <wick/observe/report.hpp>
 
-using wick::detail::advise;
-using wick::detail::load_figures;
+using wick::report;
+using wick::detail::bound;
+using wick::detail::diagnose;
+using wick::detail::diagnosis;
+using wick::detail::load_model;
+using wick::detail::stage_report;
 
 namespace {
 
-/// Two workers, two processors, nothing to complain of but that the loop waits.
-load_figures figures() {
-  load_figures f;
-  f.iterations = 100;
-  f.wait = 0.4;
-  f.workers = f.cpus = 2;
-  f.io_threads = 4;
-  f.slowest = "decode";
-  f.slowest_share = 0.88;
-  return f;
-}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-struct row {
-  std::string_view what;
-  void (*set)(load_figures&);
-  std::vector<std::string_view> said;
-  std::vector<std::string_view> unsaid;
-};
+/// Ten seconds of two workers on two processors, with a stage that reads and one that decodes; the model and
+/// the figures say the same.
+struct made {
+  report r;
 
-const row table[] = {
-    {"nothing was taken", [](load_figures& f) { f.iterations = 0; }, {"nothing was taken yet"}, {"wait"}},
-    {"the loop is what takes long",
-     [](load_figures& f) {
-       f.wait = 0.009;
-       f.processors = f.busy = f.running = 1;
-     },
-     {"the training loop hardly waits for data: the model sets the pace"},
-     {"processors", "workers"}},
-    {"reads wait, and all I/O threads are in one",
-     [](load_figures& f) {
-       f.suspended = 30;
-       f.io_busy = 0.99;
-       f.waits_in = "read";
-       f.processors = f.busy = f.running = 0.1;
-     },
-     {"waits 40 % of its time", "the workers are idle and 30 samples at a time wait in 'read'",
-      "raise io_threads (4 now, all in use)", "bring the data closer"},
-     {"prefetch", "make that stage cheaper"}},
-    {"samples wait for something else than I/O threads",
-     [](load_figures& f) {
-       f.suspended = 2.5;
-       f.io_busy = 0.05;
-       f.waits_in = "download";
-       f.processors = f.busy = f.running = 0.1;
-     },
-     {"2.5 samples at a time wait in 'download'", "raise prefetch"},
-     {"io_threads"}},
-    {"all workers are busy, as many as processors",
-     [](load_figures& f) { f.processors = 0.8, f.busy = f.running = 0.9; },
-     {"the workers are busy, with 'decode' for 88 % of their time: make that stage cheaper"},
-     {"more workers", "io_threads", "idle"}},
-    {"all workers are busy, and there are more processors",
-     [](load_figures& f) { f.cpus = 16, f.processors = 0.2, f.busy = f.running = 0.9; },
-     {"the workers are busy", "'decode' for 88 %", "use more workers (2 now, 16 processors)"},
-     {"make that stage cheaper", "io_threads", "idle"}},
-    {"fewer processors than workers",
-     [](load_figures& f) { f.workers = 8, f.processors = 0.97, f.busy = 1, f.running = 0.25; },
-     {"all of the time of 2 processors is used, by 'decode' most", "make that stage cheaper",
-      "more threads would only take turns, as the 8 workers do already"},
-     {"use more workers", "io_threads", "idle", "a stage blocks"}},
-    {"one worker on one processor",
-     [](load_figures& f) { f.workers = f.cpus = 1, f.processors = f.busy = f.running = 0.95; },
-     {"all of the time of 1 processor is used"},
-     {"take turns, as", "idle"}},
-    {"tiny samples from the page cache take all processors, workers and the helping loop together",
-     [](load_figures& f) {
-       f.wait = 0.98;
-       f.helped = 0.9;
-       f.processors = 0.97;
-       f.busy = 0.6;
-       f.running = 0.55;
-       f.suspended = 0.7;
-       f.waits_in = f.slowest = "read";
-     },
-     {"waits 98 % of its time, and runs samples itself meanwhile",
-      "all of the time of 2 processors is used, by 'read' most", "more threads would only take turns"},
-     {"idle", "io_threads", "prefetch"}},
-    {"the model's own threads take the processors",
-     [](load_figures& f) { f.processors = 1, f.pipeline = 0.2, f.busy = 0.9, f.running = 0.2; },
-     {"80 % of it by the rest of the program", "share_cores"},
-     {"make that stage cheaper", "more workers", "idle"}},
-    {"the loop helps, and the workers have little to do",
-     [](load_figures& f) {
-       f.wait = 0.99;
-       f.helped = 0.97;
-       f.processors = 0.55;
-       f.busy = f.running = 0.08;
-       f.suspended = 2;
-       f.waits_in = "read";
-     },
-     {"runs samples itself meanwhile", "the workers are free for 92 % of their time",
-      "raise prefetch or make batches larger"},
-     {"idle", "io_threads"}},
-    {"other loaders have the workers, and processors are left",
-     [](load_figures& f) {
-       f.cpus = 16;
-       f.processors = 0.2;
-       f.busy = f.running = 0.95;
-       f.own = 0.1;
-       f.suspended = 20;
-       f.waits_in = "read";
-     },
-     {"other loaders have this one's workers for 90 % of their work",
-      "use more workers (2 now, 16 processors)"},
-     {"idle", "io_threads", "'read'"}},
-    {"other loaders have the workers, as many as processors",
-     [](load_figures& f) { f.processors = 0.7, f.busy = f.running = 0.95, f.own = 0.1; },
-     {"other loaders have this one's workers for 90 % of their work", "take from fewer loaders at a time"},
-     {"more workers", "idle", "io_threads"}},
-    {"other loaders have the workers, and these the processors",
-     [](load_figures& f) { f.processors = 0.99, f.busy = 1, f.running = 0.7, f.own = 0.05; },
-     {"all of the time of 2 processors is used",
-      "other loaders have this one's workers for 95 % of their work", "take from fewer loaders at a time"},
-     {"idle", "io_threads", "'decode'"}},
-    {"a stage blocks its worker",
-     [](load_figures& f) { f.processors = 0.2, f.busy = 0.98, f.running = 0.15, f.slowest = "lookup"; },
-     {"at work for 98 % of their time, and have a processor for 15 %",
-      "a stage blocks them, probably 'lookup'", "other programs have the processors"},
-     {"more workers", "io_threads", "idle"}},
-    {"nobody has anything to do",
-     [](load_figures& f) { f.processors = f.busy = f.running = 0.05; },
-     {"the workers are idle: raise prefetch"},
-     {"io_threads"}},
-    {"less than half a sample waits at a time: that is not what it is",
-     [](load_figures& f) { f.suspended = 0.3, f.waits_in = "read", f.io_busy = 1; },
-     {"the workers are idle: raise prefetch"},
-     {"'read'", "io_threads"}},
-    {"no stage has a clock",
-     [](load_figures& f) {
-       f.slowest.clear();
-       f.processors = f.busy = f.running = 1;
-     },
-     {"make the stages cheaper"},
-     {"''"}},
+  made() {
+    r.seconds = r.taking = 10;
+    r.workers = r.cpus = 2;
+    r.io_threads = 4;
+    r.memory_limit = 64 << 20;
+    load_model& m = r.load.model;
+    m.workers = m.processors = 2;
+    m.io_threads = 4;
+    m.in_flight = 32;
+    m.prefetch = 4;
+    m.batch = 32;
+    m.memory = 64 << 20;
+    m.stages.resize(2);
+    r.load.names = {"read", "decode"};
+    m.stages[0].work = 5e-6;
+    m.stages[1].work = 200e-6;
+  }
+  load_model::stage& read() { return r.load.model.stages[0]; }
+  load_model::stage& decode() { return r.load.model.stages[1]; }
+
+  /// What such a loader's report would have said.
+  report& measured() {
+    const load_model& m = r.load.model;
+    const auto out = m.run();
+    r.load.samples_per_second = out.samples_per_second;
+    r.samples = static_cast<std::uint64_t>(out.samples_per_second * r.taking);
+    r.batches = r.iterations = r.samples / m.batch;
+    r.wait_mean = r.wait_median = out.waiting;
+    r.worked = out.working * r.taking * static_cast<double>(r.workers);
+    r.stages.clear();
+    const auto n = static_cast<double>(r.samples);
+    for (std::size_t i = 0; i < m.stages.size(); ++i) {
+      const load_model::stage& s = m.stages[i];
+      stage_report st;
+      st.name = r.load.names[i];
+      st.count = r.samples;
+      st.busy = (s.work + s.held) * n;
+      st.processor = s.work * n;
+      st.held = s.held * n;
+      st.waits.io_call = s.io * n;
+      st.waits.lock = s.lock * n;
+      st.waits.other = s.wait * n;
+      st.blocked = (s.io + s.lock + s.wait) * n;
+      st.median = s.work + s.held + s.io + s.lock + s.wait;
+      r.worker_processor += s.work * n;
+      r.stages.push_back(st);
+    }
+    r.processor = r.worker_processor;
+    return r;
+  }
 };
 
 }  // namespace
 
-TEST_CASE(
-    "the advice goes by processors, other loaders and the loop's own share before it goes by idle workers") {
-  for (const row& r : table) {
-    load_figures f = figures();
-    r.set(f);
-    const std::string text = advise(f);
-    CAPTURE(r.what);
-    CAPTURE(text);
-    for (const std::string_view part : r.said)
-      CHECK_MESSAGE(text.find(part) != text.npos, "should say: " << part);
-    for (const std::string_view part : r.unsaid)
-      CHECK_MESSAGE(text.find(part) == text.npos, "should not say: " << part);
-    CHECK(text.find("  ") == text.npos);
-    CHECK(text.find("nan") == text.npos);
-  }
+TEST_CASE("before anything was taken there is no advice") {
+  CHECK(diagnose(report()).text == "nothing was taken yet");
+  CHECK(diagnose(report()).by == bound::nothing);
 }
 
-TEST_CASE("whatever the figures are, the advice is one sentence that contradicts itself nowhere") {
-  load_figures f = figures();
-  f.waits_in = "read";
-  for (f.wait = 0.005; f.wait < 1; f.wait += 0.33)
-    for (f.helped = 0; f.helped <= f.wait; f.helped += 0.2)
-      for (f.processors = 0; f.processors <= 1; f.processors += 0.25)
-        for (f.pipeline = 0; f.pipeline <= 1; f.pipeline += 0.5)
-          for (f.busy = 0; f.busy <= 1; f.busy += 0.25)
-            for (f.running = 0; f.running <= f.busy; f.running += 0.25)
-              for (f.own = 0; f.own <= 1; f.own += 0.5)
-                for (f.io_busy = 0; f.io_busy <= 1; f.io_busy += 0.5)
-                  for (f.suspended = 0; f.suspended < 40; f.suspended = 5 * f.suspended + 0.4)
-                    for (f.cpus = 1; f.cpus <= 4; f.cpus *= 2) {
-                      const std::string text = advise(f);
-                      const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
-                      CAPTURE(text);
-                      REQUIRE_FALSE((has("idle") && has("runs samples itself")));
-                      REQUIRE_FALSE((has("idle") && f.busy >= 0.75));
-                      REQUIRE_FALSE((has("io_threads") && (f.processors >= 0.85 || f.io_busy < 0.7)));
-                      REQUIRE_FALSE((has("use more workers") && f.workers >= f.cpus));
-                      REQUIRE(text.size() < 320);
-                    }
+TEST_CASE("a stage with most of the work is what bounds a loader whose workers are all busy") {
+  made m;
+  const diagnosis d = diagnose(m.measured());
+  CAPTURE(d.text);
+  CHECK(d.by == bound::stage);
+  CHECK(d.stage == "decode");
+  CHECK(has(d.text, "'decode' bounds you: 2 workers are 100 % busy"));
+  CHECK(has(d.text, "98 % of the work in 'decode'"));
+  CHECK(d.gain.gain == doctest::Approx(205.0 / 105).epsilon(0.03));
+  CHECK(has(d.text, "with 4 processors: 2.0 x"));
+  CHECK_FALSE(has(d.text, "io_threads"));
+}
+
+TEST_CASE("fewer workers than processors: more of them, and what that gives") {
+  made m;
+  m.r.workers = m.r.load.model.workers = 1;
+  m.r.cpus = m.r.load.model.processors = 4;
+  const diagnosis d = diagnose(m.measured());
+  CAPTURE(d.text);
+  CHECK(d.stage == "decode");
+  CHECK(has(d.text, "with 4 workers: 4.0 x"));
+}
+
+TEST_CASE("a long training step is what bounds a loop that hardly waits") {
+  made m;
+  m.r.load.model.step_held = 20e-3;
+  report& r = m.measured();
+  r.step.mean = 20e-3;
+  const diagnosis d = diagnose(r);
+  CAPTURE(d.text);
+  CHECK(d.by == bound::step);
+  CHECK(has(d.text, "the training step bounds you: the workers are idle for 84 % of their time"));
+  // 32 samples take 20 ms, and would 205 us / 2 each.
+  CHECK(d.gain.gain == doctest::Approx(20e-3 / (32 * 205e-6 / 2)).epsilon(0.05));
+}
+
+TEST_CASE("reads that wait for an I/O thread") {
+  made m;
+  m.read().io = 20e-3;
+  const diagnosis d = diagnose(m.measured());
+  CAPTURE(d.text);
+  CHECK(d.by == bound::reads);
+  CHECK(has(d.text, "reads bound you: 20.00 ms each in 'read', 4 at a time. With io_threads 16: 4.0 x"));
+}
+
+TEST_CASE("a stage that keeps its workers without a processor") {
+  made m;
+  m.decode().held = 800e-6;
+  const diagnosis d = diagnose(m.measured());
+  CAPTURE(d.text);
+  CHECK(d.by == bound::blocking);
+  CHECK(d.stage == "decode");
+  CHECK(has(d.text, "in a lock or in a call that blocks"));
+  CHECK(d.gain.gain == doctest::Approx(1005.0 / 205).epsilon(0.03));
+  CHECK(has(d.text, "4 workers instead of 2: 2.0 x"));
+}
+
+TEST_CASE("a lock that coroutines wait for") {
+  made m;
+  m.decode().lock = 30e-3;
+  const diagnosis d = diagnose(m.measured());
+  CAPTURE(d.text);
+  CHECK(d.by == bound::lock);
+  CHECK(has(d.text, "a lock bounds you: samples wait in 'decode' for 99 % of their time for it"));
+}
+
+TEST_CASE("what samples wait for that is not wick's") {
+  made m;
+  m.read().wait = 30e-3;
+  const diagnosis d = diagnose(m.measured());
+  CAPTURE(d.text);
+  CHECK(d.by == bound::waits);
+  CHECK(d.stage == "read");
+  CHECK(has(d.text, "30.00 ms each, 32 samples at a time. With in_flight 128"));
+}
+
+TEST_CASE("a budget in which hardly a sample has room") {
+  made m;
+  m.read().io = 10e-3;
+  m.read().bytes = 32 << 20;
+  report& r = m.measured();
+  r.stages[0].waits.memory = 20e-3 * static_cast<double>(r.samples);
+  r.stages[0].blocked += r.stages[0].waits.memory;
+  const diagnosis d = diagnose(r);
+  CAPTURE(d.text);
+  CHECK(d.by == bound::memory);
+  CHECK(has(d.text, "room in 64 MiB (loader_options::memory). With 256 MiB: 2.0 x"));
+}
+
+TEST_CASE("a few samples that take a thousand times as long as the others") {
+  made m;
+  m.r.load.model.prefetch = 2;
+  auto& times = m.decode().times.multiples;
+  times.assign(1000, 0.5F);
+  times.back() = 500.5F;
+  report& r = m.measured();
+  r.stages[1].median = 100e-6;
+  r.stages[1].slowest = 100e-3;
+  r.stages[1].slowest_key = "photos/0012.jpg";
+  const diagnosis d = diagnose(r);
+  CAPTURE(d.text);
+  CHECK(d.by == bound::slow_ones);
+  CHECK(has(d.text, "in 'decode' the slowest takes 100.00 ms, 1000 times the median (photos/0012.jpg)"));
+  CHECK(d.gain.gain > 1.5);
+}
+
+TEST_CASE("the rest of the program, and other loaders, are named before any stage") {
+  made m;
+  report& r = m.measured();
+  r.processor = 19.9;
+  r.worker_processor = 4;
+  CHECK(has(diagnose(r).text, "80 % of it by others than the pipeline"));
+  r.processor = r.worker_processor = 15;
+  r.worked = 1;
+  r.others = 18;
+  const diagnosis d = diagnose(r);
+  CHECK(d.by == bound::loaders);
+  CHECK(has(d.text, "other loaders bound you: they have this one's workers for 95 % of their work"));
+}
+
+TEST_CASE("a change of a stage that there is not says which there are") {
+  made m;
+  const report& r = m.measured();
+  CHECK_THROWS_WITH_AS(static_cast<void>(r.predict({.stage = "resize"})),
+                       "wick: what_if: no stage is called 'resize'; there are: read, decode",
+                       std::invalid_argument);
+  CHECK_THROWS_AS(static_cast<void>(report().predict({.workers = 2})), std::invalid_argument);
+}
+
+TEST_CASE("nothing changed predicts nothing") {
+  made m;
+  const wick::prediction p = m.measured().predict({});
+  CHECK(p.gain == doctest::Approx(1));
+  CHECK(p.low <= p.samples_per_second);
+  CHECK(p.high >= p.samples_per_second);
+  CHECK(p.to_string() == "1.00 x ± 0.02");
 }

@@ -64,3 +64,27 @@ TEST_CASE("another thread may read while the worker writes, and never sees a num
   CHECK(c.timed_ticks() == 3 * n);
   CHECK(c.waited_ticks() == 2 * n);
 }
+
+TEST_CASE("probes add up, and those that blocked once more") {
+  stage_clock c;
+  c.probed({100, 50, false});
+  c.probed({200, 20, true});
+  const auto p = c.probed();
+  CHECK(p.count == 2);
+  CHECK(p.ticks == 300);
+  CHECK(p.nanoseconds == 70);
+  CHECK(p.blocked_ticks == 200);
+  CHECK(p.blocked_nanoseconds == 20);
+}
+
+TEST_CASE("a record keeps the slowest sample and forgets it when it was told") {
+  wick::detail::stage_record r;
+  r.took(10, 1);
+  r.took(99, 2);
+  r.took(50, 3);
+  CHECK(r.slowest() == 99);
+  CHECK(r.slowest_index() == 2);
+  r.forget_slowest();
+  r.took(20, 4);
+  CHECK(r.slowest_index() == 4);
+}

@@ -8,12 +8,12 @@
 #include <wick/core.hpp>
 
 using wick::weighted_source;
+using wick_test::batches;
 using wick_test::numbers;
 using wick_test::targets_of;
 
 namespace {
 
-using batches = std::vector<std::vector<std::int64_t>>;
 constexpr std::size_t global_batch = 12;
 
 /// One epoch by that many ranks, put together.

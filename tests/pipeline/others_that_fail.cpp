@@ -18,22 +18,10 @@
 
 using wick::error_action;
 using wick::on_error;
-using wick_test::cell;
-using wick_test::contains;
-using wick_test::message_of;
-using wick_test::numbers;
-using wick_test::targets_of;
-using wick_test::temp_dir;
+using namespace wick_test;
 
 namespace {
 
-using batches = std::vector<std::vector<std::int64_t>>;
-
-/// The targets of own and others as digits of base 1000, own first.
-cell digits(cell own, std::vector<cell>& others) {
-  for (const cell& other : others) own.target = own.target * 1000 + other.target;
-  return own;
-}
 std::set<std::int64_t> digits_of(std::int64_t target) {
   std::set<std::int64_t> out;
   for (; target != 0; target /= 1000) out.insert(target % 1000);

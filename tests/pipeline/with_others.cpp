@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,40 +17,13 @@
 #include <wick/core.hpp>
 #include <wick/pipeline/with_others.hpp>
 
-using wick_test::cell;
-using wick_test::contains;
-using wick_test::message_of;
-using wick_test::numbers;
-using wick_test::targets_of;
+using namespace wick_test;
 
 namespace {
 
-using batches = std::vector<std::vector<std::int64_t>>;
-
-/// The targets of own and others as digits of base 1000, own first.
-cell digits(cell own, std::vector<cell>& others) {
-  for (const cell& other : others) own.target = own.target * 1000 + other.target;
-  return own;
-}
-wick::task<cell> slowly(cell c, wick::context& context) {
-  co_await wick::sleep_for(std::chrono::microseconds(c.target % 5), context);
-  co_return c;
-}
 /// What is drawn by a sample before it meets others.
 void add_noise(cell& c, wick::context& context) {
   for (auto& byte : c.data) byte = static_cast<std::uint8_t>(context.random()());
-}
-
-template <class Loader>
-batches rest_of(Loader& l, std::size_t most = ~std::size_t{0}) {
-  batches out;
-  while (out.size() < most) {
-    auto b = l.next();
-    if (!b) break;
-    const std::int64_t* const t = b->target.template as<std::int64_t>();
-    out.emplace_back(t, t + b->target.extents()[0]);
-  }
-  return out;
 }
 
 }  // namespace
@@ -210,7 +182,8 @@ TEST_CASE("others are of what there is since the last refresh()") {
     std::uint64_t size() const { return *now; }
   };
   const auto stages = wick::with_others(4) | wick::join(digits) | wick::array_batch(50);
-  const growing source{{1000}};
+  growing source;
+  source.count = 1000;
   wick::loader l(source | wick::shuffle() | stages, {.seed = 3, .prefetch_next_epoch = false});
   for (const auto& batch : targets_of(l, 0)) {
     for (std::int64_t t : batch) {

@@ -3,6 +3,7 @@
 #include "../support/doctest.hpp"
 #include "../support/picture.hpp"
 #include <wick/resample/warp.hpp>
+#include <wick/sample/fingerprint.hpp>
 
 using namespace wick_test;
 using namespace wick::detail;
@@ -48,6 +49,30 @@ TEST_CASE("the matrix of an affine warp says where its pixels come from") {
     }
   }
   CHECK(inside > 1000);
+}
+
+TEST_CASE("places are rounded alike whatever instructions the compiler may take") {
+  const wick::image p = photo(253, 187);
+  wick::fingerprint_hash all;
+  for (const auto filter : {wick::interpolation::nearest, wick::interpolation::bilinear}) {
+    for (const double turn : {0.01, 0.3, 0.7}) {
+      const warp affine{{0.9, turn, 3.3, -turn, 1.1, -4.7, 0, 0}, true, filter, {7, 7, 7, 7}, 253, 187};
+      const warp tilted{
+          {0.9, turn, -3.3, -turn, 1.1, 9.1, turn / 999, 0.0003}, false, filter, {7, 7, 7, 7}, 253, 187};
+      for (const warp& by : {affine, tilted}) {
+        const wick::image q = warped(p.view(), by);
+        all.add(q.data(), q.pixels().size());
+      }
+    }
+  }
+  CHECK(all.value() == 14391128003523798050u);
+}
+
+TEST_CASE("a picture turned about what is far away has at least a pixel a side") {
+  warp by{.to_source = {1, 0, 1e9, 0, 1, -1e9, 0, 0}};
+  expand(by, 1, 1);
+  CHECK(by.width >= 1);
+  CHECK(by.height >= 1);
 }
 
 TEST_CASE("what lies infinitely far away, or nowhere, is filled") {

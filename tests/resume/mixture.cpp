@@ -28,15 +28,9 @@ using wick::mix_until;
 using wick::source_weight;
 using wick::weighted_source;
 using wick::detail::loader_state;
-using wick_test::cell;
-using wick_test::contains;
-using wick_test::message_of;
-using wick_test::numbers;
-using wick_test::targets_of;
+using namespace wick_test;
 
 namespace {
-
-using batches = std::vector<std::vector<std::int64_t>>;
 
 /// Numbers from `first` on, so that a number says which source it is from.
 struct from_number : numbers {
@@ -208,12 +202,12 @@ TEST_CASE(
       }
     }
     CHECK(got == expected);
-    // From its journal alone, and by replay().
+    // From its journal alone, and by replay_edits().
     batches again, replayed;
     training(2, 2, journal).take(again, ~std::size_t{0}, 0, false);
     CHECK(again == expected);
     training r(1, 4);
-    r.ranks[0]->replay(journal);
+    r.ranks[0]->replay_edits(journal);
     CHECK(r.ranks[0]->mixture() == std::vector<source_weight>{{"web", 1}, {"books", 1}, {"code", 0}});
     r.take(replayed, ~std::size_t{0}, 0, false);
     CHECK(replayed == expected);
@@ -368,7 +362,7 @@ TEST_CASE("a state needs its journal, and one that is damaged, cut or of another
                  "is of another data set, pipeline or global batch"));
   write(other, "once upon a time\n");
   CHECK(contains(load(other), "is not the beginning of a journal"));
-  CHECK(contains(message_of([&] { training(1, 1).ranks[0]->replay((dir / "none").string()); }),
+  CHECK(contains(message_of([&] { training(1, 1).ranks[0]->replay_edits((dir / "none").string()); }),
                  "can't be read"));
   CHECK(contains(message_of([&] { wick::loader(numbers{3} | wick::array_batch(1), {.journal_file = path}); }),
                  "no mixture that can be edited"));
@@ -604,7 +598,8 @@ TEST_CASE("a process killed while it writes its journal leaves one that all can 
 }
 
 TEST_CASE(
-    "a journal of another seed, of other names, or that is no file is refused; replay() takes the first") {
+    "a journal of another seed, of other names, or that is no file is refused; replay_edits() takes the "
+    "first") {
   const wick_test::temp_dir dir;
   const std::string path = (dir / "journal").string();
   {
@@ -612,9 +607,9 @@ TEST_CASE(
     t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
   }
   CHECK(contains(message_of([&] { loader(pipeline(), {.seed = 6, .journal_file = path}); }),
-                 "of another run, with seed 5, and this one has 6", "replay()"));
+                 "of another run, with seed 5, and this one has 6", "replay_edits()"));
   loader other(pipeline(), {.seed = 6, .workers = 1, .journal_file = (dir / "other").string()});
-  other.replay(path);
+  other.replay_edits(path);
   CHECK(loader_state::from_bytes(other.state()).edits == 1);
   const auto renamed = [&] {
     wick::loader(

@@ -9,6 +9,7 @@
 #include <wick/core.hpp>
 
 using wick::detail::loader_state;
+using wick_test::batches;
 using wick_test::cell;
 using wick_test::contains;
 using wick_test::message_of;
@@ -16,8 +17,6 @@ using wick_test::numbers;
 using wick_test::targets_of;
 
 namespace {
-
-using batches = std::vector<std::vector<std::int64_t>>;
 
 cell draw(cell c, wick::context& context) {
   c.target = c.target * 1000 + static_cast<std::int64_t>(context.random().below(1000));

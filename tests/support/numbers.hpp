@@ -4,12 +4,17 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <wick/loader/loader.hpp>
+#include <wick/run/sleep.hpp>
+#include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/sample.hpp>
 
@@ -32,15 +37,43 @@ struct numbers {
   std::string key(std::uint64_t i) const { return "number " + std::to_string(i); }
 };
 
-/// The targets of one epoch, batch after batch.
+/// The targets of batch after batch.
+using batches = std::vector<std::vector<std::int64_t>>;
+
+/// Those of one epoch.
 template <class Loader>
-std::vector<std::vector<std::int64_t>> targets_of(Loader& from, std::uint64_t epoch) {
-  std::vector<std::vector<std::int64_t>> out;
+batches targets_of(Loader& from, std::uint64_t epoch) {
+  batches out;
   for (auto& batch : from.epoch(epoch)) {
     const std::int64_t* const t = batch.target.template as<std::int64_t>();
     out.emplace_back(t, t + batch.target.extents()[0]);
   }
   return out;
+}
+
+/// Those of what is left of an epoch, or of the next `most` batches.
+template <class Loader>
+batches rest_of(Loader& from, std::size_t most = ~std::size_t{0}) {
+  batches out;
+  while (out.size() < most) {
+    auto batch = from.next();
+    if (!batch) break;
+    const std::int64_t* const t = batch->target.template as<std::int64_t>();
+    out.emplace_back(t, t + batch->target.extents()[0]);
+  }
+  return out;
+}
+
+/// For join(): the targets of own and others as digits of base 1000, own first.
+inline cell digits(cell own, std::vector<cell>& others) {
+  for (const cell& other : others) own.target = own.target * 1000 + other.target;
+  return own;
+}
+
+/// A stage that suspends.
+inline wick::task<cell> slowly(cell c, wick::context& context) {
+  co_await wick::sleep_for(std::chrono::microseconds(c.target % 5), context);
+  co_return c;
 }
 
 /// Every byte of one epoch, batch boundaries and order counted.

@@ -167,7 +167,7 @@ detail::affine_stage affine(const detail::affine_options& options);
 /// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
 detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
 /// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
-/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of them are on a line
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
                                       const detail::perspective_options& options = {});
 /// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.

@@ -57,7 +57,7 @@ template <std::size_t Count, class... Stages>
 class views {
  public:
   explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
-  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+  std::array<lazy_image, Count> of(lazy_image& picture, context& c) {
     return each(picture, c, std::make_index_sequence<Count>{});
   }
   std::uint64_t fingerprint() const {
@@ -73,8 +73,8 @@ class views {
 
  private:
   template <std::size_t... I>
-  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
-    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  std::array<lazy_image, Count> each(lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // in this order, by the braces
   }
   template <std::size_t I, class Item>
   lazy_image pass(Item item, context& c) {
@@ -84,10 +84,12 @@ class views {
       return lazy_image(std::move(item));
     } else {
       using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
-      static_assert(way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>,
-                    "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
-      static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
-      return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+      constexpr bool fits = way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>;
+      static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
+      if constexpr (fits) {  // or else the compiler goes on about what follows
+        static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
+        return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+      }
     }
   }
 

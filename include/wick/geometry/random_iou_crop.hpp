@@ -72,9 +72,9 @@ class random_iou_crop_stage {
 }  // namespace detail
 
 /// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
-/// others are cut. A picture without boxes stays whole, and so does one in which no crop was found in 100
-/// draws of `min_iou`. Liu et al., "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with
-/// SanitizeBoundingBoxes.
+/// others are cut; so are outlines, by the middle of all that have one id. A picture without boxes stays
+/// whole, and so does one in which no crop was found in 100 draws of `min_iou`. Liu et al., "SSD", 2015;
+/// torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
 detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
 
 }  // namespace wick

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/wide_rows.hpp>
 #include <wick/resample/warp.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
@@ -29,6 +31,12 @@ struct pixel_numbers {
   dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
   bool wide = false;          ///< levels of 16 bits, which the decoder must have
   bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
+};
+
+/// Pixels that several pictures are made of.
+struct shared_pixels {
+  image levels;
+  wide_rows wide;  ///< in place of them when that is what they are
 };
 
 }  // namespace detail
@@ -59,7 +67,7 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part);
-  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
+  /// \throws wick::error when a side is or was less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept;
   void mirror_y() noexcept;
@@ -97,8 +105,11 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Does now what was asked for. \throws wick::error for damaged data
   void carry_out();
-  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
-  lazy_image copy() const;
+  /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
+  /// wick::error when there are none before carry_out()
+  lazy_image share();
+  /// Another one of the same picture, decoded or not. What share() has not made common is copied.
+  lazy_image clone() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -110,6 +121,11 @@ class lazy_image {
   void write_to(slot to) const;
 
  private:
+  const image& decoded() const noexcept { return shared_ ? shared_->levels : decoded_; }
+  const detail::wide_rows& wide() const noexcept { return shared_ ? shared_->wide : wide_; }
+  /// These pixels in place of those, nothing planned.
+  void hold(image pixels) noexcept;
+  void hold(detail::wide_rows rows) noexcept;
   bool untouched() const noexcept;
   void warp_wide(const detail::geometry_step& step);
   void refuse_wide(const char* what) const;
@@ -133,7 +149,8 @@ class lazy_image {
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
-  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
+  detail::wide_rows wide_;                               // in place of decoded_ when that is what they are
+  std::shared_ptr<const detail::shared_pixels> shared_;  // in place of both
   picture_info info_;
   bool exact_ = false;
   detail::pixel_numbers as_;

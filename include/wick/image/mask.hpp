@@ -47,6 +47,8 @@ class mask {
   using materialized_type = mask;
   mask materialize() &&;
   void carry_out();
+  /// Another one, decoded or not.
+  mask clone() const { return mask(numbers_.clone()); }
 
   /// [H, W].
   wick::shape extents() const { return {height(), width()}; }

@@ -19,8 +19,7 @@ struct polygons {
   /// The corners of each outline, x and y in px of the picture; the last is joined with the first.
   std::vector<std::vector<std::array<float, 2>>> outlines;
   std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t>
-      ids{};  ///< a number of yours for each, such as whose part it is; as many, or none
+  std::vector<std::int64_t> ids{};     ///< a number of yours for each: whose part it is; as many, or none
 
   std::size_t size() const noexcept { return outlines.size(); }
   bool empty() const noexcept { return outlines.empty(); }

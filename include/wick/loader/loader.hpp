@@ -18,20 +18,23 @@
 #include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_delivery.hpp>
 #include <wick/loader/detail/delivery.hpp>
-#include <wick/loader/detail/feed.hpp>
+#include <wick/loader/detail/loader_edits.hpp>
 #include <wick/loader/detail/loader_place.hpp>
 #include <wick/loader/detail/own_executor.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
-#include <wick/loader/loader_options.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/pipeline/detail/epoch_range.hpp>
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/receipt/detail/loader_replay.hpp>
+#include <wick/receipt/receipt.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/resume/mixture.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/run/detail/single_user.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/schedule/detail/feed.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick {
@@ -52,7 +55,12 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using runs_again = detail::sample_runs<pipeline<Source, S...>, true>;
+  using replaying_type = detail::replaying<detail::sample_runs<pipeline<Source, S...>>, runs_again,
+                                           detail::finishing<runs_again>>;
   using place = detail::loader_place<loader>;
+  using again = detail::loader_replay<loader>;
+  using edits = detail::loader_edits<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -67,7 +75,7 @@ class loader<pipeline<Source, S...>> {
       : own_(detail::own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
-    if (!options.journal_file.empty()) gone_on_with(options.journal_file);
+    if (!options.journal_file.empty()) edits::go_on_with(*this, options.journal_file);
   }
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
@@ -91,19 +99,7 @@ class loader<pipeline<Source, S...>> {
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() {
     const detail::single_user::hold mine(user_, "refresh()");
-    feed_->on().require_workers();
-    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
-    if (epoch_) books_.prints.seal(data(), batch_of_prints());
-    refreshed_ = false;
-    left_ = 0;
-    sought_ = true;
-    delivery_.begin(0, 0);
-    books_.drops.begin(false);
-    data_.reset();
-    feed_->refresh();
-    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
-    ++rounds_;
-    refreshed_ = true;
+    place::refresh(*this);
   }
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
@@ -115,20 +111,16 @@ class loader<pipeline<Source, S...>> {
   /// then
   void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
     const detail::single_user::hold mine(user_, "edit()");
-    change(weights, at);
+    edits::change(*this, weights, at);
   }
   /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
   /// does, and when it is damaged, or of another data set, pipeline or global batch
-  void replay(const std::string& journal_file) {
-    const detail::single_user::hold mine(user_, "replay()");
-    for (const detail::mixture_edit& e : journal().read(journal_file))
-      change(journal().weights_of(e), {e.epoch, e.batch});
+  void replay_edits(const std::string& journal_file) {
+    const detail::single_user::hold mine(user_, "replay_edits()");
+    edits::replay(*this, journal_file);
   }
   /// The weights of the next batch.
-  std::vector<source_weight> mixture() const {
-    detail::require_editable_mix<editable>();
-    return edits_.at(*feed_, place::next(*this));
-  }
+  std::vector<source_weight> mixture() const { return edits::now(*this); }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -182,11 +174,39 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
-      const std::uint64_t begun_at = detail::now_ticks();
+      const std::uint64_t begun_at = books_.report.begin_wait();
       job_type* const job = co_await feed_->next_async();
       books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
+  }
+
+  /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
+  /// one that is still to come. The run goes on as if nothing had been: order, state, ledger, fingerprints
+  /// and report stay as they are. Without batch() `batch` is a position in the epoch, over all ranks, and one
+  /// sample comes. See the guide replaying. \throws wick::error when there is no such batch, when it was made
+  /// of data before refresh(), or when what failed before it isn't known (error_options::compact);
+  /// wick::sample_error as next() does, or when the sample was left out
+  /// \throws std::logic_error as next() does
+  value_type replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "replay()");
+    feed_->on().require_outside("replay()", "co_await replay_async()");
+    return again::batch(*this, epoch, batch, options);
+  }
+  /// The same for a coroutine.
+  task<value_type> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
+    const detail::single_user::hold mine(user_, "replay_async()");
+    task<value_type> making = again::batch_async(this, epoch, batch, options);
+    value_type out = co_await making;
+    co_return std::move(out);
+  }
+  /// What a batch was made of: it is made again, and each sample noted with its key, what came in whose
+  /// place, what went into it, and the random numbers that stages drew. What fails is in it, too. \throws as
+  /// replay()
+  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    const detail::single_user::hold mine(user_, "receipt()");
+    feed_->on().require_outside("receipt()", "co_await replay_async()");
+    return again::written(*this, epoch, batch, options);
   }
 
   /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
@@ -226,49 +246,26 @@ class loader<pipeline<Source, S...>> {
  private:
   friend epoch_range;
   friend place;
-
-  static constexpr bool editable =
-      std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
-  detail::mixture_journal& journal() {
-    detail::require_editable_mix<editable>();
-    return edits_.open(*feed_, [&] { return identity(); });
-  }
-  void change(const std::vector<source_weight>& weights, const edit_options& at) {
-    feed_->on().require_workers();
-    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
-      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
-  }
-  void gone_on_with(const std::string& file) {
-    if constexpr (editable) {
-      for (detail::mixture_edit& e : journal().open(file))
-        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
-    } else {
-      detail::refuse_journal_file();
-    }
-  }
-  /// Before batches() is asked for another epoch.
-  void plan_for(std::uint64_t e) {
-    if constexpr (editable) {
-      if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
-    }
-  }
+  friend again;
+  friend edits;
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
-    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+    require_refreshed();
     feed_->size().require_same();
-    plan_for(e);
+    edits::plan_for(*this, e);
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
+    round_.begin(e);
     if (!goes_on) books_.account.begin(e);
     books_.drops.begin(number == 0);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.report.begin(feed_->reported());
+    books_.report.begin(detail::report_book::of(*feed_));
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
       seek();
     else
@@ -293,7 +290,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.report.end(feed_->reported());
+    books_.report.end(detail::report_book::of(*feed_));
     books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
@@ -303,10 +300,13 @@ class loader<pipeline<Source, S...>> {
     current_.reset();  // gives its memory back before the next is waited for
     current_ = next();
   }
+  void require_refreshed() const {
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+  }
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
-    const std::uint64_t begun_at = detail::now_ticks();
+    const std::uint64_t begun_at = books_.report.begin_wait();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
       if (feed_->short_samples()) {
@@ -365,9 +365,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;        // the feed is where these say
-  bool refreshed_ = true;     // the last refresh() has gone well
-  std::uint64_t rounds_ = 0;  // how often, in this training
+  bool sought_ = true;     // the feed is where these say
+  bool refreshed_ = true;  // the last refresh() has gone well
+  detail::data_round round_;
   detail::mixture_edits<feed_type> edits_;
   detail::single_user user_;
   std::optional<value_type> current_;
@@ -387,7 +387,7 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  auto r = books_.report.close(detail::report_book::of(*feed_), feed_->path().stage_names(), ledger());
   r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
   if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));

@@ -12,9 +12,9 @@
 
 #include <wick/batch/fields.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/schedule/loader_options.hpp>
 
 namespace wick {
 

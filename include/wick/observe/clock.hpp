@@ -1,26 +1,13 @@
 /// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+/// How long a tick of the clock that costs a few nanoseconds takes.
 #pragma once
 
 #include <cstdint>
 
 #include <wick/system/detail/duration.hpp>
+#include <wick/system/detail/ticks.hpp>
 
 namespace wick::detail {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
-/// between two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
 
 /// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
 /// it.

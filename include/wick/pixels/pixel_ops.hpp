@@ -49,9 +49,6 @@ struct pixel_op {
   void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
 };
 
-/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
-
 /// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
 

@@ -41,10 +41,12 @@ struct warp {
 /// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
 std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
                                      const point& shear) noexcept;
-/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+/// The perspective that takes these corners to those. False, and nothing said, when three of `to` are on a
+/// line.
 bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
                          std::array<double, 8>& to_source) noexcept;
-/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size, and at
+/// least 1 px a side.
 void expand(warp& by, int width, int height) noexcept;
 
 /// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel

@@ -103,9 +103,10 @@ class mixture_journal {
 [[noreturn]] void refuse_journal_file();
 template <bool Editable>
 consteval void require_editable_mix() {
-  static_assert(Editable,
-                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
-                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+  static_assert(
+      Editable,
+      "wick: edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
+      "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
 }
 /// \throws wick::error when the state has edits, and this loader has none
 void require_no_edits(const loader_state& s);

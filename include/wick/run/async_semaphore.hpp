@@ -103,6 +103,7 @@ class async_semaphore {
 
  private:
   friend class detail::line_awaiter<async_semaphore, acquire_awaiter>;
+  static constexpr detail::wait_for waited_for = detail::wait_for::lock;
 
   bool take(std::size_t n) noexcept {
     if (!line_.empty() || free_ < n) return false;

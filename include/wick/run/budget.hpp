@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/turn.hpp>
 #include <wick/run/executor.hpp>
@@ -123,7 +124,15 @@ class byte_budget {
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
       execute = [](job* j) noexcept { detail::resume(static_cast<waiter*>(j)->handle_); };
-      return budget_->wait(this);
+      wait_.begin(wait_for::memory);
+      try {
+        if (budget_->wait(this)) return true;
+      } catch (...) {
+        wait_.end();
+        throw;
+      }
+      wait_.end();
+      return false;
     }
 
    protected:
@@ -139,9 +148,11 @@ class byte_budget {
     std::size_t bytes_;
     turn turn_;
     std::coroutine_handle<> handle_;
+    noted_wait wait_;
     bool granted_ = false;
 
    protected:
+    void end_wait() noexcept { wait_.end(); }
     std::size_t bytes() const noexcept { return bytes_; }
     byte_account* into() const noexcept { return into_; }
   };
@@ -153,6 +164,7 @@ class byte_budget {
       return static_cast<bool>(at_once_);
     }
     byte_charge await_resume() noexcept {
+      end_wait();
       return at_once_ ? std::move(at_once_) : byte_charge(budget_, bytes());
     }
 
@@ -165,7 +177,7 @@ class byte_budget {
   class [[nodiscard]] account_awaiter : public waiter {
    public:
     bool await_ready() noexcept { return budget_->try_acquire(*into(), bytes()); }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept { end_wait(); }
 
    private:
     friend class byte_budget;

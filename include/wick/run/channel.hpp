@@ -132,6 +132,8 @@ class channel {
 
  private:
   friend class detail::line_awaiter<channel, send_awaiter>;
+  static constexpr detail::wait_for waited_for = detail::wait_for::channel;
+
   friend class detail::line_awaiter<channel, receive_awaiter>;
   using stages = detail::waiter::stages;
 

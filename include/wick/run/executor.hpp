@@ -161,6 +161,8 @@ class executor {
   }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
   double worker_seconds() const noexcept;
+  /// The same of each.
+  std::vector<double> each_worker_seconds() const;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.

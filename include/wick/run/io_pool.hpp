@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/job.hpp>
 #include <wick/system/detail/cpu_set.hpp>
@@ -71,6 +72,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
+        self->wait_.now(wait_for::io_call);
         try {
           if constexpr (std::is_void_v<result>)
             self->f_();
@@ -79,12 +81,20 @@ class io_pool {
         } catch (...) {
           self->exception_ = std::current_exception();
         }
+        self->wait_.now(wait_for::worker);
         self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
         detail::post_to(self->on_, j);
       };
-      io_.post(this);
+      wait_.begin(wait_for::io_thread);
+      try {
+        io_.post(this);
+      } catch (...) {
+        wait_.end();
+        throw;
+      }
     }
     result await_resume() {
+      wait_.end();
       if (exception_) std::rethrow_exception(std::move(exception_));
       if constexpr (!std::is_void_v<result>) return std::move(*value_);
     }
@@ -95,6 +105,7 @@ class io_pool {
     executor& on_;
     F f_;
     std::coroutine_handle<> handle_;
+    noted_wait wait_;
     std::conditional_t<std::is_void_v<result>, nothing, std::optional<result>> value_;
     std::exception_ptr exception_;
   };

@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <optional>
 
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/environment.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/job.hpp>
@@ -34,10 +35,19 @@ class [[nodiscard]] sleep_awaiter : job, timer {
     expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
     // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
     if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
+    wait_.begin(wait_for::time);
     called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
-    return env_.on().timers().add(*this);
+    try {
+      if (env_.on().timers().add(*this)) return true;
+    } catch (...) {
+      wait_.end();
+      throw;
+    }
+    wait_.end();
+    return false;
   }
   void await_resume() {
+    wait_.end();
     calling_off_.reset();
     if (called_off_) throw cancelled();
   }
@@ -51,11 +61,13 @@ class [[nodiscard]] sleep_awaiter : job, timer {
   };
   void wake(bool on_time) noexcept {
     called_off_ = !on_time;
+    wait_.now(wait_for::worker);
     env_.on().post(this);
   }
 
   environment env_;
   std::coroutine_handle<> handle_;
+  noted_wait wait_;
   bool called_off_ = false;
   std::optional<stop_callback<on_stop>> calling_off_;
 };

@@ -3,6 +3,7 @@
 /// give up.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include <wick/run/budget.hpp>
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/stop_token.hpp>
@@ -60,6 +62,7 @@ class context {
         memory_(into.memory_),
         names_(into.names_),
         account_(into.account_),
+        asked_(into.asked_),
         stop_(into.stop_) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
@@ -103,7 +106,9 @@ class context {
    public:
     bool await_ready() noexcept { return !room_ || room_->await_ready(); }
     bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept {
+      if (room_) room_->await_resume();
+    }
 
    private:
     friend class context;
@@ -117,16 +122,28 @@ class context {
   /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
   /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
   /// coroutines of one sample at a time.
-  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  reserve_awaiter reserve(std::size_t bytes) noexcept {
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
+    return reserve_awaiter(*this, bytes);
+  }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
+    if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
+    asked_->fetch_add(bytes, std::memory_order_relaxed);
+    return true;
   }
   /// The bound, in bytes; none in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
     if (memory_ == nullptr) return std::nullopt;
     return memory_->limit();
   }
+  /// For the loader: bytes that were reserved since it asked last, for the report.
+  std::size_t take_reserved() noexcept {
+    return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
+  }
+  /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
+  void watch() { doing_.begin(); }
+  detail::activity* doing() const noexcept { return doing_.get(); }
   /// For the loader: the sample has ended.
   void give_back() noexcept { reserved_.give_back(); }
 
@@ -134,6 +151,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: how many numbers the stage that runs has taken from random().
+  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -166,6 +185,9 @@ class context {
   const detail::sample_names* names_;
   detail::byte_account reserved_;
   detail::byte_account* account_ = &reserved_;
+  std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
+  std::atomic<std::size_t>* asked_ = &own_asked_;
+  detail::own_activity doing_;
   stop_token stop_;
 };
 

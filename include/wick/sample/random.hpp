@@ -87,6 +87,8 @@ class random_stream {
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
   double normal() noexcept;
+  /// How many numbers of 32 bits were taken so far.
+  constexpr std::uint64_t drawn() const noexcept { return std::uint64_t{4} * counter_[0] + used_ - 4; }
 
  private:
   std::array<std::uint32_t, 2> key_;

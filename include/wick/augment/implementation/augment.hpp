@@ -15,6 +15,7 @@
 #include <wick/augment/augment.hpp>
 #include <wick/augment/implementation/augment_policies.hpp>
 #include <wick/geometry/affine.hpp>
+#include <wick/geometry/implementation/affine.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/pixel_ops.hpp>
@@ -104,9 +105,9 @@ struct augmenting {
       case augmentation::shear_y:
         return shear(0, value);
       case augmentation::translate_x:
-        return move(inverse_affine({}, 0, {std::trunc(value), 0}, 1, {}));
+        return move({std::trunc(value), 0});
       case augmentation::translate_y:
-        return move(inverse_affine({}, 0, {0, std::trunc(value)}, 1, {}));
+        return move({0, std::trunc(value)});
       case augmentation::rotate:
         for (const geometry_step& step :
              turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
@@ -135,14 +136,13 @@ struct augmenting {
 
  private:
   void color(const pixel_op& op) { drawn.push_back({op, {}}); }
-  void move(const std::array<double, 8>& to_source) {
-    const warp by{to_source, true, filter, fill.levels, size.width, size.height};
-    drawn.push_back({{}, geometry_step::warp(by, mask_fill)});
+  void move(const point& translate, const point& shear = {}, const center_point& center = {}) {
+    drawn.push_back({{}, detail::move(size, 0, translate, 1, shear, filter, fill, mask_fill, center)});
   }
   void shear(double along_x, double along_y) {
-    const point corner{-size.width * 0.5, -size.height * 0.5};
     constexpr double degree = 180 / std::numbers::pi;
-    move(inverse_affine(corner, 0, {}, 1, {std::atan(along_x) * degree, std::atan(along_y) * degree}));
+    const std::array<double, 2> corner{};
+    move({}, {std::atan(along_x) * degree, std::atan(along_y) * degree}, corner);
   }
 };
 
@@ -150,8 +150,7 @@ inline void require_augment(std::string_view stage, int bins, interpolation filt
   if (bins < 2)
     throw error(std::string(stage) + ": " + std::to_string(bins) +
                 " strengths; give num_magnitude_bins of 2 or more");
-  if (filter != interpolation::nearest && filter != interpolation::bilinear)
-    throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
+  detail::require_warp(stage, filter);
 }
 
 // ---- rand_augment

@@ -13,6 +13,10 @@
 
 namespace wick::detail {
 
+/// What reads the pixels of such a format where `decoder` takes it. Some formats of stb_image's codec are
+/// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept;
+
 /// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
 class decoders_seen {
  public:
@@ -23,9 +27,9 @@ class decoders_seen {
   decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
 
   void saw(const picture_info& info) noexcept;
-  /// "JPEG by libjpeg-turbo, PNG by stb_image"; empty when there was nothing.
+  /// "JPEG by libjpeg-turbo, PNG by libdeflate"; empty when there was nothing.
   std::string text() const;
-  bool saw(std::string_view format, std::string_view decoder) const noexcept;
+  bool saw(std::string_view format, std::string_view reader) const noexcept;
 
  private:
   struct pair {

@@ -10,8 +10,20 @@
 
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/decoders_seen.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 namespace wick::detail {
+
+std::string_view reader_of(const codec& decoder, std::string_view format) noexcept {
+  if (&decoder != &stb_codec) return decoder.name;
+  if (format == "GIF") return "wick";
+  if (format != "PNG") return decoder.name;
+#ifdef WICK_HAS_LIBDEFLATE
+  return "libdeflate";
+#else
+  return "zlib";
+#endif
+}
 
 void decoders_seen::saw(const picture_info& info) noexcept {
   if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
@@ -21,15 +33,16 @@ std::string decoders_seen::text() const {
   std::string out;
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " +
+           std::string(reader_of(*seen_[i].decoder, seen_[i].format));
   }
   return out;
 }
 
-bool decoders_seen::saw(std::string_view format, std::string_view decoder) const noexcept {
+bool decoders_seen::saw(std::string_view format, std::string_view reader) const noexcept {
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
-    if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+    if (seen_[i].format == format && reader_of(*seen_[i].decoder, format) == reader) return true;
   }
   return false;
 }

@@ -10,17 +10,10 @@
 #include <system_error>
 
 #include <wick/failure/ledger.hpp>
+#include <wick/system/detail/json_string.hpp>
 #include <wick/system/detail/line_file.hpp>
 
 namespace wick::detail {
-
-/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
-/// overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t utf8_character(std::string_view text) noexcept;
-
-/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
-/// \xNN, as printable() does, since JSON has no other bytes.
-std::string json_string(std::string_view text);
 
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",

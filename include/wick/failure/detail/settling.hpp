@@ -14,8 +14,7 @@
 #include <wick/failure/detail/failed_sample.hpp>
 #include <wick/failure/on_error.hpp>
 #include <wick/failure/quarantine.hpp>
-#include <wick/observe/clock.hpp>
-#include <wick/observe/stage_clock.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sleep.hpp>
@@ -119,15 +118,14 @@ class settling {
 
   /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
   struct on_the_clocks {
-    path_type& path;
-    std::uint64_t ticks[path_type::rows] = {};
+    stage_clocks& clocks;
+    stage_clocks::worker& mine = clocks.mine();
     const std::uint64_t begun = now_ticks();
-    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    stopwatch clock{mine, true};
+    explicit on_the_clocks(path_type& p) noexcept : clocks(p.clocks()) {}
     ~on_the_clocks() {
-      stage_clock* const mine = path.clocks().mine();
-      path_type::write_down(mine, types::order_end, 1, ticks);
-      path_type::count(mine, types::order_end, 1);
-      path.clocks().ran(mine, 1, now_ticks() - begun);
+      path_type::count(mine.clocks, types::order_end, 1, 1);
+      clocks.runs_of(mine).worked(1, now_ticks() - begun);
     }
   };
 
@@ -150,7 +148,7 @@ class settling {
         if (self->is_bad(f->index)) self->refuse(*c);
         const typename Runs::end_of_sample end{c};
         on_the_clocks clocks(self->path);
-        self->template run<true>(*j, f->slot, *c, clocks.ticks);
+        self->template run<true>(*j, f->slot, *c, &clocks.clock);
       }
     } catch (...) {
       cause = std::current_exception();

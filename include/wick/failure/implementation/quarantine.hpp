@@ -21,6 +21,7 @@
 #include <wick/resume/detail/replace_file.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/system/detail/json_string.hpp>
 #include <wick/system/detail/plain_file.hpp>
 
 namespace wick::detail {

@@ -29,8 +29,12 @@ using center_point = std::optional<std::array<double, 2>>;
 inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
   if (filter != interpolation::nearest && filter != interpolation::bilinear)
     throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
-  if (center && !(std::isfinite((*center)[0]) && std::isfinite((*center)[1])))
-    throw error(std::string(stage) + ": the center is no point of a picture; give x and y in pixels");
+  // Further away Torch's floats would tell no pixel from the next one.
+  constexpr double furthest = 1e6;
+  if (center && !(std::abs((*center)[0]) <= furthest && std::abs((*center)[1]) <= furthest)) {
+    throw error(std::string(stage) +
+                ": the center is no point near a picture; give x and y in pixels, -1000000 to 1000000");
+  }
 }
 
 inline void require_finite(std::string_view stage, std::string_view what, double value) {
@@ -198,7 +202,8 @@ inline bool find_source(const corners& from, const corners& to, std::array<doubl
     a[i] = {from[i][0], from[i][1]};
     b[i] = {to[i][0], to[i][1]};
   }
-  return inverse_perspective(a, b, to_source);
+  std::array<double, 8> back;  // is there where no three of `from` are on a line
+  return inverse_perspective(a, b, to_source) && inverse_perspective(b, a, back);
 }
 
 inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,

@@ -31,7 +31,7 @@ std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, contex
   picture.carry_out();
   std::array<lazy_image, 5> out;
   for (std::size_t i = 0; i < corners.size(); ++i) {
-    out[i] = picture.copy();
+    out[i] = picture.share();
     out[i].crop(corners[i]);
   }
   out[4] = center_crop(height_, width_)(std::move(picture), c);

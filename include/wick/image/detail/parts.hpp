@@ -88,6 +88,8 @@ inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
 // ---- geometry ----
 
+/// \throws wick::error when there is no pixel
+void require_pixels(frame size);
 /// \throws wick::error when parts with pixels have two sizes
 void require_one_size(frame first, frame other);
 
@@ -119,14 +121,16 @@ class geometry_stage {
   using stage_kind = on_sample_or_data;
 
   lazy_image operator()(lazy_image picture, context& c) const {
-    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
-      picture.follow(step);
+    const frame size{picture.width(), picture.height()};
+    require_pixels(size);
+    for (const geometry_step& step : self().decide(size, c)) picture.follow(step);
     return picture;
   }
   template <class Item>
     requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
   Item operator()(Item item, context& c) const {
     frame size = frame_of(item);
+    require_pixels(size);
     for (const geometry_step& step : self().decide(size, c)) {
       const auto follow = [&](auto& part) { part.follow(step, size); };
       for_each_part<any_placed>(item, follow);

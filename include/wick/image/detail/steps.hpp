@@ -72,9 +72,9 @@ struct geometry_step {
   enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
 
   kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
-  frame size;                                      ///< resize, warp: to what
+  rect part;               ///< crop: what is kept
+  bool by_middle = false;  ///< crop: boxes and outlines whose middle is not in it are gone
+  frame size;              ///< resize, warp: to what
   interpolation filter = interpolation::bilinear;  ///< resize, warp
   border around;                                   ///< pad; the fills of warp
   std::array<double, 8> to_source{};               ///< warp: as in detail::warp

@@ -76,6 +76,11 @@ std::string decode_stage::note() const {
         "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
         "and build wick anew, without WICK_JPEG=stb";
   }
+  if (seen_.saw("PNG", "zlib")) {
+    text +=
+        "; libdeflate is faster for PNGs: install it (apt-get install libdeflate-dev) and build wick anew, "
+        "without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)";
+  }
   return text;
 }
 

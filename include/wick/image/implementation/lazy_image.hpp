@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <wick/codec/codec.hpp>
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/pad.hpp>
@@ -64,6 +65,7 @@ void lazy_image::mirror_y() noexcept {
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
+  detail::require_pixels({this->width(), this->height()});
   if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
@@ -83,9 +85,7 @@ void lazy_image::pad(const detail::border& around) {
   if (around.by.empty()) return;
   if (as_.wide && as_.indexes) {
     carry_out();
-    wide_ = detail::pad_wide(wide_, around);
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
-    return;
+    return hold(detail::pad_wide(wide(), around));
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
   replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
@@ -176,8 +176,8 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
-                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide().width, wide().height)
+                                    : detail::plan::whole(decoded().width(), decoded().height());
   return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
@@ -230,7 +230,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
 void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
-    detail::resample(decoded_.view(), plan_, to);
+    detail::resample(decoded().view(), plan_, to);
   } else {
     try {
       decode_to(to, timer);
@@ -301,7 +301,7 @@ detail::wide_rows lazy_image::render_wide() const {
   detail::resample_lease lease;
   detail::resample_scratch& scratch = *lease;
   detail::build_axes(plan_, 1.0, 0, 0, scratch);
-  if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
+  if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
   timer.next(detail::phase::decode);
   const int low = scratch.rows.low(), high = scratch.rows.high();
   detail::wide_rows got;

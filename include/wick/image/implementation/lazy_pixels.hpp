@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <wick/image/lazy_image.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/pixels/wide_rows.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/shape.hpp>
 
@@ -24,7 +26,7 @@ image lazy_image::pixels() const& {
 image lazy_image::pixels() && {
   refuse_normalized("pixels as wick::image");
   refuse_wide("pixels as wick::image");
-  if (untouched()) return std::move(decoded_);
+  if (untouched()) return shared_ ? image(shared_->levels) : std::move(decoded_);
   image out = render();
   encoded_ = {};  // not needed any more
   return out;
@@ -45,11 +47,21 @@ void lazy_image::replace_pixels(image pixels) {
   as_ = as;
 }
 
-lazy_image lazy_image::copy() const {
-  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+lazy_image lazy_image::share() {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is shared; call carry_out() before");
+  if (!shared_) {
+    shared_ = std::make_shared<const detail::shared_pixels>(
+        detail::shared_pixels{std::move(decoded_), std::move(wide_)});
+  }
+  return clone();
+}
+
+lazy_image lazy_image::clone() const {
   lazy_image out;
+  out.encoded_ = bytes(encoded_.data(), encoded_.size());
   out.decoded_ = decoded_;
   out.wide_ = wide_;
+  out.shared_ = shared_;
   out.info_ = info_;
   out.exact_ = exact_;
   out.as_ = as_;
@@ -67,17 +79,27 @@ lazy_image lazy_image::copy() const {
 void lazy_image::carry_out() {
   if (untouched()) return;
   if (as_.wide) {
-    wide_ = render_wide();
+    hold(render_wide());
     encoded_ = {};
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
     return;
   }
-  decoded_ = render();
+  hold(render());
   encoded_ = {};
   op_count_ = 0;
   pointwise_ = true;
   channels_ = out_channels_;
+}
+
+void lazy_image::hold(image pixels) noexcept {
+  decoded_ = std::move(pixels);
+  shared_.reset();
   plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+void lazy_image::hold(detail::wide_rows rows) noexcept {
+  wide_ = std::move(rows);
+  shared_.reset();
+  plan_ = detail::plan::whole(wide_.width, wide_.height);
 }
 
 }  // namespace wick

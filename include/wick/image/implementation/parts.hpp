@@ -94,6 +94,12 @@ void require_plain_border(padding_mode mode, const char* what) {
               "; pad with padding_mode::constant");
 }
 
+void require_pixels(frame size) {
+  if (size.width > 0 && size.height > 0) return;
+  throw error("the picture is empty, " + size_text(size.width, size.height) +
+              " px; give it at least 1 px a side in the stage that made it, or leave the sample out there");
+}
+
 void require_one_size(frame first, frame other) {
   if (first == other) return;
   throw error("the parts of the sample have two sizes, " + size_text(first.width, first.height) + " px and " +

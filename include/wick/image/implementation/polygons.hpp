@@ -2,15 +2,20 @@
 /// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <wick/image/detail/steps.hpp>
+#include <wick/image/implementation/boxes.hpp>
 #include <wick/image/polygons.hpp>
+#include <wick/pixels/geometry.hpp>
 #include <wick/resample/warp.hpp>
 #include <wick/sample/error.hpp>
 
@@ -63,15 +68,13 @@ inline double area(const outline& of) noexcept {
   return sum;
 }
 
-inline void cut(polygons& of, frame size) {
+/// Those that stay, with what belongs to them.
+template <class Keep>
+void keep(polygons& of, Keep stays) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    outline left = half(of.outlines[i], 0, 0, false);
-    left = half(left, 0, static_cast<float>(size.width), true);
-    left = half(left, 1, 0, false);
-    left = half(left, 1, static_cast<float>(size.height), true);
-    if (left.size() < 3 || area(left) == 0) continue;
-    of.outlines[n] = std::move(left);
+    if (!stays(i)) continue;
+    if (n != i) of.outlines[n] = std::move(of.outlines[i]);
     if (!of.labels.empty()) of.labels[n] = of.labels[i];
     if (!of.ids.empty()) of.ids[n] = of.ids[i];
     ++n;
@@ -79,6 +82,32 @@ inline void cut(polygons& of, frame size) {
   of.outlines.resize(n);
   if (!of.labels.empty()) of.labels.resize(n);
   if (!of.ids.empty()) of.ids.resize(n);
+}
+
+inline void cut(polygons& of, frame size) {
+  keep(of, [&](std::size_t i) {
+    outline& left = of.outlines[i];
+    left = half(left, 0, 0, false);
+    left = half(left, 0, static_cast<float>(size.width), true);
+    left = half(left, 1, 0, false);
+    left = half(left, 1, static_cast<float>(size.height), true);
+    return left.size() >= 3 && area(left) != 0;
+  });
+}
+
+/// As boxes around all outlines of one id are kept, or around each that has none.
+inline void keep_by_middle(polygons& of, const rect& part) {
+  const auto whose = [&of](std::size_t i) {
+    return of.ids.empty() ? static_cast<std::int64_t>(i) : of.ids[i];
+  };
+  std::map<std::int64_t, std::array<float, 4>> around;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    constexpr std::array nothing{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+    std::array<float, 4>& box = around.try_emplace(whose(i), nothing).first->second;
+    for (const auto& [x, y] : of.outlines[i])
+      box = {std::min(box[0], x), std::min(box[1], y), std::max(box[2], x), std::max(box[3], y)};
+  }
+  keep(of, [&](std::size_t i) { return boxing::has_middle_of(part, around.at(whose(i))); });
 }
 
 }  // namespace detail::outlining
@@ -91,6 +120,7 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
   float across = 1, right = 0, down = 1, below = 0;
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle) detail::outlining::keep_by_middle(*this, step.part);
       right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
       break;
     case kind::resize:

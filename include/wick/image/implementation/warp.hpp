@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
@@ -24,12 +25,12 @@ void lazy_image::warp_wide(const detail::geometry_step& step) {
   const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
   detail::warp by = step.pixels();
   std::memcpy(by.fill.data(), &fill, sizeof fill);
-  image pairs(wide_.width, wide_.height, 2);
-  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  image pairs(wide().width, wide().height, 2);
+  std::memcpy(pairs.data(), wide().levels.data(), pairs.pixels().size());
   const image moved = detail::warped(pairs.view(), by);
-  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
-  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
-  plan_ = detail::plan::whole(by.width, by.height);
+  detail::wide_rows out(by.width, by.height, 1, 0);
+  std::memcpy(out.levels.data(), moved.data(), moved.pixels().size());
+  hold(std::move(out));
 }
 
 void lazy_image::warp(const detail::warp& by) {
@@ -48,8 +49,7 @@ void lazy_image::warp(const detail::warp& by) {
   }
   if (!untouched()) carry_out();
   const detail::phase_timer timer(detail::phase::resize);
-  decoded_ = detail::warped(decoded_.view(), by);
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+  hold(detail::warped(decoded().view(), by));
 }
 
 }  // namespace wick

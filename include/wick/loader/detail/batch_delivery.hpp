@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <wick/loader/detail/delivery.hpp>
+#include <wick/receipt/detail/replayable.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/sample/stage.hpp>
@@ -22,10 +23,14 @@ class batch_delivery {
   using value_type = typename Feed::delivered;
 
   /// What is taken next stands behind `moved` samples that were moved to earlier batches.
-  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_ = moved; }
+  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_.begin(moved); }
   /// Samples of the epoch that were moved to the batches handed over so far.
-  std::uint64_t moved() const noexcept { return moved_; }
-  void write(loader_state& to) const noexcept { to.moved = moved_; }
+  std::uint64_t moved() const noexcept { return moved_.now(); }
+  /// The same in front of a batch, where that is known.
+  std::optional<std::uint64_t> moved_before(std::uint64_t number) const noexcept {
+    return moved_.before(number);
+  }
+  void write(loader_state& to) const noexcept { to.moved = moved_.now(); }
 
   /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
   /// \returns nothing when it has no samples: those of an epoch's end may have been moved to earlier batches
@@ -34,7 +39,7 @@ class batch_delivery {
     taken_job<Feed, Job> taken(feed, job);
     feed.make(job);
     tell_in_order(feed, *taken, told_);
-    moved_ = taken->moved;
+    moved_.add(taken->number, taken->moved);
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
     const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
@@ -58,7 +63,7 @@ class batch_delivery {
   }
 
  private:
-  std::uint64_t moved_ = 0;
+  moved_samples moved_;
   std::vector<told_failure> told_;
 };
 

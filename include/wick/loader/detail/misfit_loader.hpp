@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/schedule/loader_options.hpp>
 
 namespace wick {
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include <wick/loader/loader_options.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {

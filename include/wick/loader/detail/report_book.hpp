@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <pthread.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <wick/failure/ledger.hpp>
@@ -12,29 +14,61 @@
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
+#include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/schedule/detail/pump_crew.hpp>
+#include <wick/system/detail/processor_time.hpp>
 
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_book {
  public:
-  /// What a loader's report is asked of: its executor, its clocks, and what their rows are of.
+  /// What a loader's report is asked of: its executor, its clocks and what their rows are of, and what it was
+  /// told.
   struct subject {
     executor& on;
     const stage_clocks& clocks;
-    std::size_t order_row, phase_row, batching;  // batching: the number of that stage, if there is one
+    const byte_budget& budget;
+    const sample_names& names;
+    std::size_t first = 0, batching = 0;  ///< the numbers of the first stage of samples and of batch()
+    std::size_t order_row = 0, phase_row = 0;
+    std::size_t batch = 1;
+    feed_figures figures = {};
   };
+
+  template <class Feed>
+  static subject of(Feed& f) {
+    using path = typename Feed::path_type;
+    subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
+    out.first = path::types::order_end;
+    out.batching = path::types::batching;
+    out.order_row = path::order_row;
+    out.phase_row = path::phase_row;
+    out.batch = f.plan().batch_size();
+    out.figures = f.figures();
+    return out;
+  }
 
   /// Batches are taken from now on.
   void begin(const subject& of);
   /// There are no more, until the next epoch.
   void end(const subject& of);
+  /// The loop comes for a batch. When that is, in ticks.
+  std::uint64_t begin_wait() noexcept {
+    if (probes_) end_probe();
+    const std::uint64_t now = now_ticks();
+    // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
+    if (std::exchange(first_, false)) last_taken_ = now;
+    return now;
+  }
   /// A batch came, for which the loop has waited since then.
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    stalls_.iteration(now - begun_at, now - last_taken_);
     last_taken_ = now;
+    if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
@@ -45,25 +79,38 @@ class report_book {
   report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
 
  private:
-  /// All in seconds but the last two, which are ticks of the workers.
+  /// Seconds, and then ticks.
   struct usage {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
-    std::uint64_t own = 0, others = 0;
+    std::uint64_t own = 0, others = 0, idle_samples = 0, idle_order = 0, idle_loop = 0;
+    std::vector<double> worker_seconds;
+    std::vector<std::uint64_t> worker_ticks;
 
-    void add(const usage& until, const usage& since) noexcept;
+    void add(const usage& until, const usage& since);
   };
   usage usage_of(const subject& of) const;
+  void begin_probe() noexcept;
+  void end_probe() noexcept;
+  void measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since, double tick) const;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
+  bool first_ = true;               // of an epoch
   std::uint64_t helped_ticks_ = 0;  // since the last report
   std::uint64_t taken_ = 0, samples_ = 0;
+
+  // The processor time of steps, of some of them.
+  bool probes_ = false;
+  std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
+  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0;  // since the last report
+  thread_usage at_step_;
+  ::pthread_t step_thread_{};
+
   tick_scale scale_;
   bool taking_ = false;
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
     std::vector<stage_clocks::sum> clocks;
-    std::uint64_t run_ticks = 0;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;
     std::vector<error_count> outcomes;

@@ -29,6 +29,7 @@ class sample_delivery {
     skip_ = sample;
   }
   static constexpr std::uint64_t moved() noexcept { return 0; }
+  static constexpr std::optional<std::uint64_t> moved_before(std::uint64_t) noexcept { return 0; }
   /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
   /// it.
   void write(loader_state& to) const noexcept {
@@ -39,6 +40,10 @@ class sample_delivery {
   }
   /// Whether the group has samples left.
   bool under_way() const noexcept { return next_ < group_.size(); }
+  /// Samples that are left, when the groups to come have so many.
+  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
+    return in_groups - std::min(skip_, in_groups) + (group_.size() - next_);
+  }
 
   /// The group is handed over from now on, by next().
   template <class Job>

@@ -2,6 +2,8 @@
 /// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,7 +25,10 @@
 
 namespace wick::detail {
 
-void report_book::usage::add(const usage& until, const usage& since) noexcept {
+void report_book::usage::add(const usage& until, const usage& since) {
+  // What may throw comes first, so that nothing is counted by half.
+  worker_seconds.resize(until.worker_seconds.size());
+  worker_ticks.resize(until.worker_ticks.size());
   time += until.time - since.time;
   program += until.program - since.program;
   workers += until.workers - since.workers;
@@ -31,45 +36,106 @@ void report_book::usage::add(const usage& until, const usage& since) noexcept {
   io_calls += until.io_calls - since.io_calls;
   own += until.own - since.own;
   others += until.others - since.others;
+  idle_samples += until.idle_samples - since.idle_samples;
+  idle_order += until.idle_order - since.idle_order;
+  idle_loop += until.idle_loop - since.idle_loop;
+  for (std::size_t i = 0; i < worker_seconds.size(); ++i)
+    worker_seconds[i] += until.worker_seconds[i] - since.worker_seconds[i];
+  for (std::size_t i = 0; i < worker_ticks.size(); ++i)
+    worker_ticks[i] += until.worker_ticks[i] - since.worker_ticks[i];
 }
 
 report_book::usage report_book::usage_of(const subject& of) const {
   const io_pool::usage io = of.on.io().used();
-  return {scale_.elapsed(),
-          process_seconds(),
-          of.on.worker_seconds(),
-          io.processor,
-          io.calls,
-          of.clocks.ticks().workers,
-          of.on.tenants().ticks_of_others(&of.clocks)};
+  usage out;
+  out.time = scale_.elapsed();
+  out.program = process_seconds();
+  out.worker_seconds = of.on.each_worker_seconds();
+  for (const double s : out.worker_seconds) out.workers += s;
+  out.io = io.processor;
+  out.io_calls = io.calls;
+  out.own = of.clocks.ticks().workers;
+  out.others = of.on.tenants().ticks_of_others(&of.clocks);
+  for (std::size_t i = 0; i < of.on.workers(); ++i) out.worker_ticks.push_back(of.clocks.ticks_of(i));
+  out.worker_seconds.resize(of.on.workers());
+  out.idle_samples = of.figures.idle.samples;
+  out.idle_order = of.figures.idle.order;
+  out.idle_loop = of.figures.idle.loop;
+  return out;
 }
 
 void report_book::begin(const subject& of) {
   end(of);
-  taking_ = true;
   since_ = usage_of(of);
-  if (last_taken_ != 0)
-    last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
+  taking_ = true;
+  probes_ = false;
+  first_ = true;
 }
 
 void report_book::end(const subject& of) {
-  if (!std::exchange(taking_, false)) return;
+  probes_ = false;
+  if (!taking_) return;
   used_.add(usage_of(of), since_);
+  taking_ = false;
 }
+
+void report_book::begin_probe() noexcept {
+  const std::uint64_t begun = now_ticks();
+  at_step_ = usage_of_this_thread();
+  step_thread_ = ::pthread_self();
+  probed_at_ = now_ticks();
+  probe_cost_ = probed_at_ - begun;
+  probes_ = true;
+}
+
+void report_book::end_probe() noexcept {
+  probes_ = false;
+  const std::uint64_t now = now_ticks();
+  const thread_usage usage = usage_of_this_thread();
+  // One that the loop has ended on another thread says nothing.
+  if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
+    step_ticks_ += now - probed_at_;
+    step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
+  }
+  next_probe_ = now + 800 * probe_cost_;  // a quarter of a percent
+}
+
+namespace {
+double seconds_of(std::uint64_t nanoseconds) noexcept { return 1e-9 * static_cast<double>(nanoseconds); }
+}  // namespace
 
 /// What the clocks of a stage say of the time between two looks, in ticks.
 struct clocked {
-  clocked(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept
-      : count(now.count - before.count) {
-    const double timed = static_cast<double>(now.timed - before.timed);
-    if (timed > 0) {
-      busy = static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+  explicit clocked(const stage_clocks::sum& s) noexcept : count(s.count) {
+    if (s.timed > 0)
+      busy = static_cast<double>(s.timed_ticks) * static_cast<double>(s.count) / static_cast<double>(s.timed);
+    const auto waited = static_cast<std::int64_t>(s.waited);
     if (waited > 0) blocked = static_cast<double>(waited);
   }
   std::uint64_t count;
   double busy = 0, blocked = 0;
+};
+
+/// Of work: how much of it had a processor, and how much had none of its own will, as shares of it.
+struct probed_share {
+  double processor = 1, held = 0;
+  bool known = false;
+
+  probed_share() = default;
+  /// Those that took long were probed each; of the others those that were stand for all.
+  probed_share(const stage_clocks::sum& s, double tick) noexcept {
+    const double all = static_cast<double>(s.timed_ticks) * tick;
+    if (all <= 0 || s.probed.count + s.long_ones.count == 0) return;
+    const auto held_in = [&](const probes& p) {
+      return std::max(0.0, static_cast<double>(p.blocked_ticks) * tick - seconds_of(p.blocked_nanoseconds));
+    };
+    const auto others = static_cast<double>(s.timed - std::min(s.timed, s.long_ones.count));
+    const double weight = s.probed.count == 0 ? 0 : others / static_cast<double>(s.probed.count);
+    known = s.probed.count != 0 || others < 0.1 * static_cast<double>(s.timed);
+    processor = std::clamp(
+        (seconds_of(s.long_ones.nanoseconds) + weight * seconds_of(s.probed.nanoseconds)) / all, 0.0, 1.0);
+    held = std::clamp((held_in(s.long_ones) + weight * held_in(s.probed)) / all, 0.0, 1 - processor);
+  }
 };
 
 report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
@@ -80,6 +146,10 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   const double tick = scale_.seconds_per_tick();
   const std::vector<stage_clocks::sum> totals = of.clocks.totals();
   if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+  std::vector<stage_clocks::sum> since;
+  since.reserve(totals.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) since.push_back(totals[i].since(reported_.clocks[i]));
+  const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
   r.seconds = now.time - reported_.time;
   r.taking = used_.time;
   r.workers = of.on.workers();
@@ -87,55 +157,212 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   r.cpus = available_cpus();
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
-  r.worked = static_cast<double>(used_.own) * tick;
-  r.others = static_cast<double>(used_.others) * tick;
-  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
+  r.worked = in_seconds(used_.own);
+  r.others = in_seconds(used_.others);
+  r.helped = in_seconds(std::exchange(helped_ticks_, 0));
   r.io_calls = used_.io_calls;
   r.worker_processor = used_.workers;
   r.io_processor = used_.io;
   r.processor = used_.program;
+  r.idle = {in_seconds(used_.idle_samples), in_seconds(used_.idle_order), in_seconds(used_.idle_loop)};
   r.failures = failures.total() - reported_.failures;
   r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
   r.iterations = stalls_.count();
-  const auto clocked_in = [&](std::size_t row) { return clocked(totals[row], reported_.clocks[row]); };
+  const auto timing = [&](const durations& d, double sum) {
+    return timing_report{r.iterations == 0 ? 0 : sum * tick / static_cast<double>(r.iterations),
+                         d.quantile(0.5) * tick, d.quantile(0.99) * tick};
+  };
+  const auto waited = static_cast<double>(stalls_.waited_ticks()),
+             all = static_cast<double>(stalls_.total_ticks());
+  r.waiting = timing(stalls_.waits(), waited);
+  r.iteration = timing(stalls_.iterations(), all);
+  r.step = timing(stalls_.steps(), all - waited);
+  r.memory_limit = of.budget.limit();
+  r.memory_used = of.budget.used();
+  r.memory_peak = of.budget.peak();
+  for (std::size_t i = 0; i < used_.worker_ticks.size(); ++i)
+    r.each_worker.push_back({in_seconds(used_.worker_ticks[i]), used_.worker_seconds[i]});
+
+  const std::size_t rows = since.size() - 1;  // the last is that of the runs
   double samples = 0, batches = 0;
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    (of.clocks.of_samples(i) ? samples : batches) += clocked_in(i).busy;
-  }
+  for (std::size_t i = 0; i < rows; ++i)
+    (of.clocks.of_samples(i) ? samples : batches) += clocked(since[i]).busy;
   // What is inferred of the stages is made to fit what is known of the runs.
-  const std::uint64_t run_ticks = of.clocks.run_ticks();
-  const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
+  const double runs = static_cast<double>(since[rows].timed_ticks);
   const double fit = of.clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
   // Clocks are read while workers go on: a run may end in between that began before the last report.
   const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
   const double busy = (samples * fit + batches) * tick;
   const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+  // Of short samples there is but one ratio for all stages, that of whole runs.
+  // Of whole runs what was probed is a run, and what is timed samples.
+  stage_clocks::sum run = since[rows];
+  run.timed = run.probed.count;
+  run.timed_ticks = run.probed.ticks;
+  const probed_share of_runs(run, tick), of_batch(since[std::min(of.batching, of.order_row)], tick);
   const auto stage = [&](std::size_t row, std::string name) {
-    const clocked c = clocked_in(row);
-    stage_report s;
-    s.name = std::move(name);
-    s.count = c.count;
-    s.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
-    s.blocked = c.blocked * tick;
-    return s;
+    const stage_clocks::sum& s = since[row];
+    const clocked c(s);
+    stage_report out;
+    out.name = std::move(name);
+    out.count = c.count;
+    out.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
+    out.blocked = c.blocked * tick;
+    probed_share p = row >= of.phase_row ? of_batch : probed_share(s, tick);
+    if (!p.known && of.clocks.of_samples(row)) p = of_runs;
+    out.processor = out.busy * p.processor;
+    out.held = out.busy * p.held;
+    out.bytes = s.bytes;
+    out.median = s.times.quantile(0.5) * tick;
+    out.p90 = s.times.quantile(0.9) * tick;
+    out.p99 = s.times.quantile(0.99) * tick;
+    if (const auto slowest = of.clocks.take_slowest(row); slowest.ticks != 0 && of.clocks.of_samples(row)) {
+      out.slowest = in_seconds(slowest.ticks);
+      try {
+        out.slowest_key = of.names.key(of.names.source, slowest.index);
+      } catch (...) {  // the source has fewer samples by now
+      }
+    }
+    const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
+    waits_report& w = out.waits;
+    w.io_thread = wait(wait_for::io_thread);
+    w.io_call = wait(wait_for::io_call);
+    w.memory = wait(wait_for::memory);
+    w.lock = wait(wait_for::lock) + wait(wait_for::channel);
+    w.time = wait(wait_for::time);
+    w.worker = wait(wait_for::worker);
+    w.other = std::max(0.0, out.blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
+    for (const outcome_report& o : r.outcomes) {
+      if (o.stage == out.name && o.outcome != "good when tried again") out.failed += o.count;
+    }
+    return out;
   };
   r.stages.push_back(stage(of.order_row, "order"));
   for (std::size_t i = 0; i < names.size(); ++i) {
     stage_report s = stage(i, names[i]);
+    s.of_batches = !of.clocks.of_samples(i);
     if (i == of.batching) {
       for (std::size_t p = 0; p < phase_count; ++p) {
         stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
+        inside.part = true;
         if (inside.busy > 0) r.stages.push_back(std::move(inside));
       }
     }
     if (s.count != 0) r.stages.push_back(std::move(s));
   }
-  reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
+  measure(of, r, since, tick);
+  reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
+  step_ticks_ = step_nanoseconds_ = 0;
   return r;
+}
+
+/// What is short of a mean because threads took turns on too few processors makes some samples seem slow:
+/// the longest are cut until the mean is as much less as there was of it.
+void without_turns(std::vector<float>& multiples, double turns) {
+  if (multiples.empty() || turns < 0.02) return;
+  double lost = turns * static_cast<double>(multiples.size());
+  std::size_t i = multiples.size();
+  float level = multiples.back();
+  while (i > 0) {
+    const float next = i > 1 ? multiples[i - 2] : 0.0F;
+    const double step = static_cast<double>(level - next) * static_cast<double>(multiples.size() - i + 1);
+    if (step >= lost) {
+      level -= static_cast<float>(lost / static_cast<double>(multiples.size() - i + 1));
+      break;
+    }
+    lost -= step;
+    level = next;
+    --i;
+  }
+  double sum = 0;
+  for (float& m : multiples) {
+    m = std::min(m, level);
+    sum += static_cast<double>(m);
+  }
+  if (sum <= 0) return multiples.clear();
+  for (float& m : multiples)
+    m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
+}
+
+void report_book::measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since,
+                          double tick) const {
+  constexpr std::size_t steps = 1000;
+  measured_load& load = r.load;
+  load_model& m = load.model;
+  m.workers = r.workers;
+  m.io_threads = r.io_threads;
+  m.processors = r.cpus;
+  m.in_flight = of.figures.in_flight;
+  m.prefetch = of.figures.prefetch;
+  // A rank has a part of a batch, and pack() rows of it: what counts is what came.
+  m.batch = r.batches == 0
+                ? of.batch
+                : std::max<std::size_t>(1, static_cast<std::size_t>((r.samples + r.batches / 2) / r.batches));
+  m.memory = static_cast<double>(r.memory_limit);
+  m.loop_helps = of.figures.loop_helps && r.helped > 0;
+  m.at_a_time = of.figures.at_a_time;
+  load.chooses_in_flight = of.figures.chooses_in_flight;
+  if (r.samples == 0 || r.taking <= 0) return;
+  load.samples_per_second = r.samples_per_second();
+  const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
+  const double io_share = r.io_calls > 0 ? std::clamp(r.io_processor / r.io_calls, 0.0, 1.0) : 0;
+  double errors = 0, all = 0;
+  const auto row_of = [&](const stage_report& s, std::size_t row) {
+    load_model::stage out;
+    out.work = s.processor / made;
+    out.held = s.held / made;
+    out.io = s.waits.io_call / made;
+    out.io_work = out.io * io_share;
+    out.wait = (s.waits.time + s.waits.other) / made;
+    out.lock = s.waits.lock / made;
+    out.bytes = static_cast<double>(s.bytes) / made;
+    out.times.multiples = since[row].times.multiples(steps);
+    if (s.blocked <= 0 && s.busy > 0) without_turns(out.times.multiples, 1 - (s.processor + s.held) / s.busy);
+    out.sizes.multiples = since[row].sizes.multiples(steps);
+    const auto n = static_cast<double>(since[row].times.count());
+    double variance = 0;
+    for (const float x : out.times.multiples)
+      variance += (static_cast<double>(x) - 1) * (static_cast<double>(x) - 1);
+    const double mean = out.work + out.held + out.io + out.wait;
+    if (n > 0 && !out.times.constant()) errors += mean * mean * variance / (steps * n);
+    all += mean;
+    m.stages.push_back(std::move(out));
+    load.names.push_back(s.name);
+  };
+  std::size_t row = of.first;
+  double longest = 0;
+  for (const stage_report& s : r.stages) {
+    if (s.of_batches) {
+      m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+      m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+      if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
+    } else if (s.name == "order" && &s == &r.stages.front()) {
+      row_of(s, of.order_row);
+    } else if (s.part) {
+      std::size_t p = 0;
+      while (p + 1 < phase_count && !s.name.ends_with(": " + std::string(phase_names[p]))) ++p;
+      row_of(s, of.phase_row + p);
+    } else {
+      while (row < of.batching && since[row].count == 0) ++row;
+      row_of(s, row++);
+    }
+  }
+  load.error = all > 0 ? std::sqrt(errors) / all : 0;
+  const double share =
+      step_ticks_ > 0
+          ? std::clamp(seconds_of(step_nanoseconds_) / (static_cast<double>(step_ticks_) * tick), 0.0, 1.0)
+          : 0;
+  m.step_work = r.step.mean * share;
+  m.step_held = r.step.mean * (1 - share);
+  m.steps.multiples = stalls_.steps().multiples(steps);
+  const double loop = r.step.mean * static_cast<double>(r.iterations) * share;
+  m.other_processors =
+      std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);
+  if (m.other_processors < 0.05) m.other_processors = 0;
 }
 
 }  // namespace wick::detail

@@ -4,10 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include <wick/observe/clock.hpp>
+#include <wick/observe/detail/durations.hpp>
 #include <wick/observe/stage_clock.hpp>
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/system/detail/processor_time.hpp>
+#include <wick/system/detail/ticks.hpp>
 
 namespace wick::detail {
 
@@ -17,57 +23,196 @@ namespace wick::detail {
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read.
-  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
+  /// may, so that their clocks are always read. `counts`: other loaders on the executor are told of the time.
+  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
+               bool counts = true);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
 
-  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return row(on_.this_slot()); }
+  /// One worker's, or one's who helps.
+  struct worker {
+    stage_clock* clocks;
+    stage_record* records;
+    const tick_scale* scale;
+    std::uint64_t next_probe = 0;  // ticks
+    thread_usage last;             // at the end of the last probe, which was at `last_at`
+    std::uint64_t last_at = 0;
+    std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
 
+    /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
+    void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
+                    std::uint64_t readings) noexcept {
+      last = usage;
+      last_at = at;
+      next_probe = at + 400 * cost;
+      if (readings != 0) long_ticks = 1000 * cost / readings;
+    }
+  };
+  /// The calling thread's; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] worker& mine() noexcept { return workers_[on_.this_slot()]; }
+
+  bool has_this_thread() const noexcept { return on_.this_slot() != executor::none; }
   /// A run of samples, by its own row of clocks.
-  void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
-    mine[stages_].worked(count, ticks);
-  }
-  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-  }
+  stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
+
+  /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
+    stage_clock& c = mine().clocks[stage];
     c.ran(1);
     c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
+    c.waited(std::uint64_t{0} - ticks);
   }
-  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
+  /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
+  void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.clocks[stage].waited(ticks - ran);
+    if (ran != 0) w.clocks[stage].worked(0, ran);
+    w.records[stage].took(ticks, index);
+  }
+  void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
+    mine().records[stage].waited(ticks);
+  }
+  void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
+  /// Once in a stage, without suspending.
+  void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.clocks[stage].ran(1);
+    w.clocks[stage].worked(1, ticks);
+    w.records[stage].took(ticks, index);
+  }
 
   struct sum {
     std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+    probes probed, long_ones;
+    std::uint64_t bytes = 0;
+    activity::times waits{};
+    durations times, sizes;
+
+    void add(const stage_clock& c, const stage_record* r);
+    /// What has come since an earlier one.
+    sum since(const sum& before) const;
   };
+  /// Of each row, and at the end of the runs.
   std::vector<sum> totals() const;
+  /// The slowest sample since it was asked last: ticks and index; no ticks: none was timed.
+  struct slow_sample {
+    std::uint64_t ticks = 0, index = 0;
+  };
+  slow_sample take_slowest(std::size_t row) const noexcept;
 
   /// All that was run so far, on workers and on threads that helped.
   struct usage {
     std::uint64_t workers = 0, helpers = 0;
   };
   usage ticks() const noexcept;
+  /// Of one worker, up to on.workers().
+  std::uint64_t ticks_of(std::size_t slot) const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
   /// Of all runs, as in sum::timed_ticks.
   std::uint64_t run_ticks() const noexcept;
 
  private:
-  stage_clock* row(std::size_t slot) const noexcept { return clocks_ + slot * stride_; }
-
   executor& on_;
-  const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
-  const bool suspend_;
-  // A row for each slot, in lines of the cache of its own: one worker writes it for each run of samples.
-  static constexpr std::size_t line = 64;
-  const std::size_t slots_, stride_;  // of rows, in clocks
-  stage_clock* const clocks_;
+  const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
+  const bool suspend_, counts_;
+  const std::size_t slots_;
+  const tick_scale scale_;
+  std::vector<stage_clock> clocks_;
+  std::vector<stage_record> records_;
+  struct alignas(64) place : worker {};
+  std::vector<place> workers_;
+};
+
+/// One thread's reading of the clocks while it takes samples from stage to stage. Each sample begins where
+/// the one before it has ended.
+class stopwatch {
+ public:
+  /// `weight`: what is timed stands for so many times as many samples. `may_probe`: they are so long that
+  /// processor time can be read in between.
+  stopwatch(stage_clocks::worker& w, bool may_probe, std::uint64_t weight = 1) noexcept
+      : worker_(w), weight_(weight), may_probe_(may_probe), last_(now_ticks()) {}
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+  ~stopwatch() { end_probe(); }
+
+  /// What went before was `row`'s.
+  void begin(std::uint64_t index, std::size_t row) noexcept {
+    index_ = index;
+    const std::uint64_t now = now_ticks();
+    worker_.clocks[row].worked(0, weight_ * (now - last_));
+    last_ = now;
+    end_probe();
+    if (may_probe_ && now >= worker_.next_probe) begin_probe();
+  }
+  /// What went since the last mark was `row`'s.
+  void mark(std::size_t row) noexcept {
+    const std::uint64_t now = now_ticks(), ticks = now - last_;
+    note(row, ticks);
+    last_ = now;
+    ended(row, ticks);
+  }
+  /// The same where `inside` are parts of it, with rows of their own from `parts` on.
+  template <class Ticks>
+  void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
+    const std::uint64_t now = now_ticks();
+    std::uint64_t rest = now - last_;
+    const std::uint64_t ticks = rest;
+    for (std::size_t p = 0; p < inside.size(); ++p) {
+      if (inside[p] == 0) continue;
+      note(parts + p, inside[p]);
+      rest -= inside[p] < rest ? inside[p] : rest;
+    }
+    note(row, rest);
+    last_ = now;
+    ended(row, ticks);
+  }
+
+ private:
+  void note(std::size_t row, std::uint64_t ticks) noexcept {
+    worker_.clocks[row].worked(0, weight_ * ticks);
+    worker_.records[row].took(ticks, index_);
+  }
+  /// All of `row` is over, at last_.
+  void ended(std::size_t row, std::uint64_t ticks) noexcept {
+    if (probes_) return end_of(row, ticks);
+    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks);
+  }
+  void took_long(std::size_t row, std::uint64_t ticks) noexcept;
+  void begin_probe() noexcept;
+  void end_of(std::size_t row, std::uint64_t ticks) noexcept;
+  void end_probe() noexcept {
+    if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
+  }
+
+  stage_clocks::worker& worker_;
+  const std::uint64_t weight_;
+  const bool may_probe_;
+  bool probes_ = false;
+  std::uint64_t last_, index_ = 0;
+  std::uint64_t cost_ = 0, readings_ = 0;
+  thread_usage usage_;
+};
+
+/// The processor time of one run of short samples, now and then.
+class run_probe {
+ public:
+  run_probe(stage_clocks::worker& w, std::uint64_t now) noexcept : worker_(w), due_(now >= w.next_probe) {
+    if (due_) begin();
+  }
+  /// The run took so long.
+  void end(stage_clock& runs, std::uint64_t ticks) noexcept {
+    if (due_) finish(runs, ticks);
+  }
+
+ private:
+  void begin() noexcept;
+  void finish(stage_clock& runs, std::uint64_t ticks) noexcept;
+  stage_clocks::worker& worker_;
+  const bool due_;
+  std::uint64_t cost_ = 0;
+  thread_usage usage_;
 };
 
 }  // namespace wick::detail

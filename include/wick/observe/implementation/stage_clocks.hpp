@@ -5,72 +5,178 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
-#include <type_traits>
 #include <vector>
 
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/stage_clock.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/system/detail/processor_time.hpp>
+#include <wick/system/detail/ticks.hpp>
 
 namespace wick::detail {
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
-                           bool suspend)
+                           bool suspend, bool counts)
     : on_(on),
-      stages_(rows),
+      rows_(rows),
       batching_(batching),
       batch_end_(stages),
       suspend_(suspend),
+      counts_(counts),
       slots_(on.slots()),
-      stride_((rows + line / sizeof(stage_clock)) / (line / sizeof(stage_clock)) *
-              (line / sizeof(stage_clock))),
-      clocks_(static_cast<stage_clock*>(
-          ::operator new(slots_* stride_ * sizeof(stage_clock), std::align_val_t{line}))) {
-  static_assert(line % sizeof(stage_clock) == 0 && std::is_trivially_destructible_v<stage_clock>);
-  std::uninitialized_value_construct_n(clocks_, slots_ * stride_);
+      clocks_(slots_ * (rows + 1)),
+      records_(slots_ * rows) {
+  workers_.reserve(slots_);
+  for (std::size_t slot = 0; slot < slots_; ++slot)
+    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
+  if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
 }
 
 stage_clocks::~stage_clocks() {
-  if (!on_.forked()) on_.tenants().leave(this);
-  ::operator delete(clocks_, std::align_val_t{line});
+  if (counts_ && !on_.forked()) on_.tenants().leave(this);
+}
+
+void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
+  count += c.count();
+  timed += c.timed();
+  timed_ticks += c.timed_ticks();
+  waited += c.waited_ticks();
+  probed.add(c.probed());
+  if (r == nullptr) return;
+  long_ones.add(r->long_ones());
+  bytes += r->bytes();
+  times.add(r->times());
+  sizes.add(r->sizes());
+  for (std::size_t i = 1; i < wait_kinds; ++i) waits[i] += r->waited(static_cast<wait_for>(i));
+}
+
+stage_clocks::sum stage_clocks::sum::since(const sum& before) const {
+  sum out = *this;
+  out.count -= before.count;
+  out.timed -= before.timed;
+  out.timed_ticks -= before.timed_ticks;
+  out.waited -= before.waited;
+  out.probed.subtract(before.probed);
+  out.long_ones.subtract(before.long_ones);
+  out.bytes -= before.bytes;
+  for (std::size_t i = 1; i < wait_kinds; ++i) out.waits[i] -= before.waits[i];
+  out.times = times.since(before.times);
+  out.sizes = sizes.since(before.sizes);
+  return out;
 }
 
 std::vector<stage_clocks::sum> stage_clocks::totals() const {
-  std::vector<sum> out(stages_);
-  for (std::size_t slot = 0; slot < slots_; ++slot) {
-    for (std::size_t i = 0; i < stages_; ++i) {
-      const stage_clock& clock = row(slot)[i];
-      out[i].count += clock.count();
-      out[i].timed += clock.timed();
-      out[i].timed_ticks += clock.timed_ticks();
-      out[i].waited += clock.waited_ticks();
-    }
+  std::vector<sum> out(rows_ + 1);
+  for (const place& w : workers_) {
+    for (std::size_t i = 0; i <= rows_; ++i) out[i].add(w.clocks[i], i < rows_ ? &w.records[i] : nullptr);
   }
   return out;
 }
 
+stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noexcept {
+  slow_sample out;
+  for (const place& w : workers_) {
+    stage_record& r = w.records[row];
+    if (r.slowest() > out.ticks) out = {r.slowest(), r.slowest_index()};
+    r.forget_slowest();
+  }
+  return out;
+}
+
+std::uint64_t stage_clocks::ticks_of(std::size_t slot) const noexcept {
+  const stage_clock* const row = workers_[slot].clocks;
+  std::uint64_t samples = row[rows_].timed_ticks(), timed = 0, batches = 0;
+  for (std::size_t i = 0; i < rows_; ++i) (of_samples(i) ? timed : batches) += row[i].timed_ticks();
+  // What is run of a sample after it was suspended is in no run.
+  if (suspend_) samples = std::max(samples, timed);
+  return samples + batches;
+}
+
 stage_clocks::usage stage_clocks::ticks() const noexcept {
   usage out;
-  for (std::size_t slot = 0; slot < slots_; ++slot) {
-    std::uint64_t samples = row(slot)[stages_].timed_ticks(), timed = 0, batches = 0;
-    for (std::size_t i = 0; i < stages_; ++i) {
-      (of_samples(i) ? timed : batches) += row(slot)[i].timed_ticks();
-    }
-    // What is run of a sample after it was suspended is in no run.
-    if (suspend_) samples = std::max(samples, timed);
-    (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
-  }
+  for (std::size_t slot = 0; slot < slots_; ++slot)
+    (slot < on_.workers() ? out.workers : out.helpers) += ticks_of(slot);
   return out;
 }
 
 std::uint64_t stage_clocks::run_ticks() const noexcept {
   std::uint64_t sum = 0;
-  for (std::size_t slot = 0; slot < slots_; ++slot) sum += row(slot)[stages_].timed_ticks();
+  for (const place& w : workers_) sum += w.clocks[rows_].timed_ticks();
   return sum;
+}
+
+/// What reading the usage takes of the processor itself.
+std::uint64_t cost_of_reading() noexcept {
+  static const std::uint64_t cost = [] {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int i = 0; i < 8; ++i) {
+      const thread_usage before = usage_of_this_thread(), after = usage_of_this_thread();
+      least = std::min(least, after.nanoseconds - before.nanoseconds);
+    }
+    return least;
+  }();
+  return cost;
+}
+
+/// What a thread has had between two readings, `ticks` apart.
+probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
+  const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
+  return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+}
+
+void stopwatch::begin_probe() noexcept {
+  probes_ = true;
+  usage_ = usage_of_this_thread();
+  const std::uint64_t now = now_ticks();
+  cost_ = now - last_;
+  readings_ = 1;
+  last_ = now;
+}
+
+void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
+  const thread_usage now = usage_of_this_thread();
+  if (now.nanoseconds == 0) return;  // the system doesn't say
+  const probe p = between(usage_, now, ticks);
+  if (ticks > worker_.long_ticks)
+    worker_.records[row].took_long(p);
+  else
+    worker_.clocks[row].probed(p);
+  usage_ = now;
+  const std::uint64_t then = now_ticks();
+  cost_ += then - last_;
+  ++readings_;
+  last_ = then;
+}
+
+/// That it would was not known at its beginning: what came between the last probe and that is taken as work.
+void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
+  const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
+  const thread_usage now = usage_of_this_thread();
+  // A place for those who help may have been another thread's.
+  if (before < ticks && worker_.last.nanoseconds != 0 && now.nanoseconds >= worker_.last.nanoseconds) {
+    probe p = between(worker_.last, now, ticks);
+    const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();
+    const double least = static_cast<double>(p.nanoseconds) - nanoseconds * static_cast<double>(before);
+    p.nanoseconds =
+        static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
+    worker_.records[row].took_long(p);
+  }
+  worker_.last = now;
+  worker_.last_at = now_ticks();
+}
+
+void run_probe::begin() noexcept {
+  const std::uint64_t begun = now_ticks();
+  usage_ = usage_of_this_thread();
+  cost_ = now_ticks() - begun;
+}
+
+void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
+  const thread_usage now = usage_of_this_thread();
+  if (now.nanoseconds != 0) runs.probed(between(usage_, now, ticks));
+  worker_.has_probed(now, now_ticks(), 2 * cost_, 0);
 }
 
 }  // namespace wick::detail

@@ -18,4 +18,10 @@ double stall_meter::median() const noexcept {
   return 0.0;
 }
 
+void stall_meter::reset() noexcept {
+  bins_ = {};
+  count_ = waited_ = total_ = 0;
+  for (durations* d : {&waits_, &iterations_, &steps_}) d->clear();
+}
+
 }  // namespace wick::detail

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -47,11 +48,17 @@ class epoch_plan {
   using range = position_range;
 
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
+  explicit epoch_plan(const Path& path) : epoch_plan(path, path.shard(), {}) {}
+  /// The same for another rank, or for an epoch that has other edits of the mixture.
+  epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
+      : path_(path), shard_(shard) {
     positions_ = path.source().size();
     each_order_stage([&](auto i, const auto& s) {
       sizes_[i] = positions_;
-      positions_ = s.size(positions_);
+      if constexpr (requires { s.takes_edits; })
+        positions_ = epoch ? s.size_in(*epoch) : s.size(positions_);
+      else
+        positions_ = s.size(positions_);
     });
     ordered_ = positions_;
     bool drop_last = false, pad_last = false;
@@ -93,11 +100,15 @@ class epoch_plan {
   }
   /// This rank's positions of a batch.
   range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    return slice(batch, order, shard_);
+  }
+  /// Those of another rank.
+  range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (grouped) {
-      return groups_.slice(batch, order);
+      return groups_.slice(batch, order, of);
     } else {
       const std::uint64_t begin = batch * batch_size_;
-      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), of);
       return {begin + mine.first, mine.count};
     }
   }

@@ -267,20 +267,20 @@ class group_plan {
     return static_cast<std::uint64_t>(static_cast<double>(positions()) * static_cast<double>(batches) /
                                       static_cast<double>(batches_));
   }
-  position_range slice(std::uint64_t batch, const order_type& order) const noexcept {
+  position_range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (packs) {
-      const position_range rows = rows_of(batch);
+      const position_range rows = rows_of(batch, of);
       const std::uint64_t from = order->begin(rows.first);
       return {from, order->begin(rows.first + rows.count) - from};
     } else {
       const std::uint64_t from = order->begin(batch);
-      const position_range mine = share_of(order->begin(batch + 1) - from, shard_);
+      const position_range mine = share_of(order->begin(batch + 1) - from, of);
       return {from + mine.first, mine.count};
     }
   }
   template <class Columns>
   void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
-    const position_range rows = rows_of(batch);
+    const position_range rows = rows_of(batch, shard_);
     to.arrange(static_cast<std::size_t>(rows.count), rows_);
     for (std::uint64_t row = 0; row < rows.count; ++row) {
       const std::uint64_t group = rows.first + row;
@@ -304,9 +304,9 @@ class group_plan {
   }
 
  private:
-  position_range rows_of(std::uint64_t batch) const noexcept {
+  position_range rows_of(std::uint64_t batch, const shard_stage& of) const noexcept {
     const std::uint64_t begin = batch * step_;
-    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), shard_);
+    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), of);
     return {begin + mine.first, mine.count};
   }
 

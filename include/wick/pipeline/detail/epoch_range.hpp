@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 
@@ -41,6 +42,13 @@ class epoch_range {
   std::default_sentinel_t end() const noexcept { return {}; }
   /// The same without iterators.
   std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+  /// Batches that are left of it; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return Loader::place::items_left(*of_); }
+  /// This rank's samples in them, as they were planned.
+  std::uint64_t samples_left() const noexcept { return Loader::place::samples_left(*of_); }
+  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
+  bool at_hand() const noexcept { return Loader::place::at_hand(*of_); }
 
  private:
   friend Loader;

@@ -49,6 +49,7 @@ struct gathering {
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
+        if constexpr (Path::again) self->note_other(other, *c, static_cast<std::uint32_t>(I));
       } catch (...) {
         cause = std::current_exception();
       }
@@ -70,8 +71,10 @@ struct gathering {
       using next_type = typename types::template item<I + 1>;
       using how = application<stage_type, Item>;
       if constexpr (!how::async) {
-        task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
-            self, apply(std::get<I>(self->stages_), std::move(item), *c), c, j);
+        next_type next = apply(std::get<I>(self->stages_), std::move(item), *c);
+        self->note(*c);
+        task<typename types::template item<End>> rest =
+            come_to<I + 1, End, next_type>(self, std::move(next), c, j);
         auto out = co_await rest;
         co_return std::move(out);
       } else {
@@ -80,6 +83,7 @@ struct gathering {
         if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
           co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest =
               come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
           auto out = co_await rest;
@@ -87,6 +91,7 @@ struct gathering {
         } else {
           auto result = co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          self->note(*c);
           task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
               self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
           auto out = co_await rest;

@@ -2,13 +2,18 @@
 /// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include <wick/observe/clock.hpp>
 #include <wick/pipeline/detail/apply.hpp>
+#include <wick/run/detail/activity.hpp>
+#include <wick/sample/context.hpp>
 
 namespace wick::detail {
 
@@ -20,13 +25,21 @@ decltype(auto) awaiter_in(A& a) {
     return awaiter_of(std::move(a));
 }
 
-/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
-/// coroutine.
+/// `Clocks` is as stage_clocks, and outlives the coroutine.
 template <class Inner, class Clocks>
 class timed_await {
  public:
-  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
-      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
+  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun, context* of) noexcept
+      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun), of_(of) {
+    if (activity* const doing = of->doing()) doing->begin();
+  }
+
+  timed_await(const timed_await&) = delete;
+  timed_await& operator=(const timed_await&) = delete;
+  /// What has thrown took its time, too.
+  ~timed_await() {
+    if (!settled_ && ended_ != 0 && clocks_->has_this_thread()) settle();
+  }
 
   bool await_ready() { return inner_.await_ready(); }
 
@@ -62,10 +75,19 @@ class timed_await {
 
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
-    if (suspended_)
-      clocks_->waited(stage_, ended_ - begun_);
-    else
-      clocks_->worked(stage_, ended_ - begun_);
+    settled_ = true;
+    if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
+    if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    std::uint64_t ran = 0;
+    if (activity* const doing = of_->doing()) {
+      doing->enter();  // somebody else's awaiter may have let it go on
+      const activity::times spent = doing->spent();
+      const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
+      // Without a wait that is wick's all of it is one that is not.
+      if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
+      clocks_->waited_for(stage_, spent);
+    }
+    clocks_->waited(stage_, ended_ - begun_, ran, of_->index());
   }
 
  private:
@@ -73,7 +95,8 @@ class timed_await {
   Clocks* clocks_;
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
-  bool suspended_ = false;
+  context* of_;
+  bool suspended_ = false, settled_ = false;
 };
 
 }  // namespace wick::detail

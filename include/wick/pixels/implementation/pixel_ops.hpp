@@ -22,11 +22,6 @@
 
 namespace wick::detail {
 
-std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
-  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
-                                   0.114f * static_cast<float>(b));
-}
-
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   const float first = static_cast<float>(value) * static_cast<float>(a),
               share = static_cast<float>(1.0 - value);
@@ -59,7 +54,8 @@ void map_levels(const picture_target& p, const level_map& by) {
   }
 }
 
-/// luma() as a sum of three numbers that are looked up: the same products.
+/// torchvision's rgb_to_grayscale, ITU-R 601-2 luma, cut off, not rounded: a sum of three products that are
+/// looked up.
 struct luma_tables {
   explicit luma_tables(const level_map& first = {}) noexcept {
     for (std::size_t i = 0; i < 256; ++i) {

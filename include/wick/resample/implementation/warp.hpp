@@ -104,7 +104,7 @@ void expand(warp& by, int width, int height) noexcept {
       }
     }
     const auto cut = [half](float v) { return std::trunc((v + half) * 10000.0f) * 1e-4f; };
-    return static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least)));
+    return std::max(1, static_cast<int>(std::ceil(cut(most)) - std::floor(cut(least))));
   };
   by.width = extent(0, half_width);
   by.height = extent(3, half_height);

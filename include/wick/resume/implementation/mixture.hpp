@@ -249,7 +249,7 @@ mixture_journal::contents mixture_journal::read(const std::string& path, bool of
         refuse(path, number,
                "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
                    std::to_string(seed_) +
-                   "; give a file of this training, or a new one, and replay() that one into it");
+                   "; give a file of this training, or a new one, and replay_edits() that one into it");
       }
       continue;
     }
@@ -334,7 +334,7 @@ void mixture_journal::require_same(const loader_state& s) const {
   if (s.edits > edits_.size()) {
     throw error("load_state: the state was written behind " + std::to_string(s.edits) +
                 " edits of the mixture, and this loader has " + std::to_string(edits_.size()) +
-                "; give loader_options::journal_file the training's journal, or replay() it before");
+                "; give loader_options::journal_file the training's journal, or replay_edits() it before");
   }
   if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
     throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
@@ -360,7 +360,7 @@ void require_no_edits(const loader_state& s) {
   throw error(
       "load_state: the state was written behind " + std::to_string(s.edits) +
       " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
-      "journal, or replay() it before");
+      "journal, or replay_edits() it before");
 }
 
 }  // namespace wick::detail

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/environment.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/job.hpp>
@@ -20,10 +21,14 @@ struct waiter : job {
 
   explicit waiter(environment e) noexcept : env(e) {}
   /// Lets the coroutine go on. Nothing of the waiter may be touched afterwards.
-  void wake() noexcept { env.on().post(this); }
+  void wake() noexcept {
+    wait.now(wait_for::worker);
+    env.on().post(this);
+  }
 
   environment env;
   std::coroutine_handle<> handle;
+  noted_wait wait;
   waiter* before = nullptr;
   waiter* after = nullptr;
   stages stage = stages::arriving;
@@ -99,12 +104,16 @@ class line_awaiter : public waiter {
     handle = h;
     execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
     if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
-    return owner_->join(static_cast<Derived&>(*this));  // another thread may go on with this from here on
+    wait.begin(Owner::waited_for);
+    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may go on with this by now
+    wait.end();
+    return false;
   }
 
  protected:
   /// \throws wick::cancelled
   void finish() {
+    wait.end();
     calling_off_.reset();  // waits for a callback on its way, which only looks and finds nothing to do
     if (stage == stages::called_off) throw cancelled();
   }

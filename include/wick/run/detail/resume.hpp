@@ -24,11 +24,14 @@ struct resume_stack {
   resume_node** last = &first;
 };
 
+class activity;
+
 /// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and
 /// wait for it to suspend or to end: a child that finds its own name there at its end knows that its parent
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
+  activity* of = nullptr;  // what runs belongs to, where somebody wants to know
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -56,14 +59,17 @@ inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
   resume_stack* const outer = std::exchange(here.stack, &stack);
+  activity* const outer_of = std::exchange(here.of, nullptr);
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
     if (stack.first == nullptr) stack.last = &stack.first;
     stack.depth = 0;
+    here.of = nullptr;
     node->handle.resume();
   }
   here.stack = outer;
+  here.of = outer_of;
 }
 
 /// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep

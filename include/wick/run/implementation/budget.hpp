@@ -69,6 +69,7 @@ void byte_budget::watch(executor& on) noexcept {
 void byte_budget::post_all(job* first) noexcept {
   while (first != nullptr) {
     job* const j = std::exchange(first, first->next);
+    static_cast<waiter*>(j)->wait_.now(wait_for::worker);
     static_cast<waiter*>(j)->on_->post(j);
   }
 }

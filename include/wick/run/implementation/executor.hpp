@@ -94,6 +94,14 @@ double executor::worker_seconds() const noexcept {
   return sum;
 }
 
+std::vector<double> executor::each_worker_seconds() const {
+  std::vector<double> out;
+  if (forked()) return out;
+  for (std::thread& w : threads_->all)
+    out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
+  return out;
+}
+
 void executor::end_workers() noexcept {
   queues_.stop();
   for (std::thread& w : threads_->all) w.join();

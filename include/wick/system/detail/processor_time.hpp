@@ -2,10 +2,19 @@
 /// How long processors have worked for a thread, or for the whole program.
 #pragma once
 
+#include <cstdint>
 #include <pthread.h>
 #include <time.h>
 
 namespace wick::detail {
+
+/// What a thread has had of processors.
+struct thread_usage {
+  std::uint64_t nanoseconds = 0;  ///< of a processor
+  std::uint64_t waits = 0;        ///< how often it went without of its own will: it waited for something
+};
+/// Of the calling thread. Nothing where the system doesn't say.
+thread_usage usage_of_this_thread() noexcept;
 
 /// Seconds on the clock `id`; 0 when it can't be read.
 double seconds_on(clockid_t id) noexcept;

@@ -2,8 +2,10 @@
 /// The bodies of what system/detail/processor_time.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <wick/system/detail/processor_time.hpp>
 
@@ -23,6 +25,18 @@ double thread_seconds(::pthread_t thread) noexcept {
   static_cast<void>(thread);
 #endif
   return 0;
+}
+
+thread_usage usage_of_this_thread() noexcept {
+  thread_usage out;
+#ifdef RUSAGE_THREAD
+  ::rusage r;
+  if (::getrusage(RUSAGE_THREAD, &r) != 0) return out;
+  // Its times are brought up to date by the clock's tick alone.
+  out.nanoseconds = static_cast<std::uint64_t>(1e9 * seconds_on(CLOCK_THREAD_CPUTIME_ID));
+  out.waits = static_cast<std::uint64_t>(r.ru_nvcsw);
+#endif
+  return out;
 }
 
 }  // namespace wick::detail

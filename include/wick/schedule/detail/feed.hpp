@@ -10,14 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/claimed_runs.hpp>
-#include <wick/loader/detail/finishing.hpp>
-#include <wick/loader/detail/pace.hpp>
-#include <wick/loader/detail/pump_crew.hpp>
-#include <wick/loader/detail/report_book.hpp>
-#include <wick/loader/detail/sample_runs.hpp>
-#include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/detail/open_batches.hpp>
@@ -28,6 +20,14 @@
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/detail/source_size.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/batches_ahead.hpp>
+#include <wick/schedule/detail/claimed_runs.hpp>
+#include <wick/schedule/detail/finishing.hpp>
+#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/pump_crew.hpp>
+#include <wick/schedule/detail/sample_runs.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/brief_lock.hpp>
 #include <wick/system/detail/fetch_to_write.hpp>
 #include <wick/system/detail/owned.hpp>
@@ -46,11 +46,11 @@ class feed;
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
-  using path_type = typename runs_type::path_type;
-  using types = typename path_type::types;
   using job_type = typename runs_type::job_type;
 
  public:
+  using path_type = typename runs_type::path_type;
+  using types = typename path_type::types;
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
@@ -58,16 +58,14 @@ class feed<pipeline<Source, S...>> {
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
         on_(on),
-        few_(options.prefetch != 0 ? options.prefetch
-             : on.workers() < 8    ? 4
-                                   : 8),
-        most_(options.prefetch != 0 ? options.prefetch : 8),
-        tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        window_(options.prefetch, on.workers()),
+        tokens_(runs_.in_flight),
+        chooses_in_flight_(options.in_flight == 0),
         run_ahead_(options.prefetch_next_epoch),
-        done_(most_),
-        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
+        done_(window_.most),
+        pool_(window_.make_pool(runs_.path.batch_memory())),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
-        ahead_(most_),
+        ahead_(window_.most),
         claimed_(runs_, *this),
         crew_(*this, on) {}
   feed(const feed&) = delete;
@@ -92,8 +90,16 @@ class feed<pipeline<Source, S...>> {
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
-  report_book::subject reported() noexcept {
-    return {on_, runs_.path.clocks(), path_type::order_row, path_type::phase_row, types::batching};
+  /// What a report needs to know of how it works.
+  feed_figures figures() noexcept {
+    if (on_.forked()) return {};  // a worker that is missing here may have the mutex
+    const auto lock = lock_briefly(mutex_);
+    return {window(),
+            types::samples_suspend ? tokens_.limit() : 0,
+            claimed_.pace().run_length(),
+            short_samples(),
+            chooses_in_flight_,
+            crew_.idle()};
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
@@ -134,8 +140,7 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  /// Whether nothing is under way.
-  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh(bool source_too = true) {
@@ -171,6 +176,7 @@ class feed<pipeline<Source, S...>> {
     j->value.reset();
     advance(next_out_);
     const auto lock = lock_briefly(mutex_);
+    crew_.taken(j->published);
     try {
       open_more();
     } catch (...) {  // no memory: who waits for a batch that was not opened tries again
@@ -182,8 +188,7 @@ class feed<pipeline<Source, S...>> {
     crew_.helped();
     return run_some();
   }
-  /// A thread that waits may take part when samples are this short: it must not be late when its batch is
-  /// ready.
+  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
   bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
 
  private:
@@ -200,12 +205,7 @@ class feed<pipeline<Source, S...>> {
     if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
-  /// Batches ahead. Four small ones are made in no time, and used up while a thread is interrupted for less
-  /// than a millisecond: there are more where that costs little memory.
-  std::size_t window() const noexcept {
-    const std::size_t bytes = pool_->bytes_asked();
-    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
-  }
+  std::size_t window() const noexcept { return window_.at(*pool_); }
 
   void open_more() {
     const std::uint64_t end = done_.taken() + window();
@@ -271,7 +271,7 @@ class feed<pipeline<Source, S...>> {
   bool retire(pump* p) noexcept {
     const auto lock = lock_briefly(mutex_);
     if (!crew_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
-    crew_.put_away(p);
+    crew_.put_away(p, !may_claim());
     return true;
   }
 
@@ -290,8 +290,7 @@ class feed<pipeline<Source, S...>> {
     const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
   }
-  /// False when there are none.
-  bool cancel() noexcept {
+  bool cancel() noexcept {  // false when there are none
     std::uint64_t opened;
     {
       const auto lock = lock_briefly(mutex_);
@@ -372,8 +371,9 @@ class feed<pipeline<Source, S...>> {
   runs_type runs_;
   source_size<Source> size_{origin()};
   executor& on_;
-  const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
-  tokens tokens_;                 // of samples that may be under way at a time
+  const batches_ahead window_;
+  tokens tokens_;  // of samples that may be under way at a time
+  const bool chooses_in_flight_;
   bool run_ahead_;
 
   // the consumer's

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "support/doctest.hpp"
-#include <wick/loader/detail/pace.hpp>
+#include <wick/schedule/detail/pace.hpp>
 
 using wick::detail::pace;
 

@@ -10,15 +10,13 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wick/failure/quarantine.hpp>
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/stage_path.hpp>
-#include <wick/loader/loader_options.hpp>
-#include <wick/observe/clock.hpp>
-#include <wick/observe/stage_clock.hpp>
+#include <wick/observe/detail/load_model.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
@@ -30,11 +28,14 @@
 #include <wick/sample/error.hpp>
 #include <wick/sample/random.hpp>
 #include <wick/sample/source.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/stage_path.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Pipeline, bool Again = false>
 class sample_runs;
 
 /// Owns the pipeline, and what samples need to run. All workers call it at once.
@@ -42,18 +43,25 @@ class sample_runs;
 /// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
 /// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
 /// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
-template <class Source, class... S>
-class sample_runs<pipeline<Source, S...>> {
+///
+/// `Again`: for a batch that is made again, beside the run, by the run's own pipeline and rules.
+template <class Source, class... S, bool Again>
+class sample_runs<pipeline<Source, S...>, Again> {
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
  public:
-  using path_type = stage_path<pipeline<Source, S...>>;
+  using path_type = stage_path<pipeline<Source, S...>, Again>;
   using types = typename path_type::types;
-  using job_type =
-      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
+  using plan_type = typename path_type::plan_type;
+  using job_type = batch_job<typename plan_type::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
         seed(options.seed),
         on(on),
+        in_flight(options.in_flight != 0 ? options.in_flight
+                                         : measured_load::in_flight(on.workers(), on.io().threads())),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
@@ -62,6 +70,20 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan, bad);
+  }
+  /// \param notes may be null
+  sample_runs(sample_runs<pipeline<Source, S...>>& of, const plan_type& over, draw_notes* notes)
+    requires Again
+      : path(of.path, notes),
+        plan(over),
+        seed(of.seed),
+        on(of.on),
+        in_flight(of.in_flight),
+        budget(of.budget),
+        policy(of.policy),
+        only_fails(of.only_fails),
+        bad(of.bad) {
     path.draw_from(plan, bad);
   }
 
@@ -74,13 +96,15 @@ class sample_runs<pipeline<Source, S...>> {
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
+  /// What the source calls its samples; lives as long as this.
+  const sample_names& names() const noexcept { return names_; }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
   /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
   /// is here. \throws wick::error as the constructor does
   void refresh(bool source_too) {
     if (source_too) path.refresh();
-    epoch_plan<path_type> anew(path);
+    plan_type anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));
   }
@@ -111,9 +135,10 @@ class sample_runs<pipeline<Source, S...>> {
 
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
-  void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
-    std::uint64_t last = Timed ? now_ticks() : 0;
-    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, ticks, last);
+  void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
+    if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    if constexpr (Again) path.note_begin(c);
+    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }
   /// The same where one may.
   static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
@@ -121,6 +146,7 @@ class sample_runs<pipeline<Source, S...>> {
     c->enter(static_cast<std::uint32_t>(types::order_end));
     if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
     if (self->is_bad(c->index())) self->refuse(*c);
+    if constexpr (Again) self->path.note_begin(*c);
     auto item = path_type::to_rvalue(self->path.source().at(c->index()));
     task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(
         &self->path, std::move(item), c, j, slot);
@@ -178,13 +204,14 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  epoch_plan<path_type> plan{path};
+  kept<std::conditional_t<Again, const plan_type, plan_type>> plan{path};
   const std::uint64_t seed;
   executor& on;
-  byte_budget budget;
-  const error_policy policy;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
+  kept<byte_budget> budget;
+  kept<const error_policy> policy;
   const bool only_fails;
-  const quarantine bad;
+  kept<const quarantine> bad;
   owned<stop_source> stop = make_owned<stop_source>();
 
  private:
@@ -213,7 +240,7 @@ class sample_runs<pipeline<Source, S...>> {
     if (!policy.options().compact) return;
     if (!policy.ever(error_action::skip) && !types::filters)
       throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
-    if constexpr (epoch_plan<path_type>::grouped) {
+    if constexpr (plan_type::grouped) {
       throw error(
           "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
           "leave it out, or use replace, which draws one of the same length");

@@ -14,8 +14,7 @@
 
 #include <wick/batch/detail/slab.hpp>
 #include <wick/failure/detail/settling.hpp>
-#include <wick/loader/detail/compaction.hpp>
-#include <wick/loader/detail/sample_runs.hpp>
+#include <wick/observe/clock.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
@@ -23,6 +22,8 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
+#include <wick/schedule/detail/compaction.hpp>
+#include <wick/schedule/detail/sample_runs.hpp>
 
 namespace wick::detail {
 
@@ -104,7 +105,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
-      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
+      if constexpr (path_type::plan_type::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -196,7 +197,7 @@ class finishing {
       j.fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    done_.publish(j.sequence, &j);
+    publish(j);
   }
 
   static detached conclude_async(finishing* self, job_type* j) {
@@ -213,7 +214,12 @@ class finishing {
       j->fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
-    self->done_.publish(j->sequence, j);
+    self->publish(*j);
+  }
+
+  void publish(job_type& j) noexcept {
+    j.published = now_ticks();
+    done_.publish(j.sequence, &j);
   }
 
   context batch_context(const job_type& j) noexcept {

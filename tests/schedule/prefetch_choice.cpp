@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
-#include <wick/loader/detail/prefetch_choice.hpp>
+#include <wick/schedule/detail/prefetch_choice.hpp>
 
 using wick::detail::prefetch_choice;
 

@@ -16,6 +16,23 @@
 
 namespace wick::detail {
 
+/// Why pumps are put away, in ticks summed over them.
+struct idle_ticks {
+  std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
+  std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
+  std::uint64_t loop = 0;     ///< the oldest is ready, and was not taken
+};
+
+/// What a report needs to know of how a loader works.
+struct feed_figures {
+  std::size_t prefetch = 1;     ///< batches ahead
+  std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
+  std::uint64_t at_a_time = 1;  ///< samples that a worker claims
+  bool loop_helps = false;      ///< the waiting loop may run samples
+  bool chooses_in_flight = true;
+  idle_ticks idle;
+};
+
 /// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
 /// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
 /// up a processor, since three threads on two processors only take turns, and their caches with them.
@@ -43,14 +60,28 @@ class pump_crew {
   pump_crew(const pump_crew&) = delete;
   pump_crew& operator=(const pump_crew&) = delete;
 
+  idle_ticks idle() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+    return spent_;
+  }
+  /// A batch that has been ready since then was taken: others can be begun.
+  void taken(std::uint64_t ready_since) noexcept {
+    if (!samples_wait_) count(ready_since, spent_.order);
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
+  }
+
   /// One more, if may_start(): it starts the next.
   void start() noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
     pump* const p = free_.back();
     free_.pop_back();
     idle_.store(free_.size(), std::memory_order_relaxed);
     on_.post(p);
   }
-  void put_away(pump* p) noexcept {
+  /// `samples_wait`: there are positions to claim, but too many samples are under way.
+  void put_away(pump* p, bool samples_wait) noexcept {
+    count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
+    samples_wait_ = samples_wait;
     free_.push_back(p);
     idle_.store(free_.size(), std::memory_order_relaxed);
     if (working() == 0) all_away_.notify_all();
@@ -84,12 +115,21 @@ class pump_crew {
   static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
 
   std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
+  /// Pumps that were away until then were so for this.
+  void count(std::uint64_t until, std::uint64_t& why) noexcept {
+    if (static_cast<std::int64_t>(until - since_) <= 0) return;
+    if (since_ != 0) why += (until - since_) * free_.size();
+    since_ = until;
+  }
 
   executor& on_;
   std::vector<pump> pumps_;
   const std::size_t beside_consumer_;
   std::vector<pump*> free_;
   condition all_away_;
+  idle_ticks spent_;
+  std::uint64_t since_ = 0;
+  bool samples_wait_ = false;
   alignas(64) std::atomic<std::size_t> idle_{0};
   alignas(64) std::atomic<std::uint64_t> helped_{0};
 };

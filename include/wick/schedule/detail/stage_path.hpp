@@ -16,7 +16,6 @@
 #include <wick/batch/detail/slab.hpp>
 #include <wick/failure/detail/failed_sample.hpp>
 #include <wick/failure/quarantine.hpp>
-#include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
@@ -25,22 +24,31 @@
 #include <wick/pipeline/detail/gathering.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
 #include <wick/pipeline/with_others.hpp>
+#include <wick/receipt/detail/draw_notes.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
+#include <wick/schedule/detail/pipeline_types.hpp>
 
 namespace wick::detail {
 
-template <class Pipeline>
+template <class Pipeline, bool Again = false>
 class stage_path;
 
 /// Owns the source and the stages. All workers call it at once.
-template <class Source, class... S>
-class stage_path<pipeline<Source, S...>> {
+///
+/// `Again`: a batch is made again, on the source and the stages of the path that owns them. It has clocks of
+/// its own, which nobody reads, and notes what stages draw. It is a type of its own, so that the run pays
+/// nothing for that.
+template <class Source, class... S, bool Again>
+class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
  public:
+  static constexpr bool again = Again;
+  using path_of_run = stage_path<pipeline<Source, S...>>;
+  using plan_type = epoch_plan<path_of_run>;
   using types = pipeline_types<Source, S...>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
@@ -59,6 +67,14 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
     refresh();
   }
+  /// \param notes may be null
+  stage_path(path_of_run& of, draw_notes* notes)
+    requires Again
+      : path_notes<true>{notes},
+        source_(of.source_),
+        stages_(of.stages_),
+        on_(of.on_),
+        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend, false) {}
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
@@ -155,32 +171,28 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
-  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+  void draw_from(const plan_type& plan, const quarantine& bad) noexcept {
     plan_ = &plan;
     bad_ = &bad;
   }
 
   // ---- samples ----
 
-  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
-  /// as many samples.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
-                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
-      clocks[s].worked(weight * count, weight * ticks[s]);
-    }
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
-  }
-
-  /// Samples that went through them, well or not.
-  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
+  /// for `timed`.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples,
+                    std::uint64_t timed) noexcept {
+    const auto one = [&](stage_clock& c) {
+      c.ran(samples);
+      if (timed != 0) c.worked(timed, 0);
+    };
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) one(clocks[s]);
+    for (std::size_t s = phase_row; s < rows; ++s) one(clocks[s]);
   }
 
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
-  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, stopwatch* clock) {
     c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
@@ -190,18 +202,12 @@ class stage_path<pipeline<Source, S...>> {
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed && I < stages) {
-        mark(ticks[I], last);
-        const phase_ticks::values inside = phase_ticks::take();
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          ticks[phase_row + p] += inside[p];
-          ticks[I] -= std::min(inside[p], ticks[I]);
-        }
-      }
+      if constexpr (Timed && I < stages) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+      if constexpr (Timed) clock->mark(I);
+      this->note(c);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
   /// A source may give references to what it owns: those are copied, what it gives by value moves on.
@@ -211,11 +217,6 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(item);
     else
       return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
   }
 
   /// The same through stages that suspend: from one to the next, as a coroutine.
@@ -234,11 +235,12 @@ class stage_path<pipeline<Source, S...>> {
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
-                                                static_cast<std::uint32_t>(stage), begun);
+                                                static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next(std::move(prepared));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -251,6 +253,7 @@ class stage_path<pipeline<Source, S...>> {
       auto result = co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
+      self->note(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -266,7 +269,7 @@ class stage_path<pipeline<Source, S...>> {
   template <std::size_t I, class X, class Job>
   auto start(X& item, context& c, Job& j) {
     if constexpr (gathers_others<typename types::template stage_at<I>>) {
-      static_assert(!epoch_plan<stage_path>::grouped,
+      static_assert(!plan_type::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
                     "which plan by the lengths of single samples; leave one of the two out");
       return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
@@ -281,20 +284,26 @@ class stage_path<pipeline<Source, S...>> {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
       c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
+      stage_clocks::worker& mine = clocks_.mine();
+      stopwatch clock(mine, true);
+      clock.begin(c.index(), order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
-      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      clock.mark(I);
+      mine.clocks[I].ran(1);
+      mine.clocks[I].worked(1, 0);
+      if (const std::size_t bytes = c.take_reserved(); bytes != 0)
+        clocks_.reserved(static_cast<std::uint32_t>(I), bytes);
+      this->note(c);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
   template <std::size_t I, class Item, class Job>
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
-    std::uint64_t ticks[rows] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = clocks_.mine();
-    write_down(clocks, I, 1, ticks);
-    count(clocks, I, 1);
+    stage_clocks::worker& mine = clocks_.mine();
+    stopwatch clock(mine, true);
+    clock.begin(c.index(), order_row);
+    pass<I, true>(std::move(item), c, j, slot, &clock);
+    count(mine.clocks, I, 1, 1);
   }
 
   // ---- batches ----
@@ -308,7 +317,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun);
+        count_batch(I, begun, c);
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -319,9 +328,10 @@ class stage_path<pipeline<Source, S...>> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+  void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
+    this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
   }
 
   /// The same through stages that suspend.
@@ -337,7 +347,7 @@ class stage_path<pipeline<Source, S...>> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -347,7 +357,7 @@ class stage_path<pipeline<Source, S...>> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
+        self->count_batch(I, begun, *c);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -357,16 +367,21 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  template <class, bool>
+  friend class stage_path;
   /// \throws quarantined_sample
   void refuse_bad(std::uint64_t index) const {
     if (bad_->has(index)) throw quarantined_sample();
   }
 
-  Source source_;
-  std::tuple<S...> stages_;
+  template <class T>
+  using kept = std::conditional_t<Again, T&, T>;
+
+  kept<Source> source_;
+  kept<std::tuple<S...>> stages_;
   executor& on_;
   stage_clocks clocks_;
-  const epoch_plan<stage_path>* plan_ = nullptr;
+  const plan_type* plan_ = nullptr;
   const quarantine* bad_ = nullptr;
 };
 

@@ -13,16 +13,15 @@
 
 #include <wick/failure/detail/settling.hpp>
 #include <wick/failure/quarantine.hpp>
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/pace.hpp>
-#include <wick/loader/detail/prefetch_choice.hpp>
-#include <wick/loader/detail/walk_ahead.hpp>
-#include <wick/observe/clock.hpp>
-#include <wick/observe/stage_clock.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/prefetch_choice.hpp>
+#include <wick/schedule/detail/walk_ahead.hpp>
 
 namespace wick::detail {
 
@@ -59,7 +58,8 @@ class claimed_runs {
 
  private:
   void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = runs_.path.clocks().mine();
+    stage_clocks::worker& mine = runs_.path.clocks().mine();
+    stage_clock* const clocks = mine.clocks;
     const std::uint64_t begun = now_ticks();
     const bool chooses = prefetching_source<source_type> && !types::samples_suspend && !pace_.slow_samples();
     const std::size_t depth = chooses ? depths_.next() : 0;
@@ -86,7 +86,7 @@ class claimed_runs {
           lose(j, from + i, where);
         }
       });
-      took(clocks, count, now_ticks() - begun);
+      took(mine, count, now_ticks() - begun);
     } else {
       // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which
       // counts as 64.
@@ -95,26 +95,26 @@ class claimed_runs {
       context c = runs_.context_at({}, j);
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
+      // A fast run in 64 stands for all of them.
+      const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
       if (timed) {
-        std::uint64_t ticks[path_type::rows] = {};
-        ticks[order_row] = now_ticks() - begun;
+        stopwatch clock(mine, slow, weight);
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<true>(j, from + i, index, bad, c, ticks, failed);
+          run_here<true>(j, from + i, index, bad, c, &clock, failed);
         });
-        // A fast run in 64 stands for all of them.
-        const std::uint64_t weight = slow ? 1 : 64;
-        path_type::write_down(clocks, types::order_end, count, ticks, weight);
-        clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
+        run_probe probe(mine, begun);
         for_each([&](std::uint64_t i, std::uint64_t index) {
           run_here<false>(j, from + i, index, bad, c, nullptr, failed);
         });
+        probe.end(runs_.path.clocks().runs_of(mine), now_ticks() - begun);
       }
       c.give_back();
-      path_type::count(clocks, types::order_end, count);
+      path_type::count(clocks, types::order_end, count, weight * count);
       clocks[order_row].ran(count);
+      clocks[order_row].worked(weight * count, 0);
       const std::uint64_t passed = now_ticks() - begun;
-      took(clocks, count, passed);
+      took(mine, count, passed);
       if (chooses && !timed) depths_.learn(depth, count, passed);
       const std::uint64_t good = count - failed.size();
       j.print.fetch_add(print, std::memory_order_relaxed);
@@ -123,19 +123,20 @@ class claimed_runs {
     }
   }
 
-  void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
+  void took(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
     pace_.learn(count, ticks);
-    runs_.path.clocks().ran(clocks, count, ticks);
+    runs_.path.clocks().runs_of(mine).worked(count, ticks);
   }
 
   template <bool Timed>
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
+                stopwatch* clock, std::vector<failure>& failed) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
-      runs_.template run<Timed>(j, slot, c, ticks);
+      runs_.template run<Timed>(j, slot, c, clock);
     } catch (...) {
+      if constexpr (Timed) clock->mark(std::min<std::size_t>(c.stage(), order_row));
       add_failed(j, failed, slot, c);
     }
   }
@@ -186,6 +187,7 @@ class claimed_runs {
     context c = self->runs_.context_at(where, *j);
     failure f;
     try {
+      c.watch();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/sample/source.hpp>
+#include <wick/schedule/detail/prefetch_choice.hpp>
 
 namespace wick::detail {
 

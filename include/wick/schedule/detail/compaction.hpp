@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <wick/failure/detail/settling.hpp>
-#include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/sample_runs.hpp>
-#include <wick/observe/stage_clock.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/sample_runs.hpp>
 #include <wick/system/detail/brief_lock.hpp>
 
 namespace wick::detail {
@@ -111,7 +111,7 @@ class compaction {
       while (!filled && j->state != batch_state::lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
-        runs.path.clocks().mine()[path_type::order_row].ran(1);
+        runs.path.clocks().mine().clocks[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;

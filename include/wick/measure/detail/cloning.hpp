@@ -1,0 +1,63 @@
+/// \file
+/// Another one of an item, for what is measured as if it were cached.
+#pragma once
+
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/sample/sample.hpp>
+
+namespace wick::detail {
+
+/// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
+template <class T>
+struct cloning {
+  static constexpr bool possible = std::is_copy_constructible_v<T>;
+  static T of(const T& item) { return item; }
+};
+template <class T>
+  requires(!std::is_copy_constructible_v<T> &&
+           requires(const T& item) {
+             { item.clone() } -> std::same_as<T>;
+           })
+struct cloning<T> {
+  static constexpr bool possible = true;
+  static T of(const T& item) { return item.clone(); }
+};
+template <>
+struct cloning<bytes> {
+  static constexpr bool possible = true;
+  static bytes of(const bytes& item) { return bytes(item.data(), item.size()); }
+};
+/// A vector says of itself that it can be copied, whatever is in it.
+template <class T, class A>
+struct cloning<std::vector<T, A>> {
+  static constexpr bool possible = cloning<T>::possible;
+  static std::vector<T, A> of(const std::vector<T, A>& items) {
+    if constexpr (std::is_copy_constructible_v<T>) {
+      return items;
+    } else {
+      std::vector<T, A> out;
+      out.reserve(items.size());
+      for (const T& one : items) out.push_back(cloning<T>::of(one));
+      return out;
+    }
+  }
+};
+template <class D, class T>
+struct cloning<sample<D, T>> {
+  static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
+  static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
+};
+template <class... T>
+struct cloning<std::tuple<T...>> {
+  static constexpr bool possible = (cloning<T>::possible && ...);
+  static std::tuple<T...> of(const std::tuple<T...>& items) {
+    return std::apply([](const T&... one) { return std::tuple<T...>(cloning<T>::of(one)...); }, items);
+  }
+};
+
+}  // namespace wick::detail
