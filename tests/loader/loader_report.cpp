@@ -249,8 +249,8 @@ void pass_time(double seconds) {
 }  // namespace
 
 TEST_CASE("what workers leave undone between two epochs is no idleness of the next one") {
-  wick::loader l(numbers{100} | wick::array_batch(10), {.workers = 2});
   const auto begun = clock_type::now();
+  wick::loader l(numbers{100} | wick::array_batch(10), {.workers = 2});
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     targets_of(l, epoch);
     pass_time(0.02);
