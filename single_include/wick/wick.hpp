@@ -426,9 +426,6 @@ namespace wick::detail {
 /// What is waited for. `nothing`: it runs, or waits for what is not wick's.
 enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
 inline constexpr std::size_t wait_kinds = 8;
-inline constexpr std::array<std::string_view, wait_kinds> wait_names = {
-    "itself",    "an I/O thread", "a call on an I/O thread", "memory", "time", "a lock",
-    "a channel", "a worker"};
 
 /// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
 /// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
@@ -1726,10 +1723,8 @@ class executor {
     return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
            !queues_.anything() && queues_.asleep() == workers();
   }
-  /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
-  double worker_seconds() const noexcept;
-  /// The same of each.
-  std::vector<double> each_worker_seconds() const;
+  /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
+  std::vector<double> worker_seconds() const;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
@@ -10043,10 +10038,6 @@ struct measured_load {
   double samples_per_second = 0;   ///< 0: nothing was taken
   double error = 0;                ///< of the times of stages, relative
   bool chooses_in_flight = true;   ///< from workers and I/O threads, as loader_options::in_flight says
-
-  static std::size_t in_flight(std::size_t workers, std::size_t io_threads) noexcept {
-    return 4 * workers + 2 * io_threads + 16;
-  }
 };
 
 }  // namespace wick::detail
@@ -10671,7 +10662,6 @@ class alignas(64) stage_clock {
     add(timed_, times);
     add(ticks_, ticks);
   }
-  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
   /// One sample's, or one run's.
   void probed(const probe& p) noexcept {
     add(probes_, 1);
@@ -10685,7 +10675,6 @@ class alignas(64) stage_clock {
   std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
   std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
   /// What single ones have had of a processor.
   probes probed() const noexcept {
     return {probes_.load(std::memory_order_relaxed), probed_.load(std::memory_order_relaxed),
@@ -10697,9 +10686,11 @@ class alignas(64) stage_clock {
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
-  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0};
   std::atomic<std::uint64_t> probes_{0}, probed_{0}, processor_{0}, blocked_{0}, blocked_processor_{0};
 };
+
+static_assert(sizeof(stage_clock) == 64, "wick: a worker writes all of its clocks of a run: a line each");
 
 /// What is kept of single samples: how long each took in the stage, the slowest, and what they waited for.
 class stage_record {
@@ -10711,7 +10702,10 @@ class stage_record {
     slowest_.store(ticks, std::memory_order_relaxed);
     slowest_index_.store(index, std::memory_order_relaxed);
   }
-  void waited(const activity::times& ticks) noexcept {
+  /// It was suspended for so long in all.
+  void waited(std::uint64_t ticks) noexcept { add(waits_[0], ticks); }
+  /// Of that, for what.
+  void waited_for(const activity::times& ticks) noexcept {
     for (std::size_t i = 1; i < wait_kinds; ++i) {
       if (ticks[i] != 0) add(waits_[i], ticks[i]);
     }
@@ -10743,6 +10737,7 @@ class stage_record {
   /// The two may be of different samples for a moment.
   std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
   std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t waited() const noexcept { return waited(wait_for::nothing); }
   std::uint64_t waited(wait_for what) const noexcept {
     return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
@@ -10756,7 +10751,7 @@ class stage_record {
   duration_counts times_, sizes_;
   std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, bytes_{0};
   std::array<std::atomic<std::uint64_t>, 5> long_{};
-  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};
+  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them
 };
 
 }  // namespace wick::detail
@@ -10829,20 +10824,20 @@ class stage_clocks {
 
   /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine().clocks[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);
+    worker& w = mine();
+    w.clocks[stage].ran(1);
+    w.clocks[stage].worked(1, ticks);
+    w.records[stage].waited(std::uint64_t{0} - ticks);
   }
   /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
   void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
     worker& w = mine();
-    w.clocks[stage].waited(ticks - ran);
+    w.records[stage].waited(ticks - ran);
     if (ran != 0) w.clocks[stage].worked(0, ran);
     w.records[stage].took(ticks, index);
   }
   void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
-    mine().records[stage].waited(ticks);
+    mine().records[stage].waited_for(ticks);
   }
   void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
   /// Once in a stage, without suspending.
@@ -10881,8 +10876,6 @@ class stage_clocks {
   std::uint64_t ticks_of(std::size_t slot) const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
-  /// Of all runs, as in sum::timed_ticks.
-  std::uint64_t run_ticks() const noexcept;
 
  private:
   executor& on_;
@@ -10972,9 +10965,9 @@ class run_probe {
   run_probe(stage_clocks::worker& w, std::uint64_t now) noexcept : worker_(w), due_(now >= w.next_probe) {
     if (due_) begin();
   }
-  /// The run took so long.
-  void end(stage_clock& runs, std::uint64_t ticks) noexcept {
-    if (due_) finish(runs, ticks);
+  /// The run, which began then, is over.
+  void end(stage_clock& runs, std::uint64_t begun) noexcept {
+    if (due_) finish(runs, now_ticks() - begun);
   }
 
  private:
@@ -11206,7 +11199,7 @@ class report_book {
     const stage_clocks& clocks;
     const byte_budget& budget;
     const sample_names& names;
-    std::size_t first = 0, batching = 0;  ///< the numbers of the first stage of samples and of batch()
+    std::size_t batching = 0;  ///< the number of batch()
     std::size_t order_row = 0, phase_row = 0;
     std::size_t batch = 1;
     feed_figures figures = {};
@@ -11216,7 +11209,6 @@ class report_book {
   static subject of(Feed& f) {
     using path = typename Feed::path_type;
     subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
-    out.first = path::types::order_end;
     out.batching = path::types::batching;
     out.order_row = path::order_row;
     out.phase_row = path::phase_row;
@@ -11265,7 +11257,9 @@ class report_book {
   usage usage_of(const subject& of) const;
   void begin_probe() noexcept;
   void end_probe() noexcept;
-  void measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since, double tick) const;
+  /// `row_of`: of each of the report's stages.
+  void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
+               const std::vector<stage_clocks::sum>& since, double tick) const;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
@@ -13111,6 +13105,10 @@ namespace wick::detail {
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+  /// What a loader takes that was told no limit.
+  static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
+    return 4 * workers + 2 * io_threads + 16;
+  }
 
   /// Up to `most` of those that are left.
   std::uint64_t take(std::uint64_t most) noexcept {
@@ -13624,7 +13622,7 @@ class claimed_runs {
         for_each([&](std::uint64_t i, std::uint64_t index) {
           run_here<false>(j, from + i, index, bad, c, nullptr, failed);
         });
-        probe.end(runs_.path.clocks().runs_of(mine), now_ticks() - begun);
+        probe.end(runs_.path.clocks().runs_of(mine), begun);
       }
       c.give_back();
       path_type::count(clocks, types::order_end, count, weight * count);
@@ -15233,7 +15231,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
         seed(options.seed),
         on(on),
         in_flight(options.in_flight != 0 ? options.in_flight
-                                         : measured_load::in_flight(on.workers(), on.io().threads())),
+                                         : tokens::limit_for(on.workers(), on.io().threads())),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
@@ -29847,7 +29845,7 @@ report_book::usage report_book::usage_of(const subject& of) const {
   usage out;
   out.time = scale_.elapsed();
   out.program = process_seconds();
-  out.worker_seconds = of.on.each_worker_seconds();
+  out.worker_seconds = of.on.worker_seconds();
   for (const double s : out.worker_seconds) out.workers += s;
   out.io = io.processor;
   out.io_calls = io.calls;
@@ -30036,7 +30034,12 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     }
     return out;
   };
-  r.stages.push_back(stage(of.order_row, "order"));
+  std::vector<std::size_t> row_of;  // of each of r.stages
+  const auto tell = [&](stage_report s, std::size_t row) {
+    row_of.push_back(row);
+    r.stages.push_back(std::move(s));
+  };
+  tell(stage(of.order_row, "order"), of.order_row);
   for (std::size_t i = 0; i < names.size(); ++i) {
     stage_report s = stage(i, names[i]);
     s.of_batches = !of.clocks.of_samples(i);
@@ -30044,12 +30047,12 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
       for (std::size_t p = 0; p < phase_count; ++p) {
         stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
         inside.part = true;
-        if (inside.busy > 0) r.stages.push_back(std::move(inside));
+        if (inside.busy > 0) tell(std::move(inside), of.phase_row + p);
       }
     }
-    if (s.count != 0) r.stages.push_back(std::move(s));
+    if (s.count != 0) tell(std::move(s), i);
   }
-  measure(of, r, since, tick);
+  measure(of, r, row_of, since, tick);
   reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
@@ -30085,8 +30088,8 @@ void without_turns(std::vector<float>& multiples, double turns) {
     m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
 }
 
-void report_book::measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since,
-                          double tick) const {
+void report_book::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
+                          const std::vector<stage_clocks::sum>& since, double tick) const {
   constexpr std::size_t steps = 1000;
   measured_load& load = r.load;
   load_model& m = load.model;
@@ -30108,7 +30111,7 @@ void report_book::measure(const subject& of, report& r, const std::vector<stage_
   const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
   const double io_share = r.io_calls > 0 ? std::clamp(r.io_processor / r.io_calls, 0.0, 1.0) : 0;
   double errors = 0, all = 0;
-  const auto row_of = [&](const stage_report& s, std::size_t row) {
+  const auto add = [&](const stage_report& s, std::size_t row) {
     load_model::stage out;
     out.work = s.processor / made;
     out.held = s.held / made;
@@ -30130,23 +30133,16 @@ void report_book::measure(const subject& of, report& r, const std::vector<stage_
     m.stages.push_back(std::move(out));
     load.names.push_back(s.name);
   };
-  std::size_t row = of.first;
   double longest = 0;
-  for (const stage_report& s : r.stages) {
-    if (s.of_batches) {
-      m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
-      m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
-      if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
-    } else if (s.name == "order" && &s == &r.stages.front()) {
-      row_of(s, of.order_row);
-    } else if (s.part) {
-      std::size_t p = 0;
-      while (p + 1 < phase_count && !s.name.ends_with(": " + std::string(phase_names[p]))) ++p;
-      row_of(s, of.phase_row + p);
-    } else {
-      while (row < of.batching && since[row].count == 0) ++row;
-      row_of(s, row++);
+  for (std::size_t i = 0; i < r.stages.size(); ++i) {
+    const stage_report& s = r.stages[i];
+    if (!s.of_batches) {
+      add(s, row_of[i]);
+      continue;
     }
+    m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+    m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+    if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
   }
   load.error = all > 0 ? std::sqrt(errors) / all : 0;
   const double share =
@@ -30519,19 +30515,18 @@ namespace wick::detail {
 
 /// What the pipeline would be faster without.
 enum class bound : std::uint8_t {
-  nothing,     ///< nothing was taken yet, or no single change would do much
-  step,        ///< the training step: the loader would give more
-  processors,  ///< all are in use, by the pipeline
-  others,      ///< all are in use, by the rest of the program
-  loaders,     ///< other loaders have the workers
-  stage,       ///< the workers, by a stage
-  blocking,    ///< the workers, by a stage that holds them without a processor
-  reads,       ///< calls on I/O threads
-  memory,      ///< loader_options::memory
-  lock,        ///< an async_mutex, async_semaphore or channel
-  waits,       ///< what samples wait for that is not wick's, or sleep_for
-  slow_ones,   ///< a few samples that take long
-  prefetch,    ///< batches ahead
+  nothing,    ///< nothing was taken yet, or no single change would do much
+  step,       ///< the training step: the loader would give more
+  others,     ///< all are in use, by the rest of the program
+  loaders,    ///< other loaders have the workers
+  stage,      ///< the workers, by a stage
+  blocking,   ///< the workers, by a stage that holds them without a processor
+  reads,      ///< calls on I/O threads
+  memory,     ///< loader_options::memory
+  lock,       ///< an async_mutex, async_semaphore or channel
+  waits,      ///< what samples wait for that is not wick's, or sleep_for
+  slow_ones,  ///< a few samples that take long
+  prefetch,   ///< batches ahead
 };
 
 struct diagnosis {
@@ -31803,6 +31798,13 @@ std::string report::to_string() const {
 #include <cmath>
 #include <cstdio>
 
+// ==== wick/system/detail/json.hpp
+/// \file
+/// JSON, written piece by piece. For what is compiled once.
+
+#include <cmath>
+#include <cstdio>
+
 namespace wick::detail {
 
 /// Members of an object of JSON, one after the other.
@@ -31814,8 +31816,15 @@ class json_object {
     std::snprintf(text, sizeof(text), "%.9g", std::isfinite(value) ? value : 0.0);
     return raw(name, text);
   }
-  json_object& add(std::string_view name, std::uint64_t value) { return raw(name, std::to_string(value)); }
-  json_object& add(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
+  template <std::unsigned_integral Number>
+    requires(!std::same_as<Number, bool>)
+  json_object& add(std::string_view name, Number value) {
+    return raw(name, std::to_string(value));
+  }
+  template <std::same_as<bool> Bool>
+  json_object& add(std::string_view name, Bool value) {
+    return raw(name, value ? "true" : "false");
+  }
   json_object& add(std::string_view name, std::string_view value) { return raw(name, json_string(value)); }
   json_object& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
   json_object& raw(std::string_view name, std::string_view json) {
@@ -31841,6 +31850,10 @@ std::string json_array(const Some& some, One one) {
   return out + "]";
 }
 
+}  // namespace wick::detail
+
+namespace wick::detail {
+
 std::string report_json(const timing_report& t) {
   return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
 }
@@ -31864,8 +31877,6 @@ std::string_view name_of(bound b) noexcept {
       return "nothing";
     case bound::step:
       return "step";
-    case bound::processors:
-      return "processors";
     case bound::others:
       return "others";
     case bound::loaders:
@@ -32057,10 +32068,10 @@ void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
   count += c.count();
   timed += c.timed();
   timed_ticks += c.timed_ticks();
-  waited += c.waited_ticks();
   probed.add(c.probed());
   if (r == nullptr) return;
   long_ones.add(r->long_ones());
+  waited += r->waited();
   bytes += r->bytes();
   times.add(r->times());
   sizes.add(r->sizes());
@@ -32114,12 +32125,6 @@ stage_clocks::usage stage_clocks::ticks() const noexcept {
   for (std::size_t slot = 0; slot < slots_; ++slot)
     (slot < on_.workers() ? out.workers : out.helpers) += ticks_of(slot);
   return out;
-}
-
-std::uint64_t stage_clocks::run_ticks() const noexcept {
-  std::uint64_t sum = 0;
-  for (const place& w : workers_) sum += w.clocks[rows_].timed_ticks();
-  return sum;
 }
 
 /// What reading the usage takes of the processor itself.
@@ -32254,7 +32259,7 @@ load_model changed(const measured_load& load, const what_if& w) {
   if (w.in_flight)
     m.in_flight = std::max<std::size_t>(*w.in_flight, 1);
   else if (m.in_flight != 0 && load.chooses_in_flight)
-    m.in_flight = measured_load::in_flight(m.workers, m.io_threads);
+    m.in_flight = tokens::limit_for(m.workers, m.io_threads);
   if (w.prefetch) m.prefetch = std::max<std::size_t>(*w.prefetch, 1);
   if (w.memory) m.memory = static_cast<double>(*w.memory);
   if (w.step_ms) {
@@ -35936,30 +35941,27 @@ void add_noted(To& to, std::uint64_t drawn, const noted& lines, const std::vecto
   }
 }
 
-template <class List, class F>
-std::string json_list(const char* name, const List& list, F&& json) {
-  std::string out = std::string(",\"") + name + "\":[";
-  bool first = true;
-  for (const auto& one : list) {
-    if (!std::exchange(first, false)) out += ',';
-    out += json(one);
-  }
-  return out + "]";
-}
 std::string json_of(const receipt::draw& d) {
-  std::string out = "{\"stage\":" + json_string(d.stage) + ",\"number\":" + std::to_string(d.number) +
-                    ",\"count\":" + std::to_string(d.count);
-  return out + json_list("values", d.values, [](std::uint32_t v) { return std::to_string(v); }) + "}";
+  return json_object()
+      .add("stage", d.stage)
+      .add("number", d.number)
+      .add("count", d.count)
+      .raw("values", json_array(d.values, [](std::uint32_t v) { return std::to_string(v); }))
+      .text();
+}
+std::string json_of(const std::vector<receipt::draw>& all) {
+  return json_array(all, [](const receipt::draw& d) { return json_of(d); });
 }
 /// What samples and others have in common.
 template <class Part>
-std::string json_of_part(const Part& p) {
-  std::string out = "\"index\":" + std::to_string(p.index) + ",\"key\":" + json_string(p.key);
-  out += json_list("draws", p.draws, [](const receipt::draw& d) { return json_of(d); });
-  return out + json_list("others", p.others, [](const receipt::other& o) {
-           return "{\"stage\":" + json_string(o.stage) + ",\"number\":" + std::to_string(o.number) + "," +
-                  json_of_part(o) + "}";
-         });
+void add_part(json_object& to, const Part& p) {
+  to.add("index", p.index).add("key", p.key).raw("draws", json_of(p.draws));
+  to.raw("others", json_array(p.others, [](const receipt::other& o) {
+           json_object one;
+           one.add("stage", o.stage).add("number", o.number);
+           add_part(one, o);
+           return one.text();
+         }));
 }
 
 }  // namespace
@@ -35988,19 +35990,22 @@ void receipt_writer::add_batch(std::uint64_t position) {
 }  // namespace detail
 
 std::string receipt::to_json() const {
-  std::string out = "{\"seed\":" + std::to_string(seed) + ",\"epoch\":" + std::to_string(epoch) +
-                    ",\"batch\":" + std::to_string(batch);
-  out += detail::json_list("samples", samples, [](const sample& s) {
-    std::string one = "{\"slot\":" + std::to_string(s.slot) + ",\"position\":" + std::to_string(s.position) +
-                      ",\"rank\":" + std::to_string(s.rank) + "," + detail::json_of_part(s);
-    if (s.substitute())
-      one += ",\"in_place_of\":{\"index\":" + std::to_string(s.planned) +
-             ",\"key\":" + detail::json_string(s.planned_key) + "}";
-    return one + "}";
-  });
-  out += detail::json_list("draws", draws, [](const draw& d) { return detail::json_of(d); });
-  out += detail::json_list("failures", failures, [](const ledger_entry& e) { return detail::to_json(e); });
-  return out + "}";
+  using detail::json_array;
+  detail::json_object out;
+  out.add("seed", seed).add("epoch", epoch).add("batch", batch);
+  out.raw("samples", json_array(samples, [](const sample& s) {
+            detail::json_object one;
+            one.add("slot", s.slot).add("position", s.position).add("rank", s.rank);
+            detail::add_part(one, s);
+            if (s.substitute()) {
+              one.raw("in_place_of",
+                      detail::json_object().add("index", s.planned).add("key", s.planned_key).text());
+            }
+            return one.text();
+          }));
+  out.raw("draws", detail::json_of(draws));
+  out.raw("failures", json_array(failures, [](const ledger_entry& e) { return detail::to_json(e); }));
+  return out.text();
 }
 
 }  // namespace wick
@@ -37822,16 +37827,7 @@ executor::~executor() {
   end_workers();
 }
 
-double executor::worker_seconds() const noexcept {
-  if (forked()) return 0;
-  double sum = 0;
-  for (std::thread& w : threads_->all) {
-    if (w.joinable()) sum += detail::thread_seconds(w.native_handle());
-  }
-  return sum;
-}
-
-std::vector<double> executor::each_worker_seconds() const {
+std::vector<double> executor::worker_seconds() const {
   std::vector<double> out;
   if (forked()) return out;
   for (std::thread& w : threads_->all)

@@ -44,6 +44,8 @@ void check_possible(const wick::report& r, double wall) {
   CHECK(r.worked >= 0);
   CHECK(r.others >= 0);
   CHECK(r.wait_mean <= 1);
+  CHECK(r.idle.samples + r.idle.order + r.idle.loop <= 1.001 * r.taking * static_cast<double>(r.workers));
+  for (const wick::detail::stage_report& s : r.stages) CHECK(s.processor + s.held <= 1.001 * s.busy);
 }
 
 wick::task<cell> hop(cell c, wick::context& context) {
@@ -230,4 +232,131 @@ TEST_CASE("time in blocking calls is the I/O threads', and more of them are advi
       std::find_if(r.stages.begin(), r.stages.end(), [](const auto& s) { return s.name == "call"; });
   REQUIRE(call != r.stages.end());
   CHECK(call->blocked > 0);
+}
+
+namespace {
+
+const wick::detail::stage_report& stage_of(const wick::report& r, const std::string& name) {
+  const auto found =
+      std::find_if(r.stages.begin(), r.stages.end(), [&](const auto& s) { return s.name == name; });
+  REQUIRE(found != r.stages.end());
+  return *found;
+}
+void pass_time(double seconds) {
+  for (const auto begun = clock_type::now(); seconds_since(begun) < seconds;) std::this_thread::yield();
+}
+
+}  // namespace
+
+TEST_CASE("what workers leave undone between two epochs is no idleness of the next one") {
+  const auto begun = clock_type::now();
+  wick::loader l(numbers{100} | wick::array_batch(10), {.workers = 2});
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    targets_of(l, epoch);
+    pass_time(0.02);
+    check_possible(l.report(), seconds_since(begun));
+  }
+}
+
+TEST_CASE("a batch of the model has the samples that came, of a rank its part") {
+  wick::loader l(numbers{1024} | wick::shard(1, 4) | wick::array_batch(64), {.workers = 1});
+  CHECK(targets_of(l, 0).size() == 16);
+  CHECK(l.report().load.model.batch == 16);
+}
+
+TEST_CASE("batches that are made again are no work of other loaders, nor time of taking") {
+  wick::loader l(numbers{100} | wick::map("toil", toil) | wick::array_batch(10), {.workers = 2});
+  l.epoch(0);
+  const auto begun = clock_type::now();
+  while (l.next()) {
+    for (std::uint64_t b = 0; b < 3; ++b) l.replay(0, b);
+  }
+  const double all = seconds_since(begun);
+  const wick::report r = l.report();
+  CHECK(r.others == 0);
+  CHECK(r.samples == 100);
+  CHECK(r.taking < 0.9 * all);  // three quarters of the batches were made again
+}
+
+TEST_CASE("each cause of waiting has its own time, also of samples that fail in the end") {
+  struct stages {
+    static wick::task<cell> sleep(cell c, wick::context& context) {
+      co_await wick::sleep_for(std::chrono::milliseconds(2), context);
+      if (context.index() % 2 == 0) throw wick::error("no good");
+      co_return c;
+    }
+  };
+  wick::loader l(numbers{60} | wick::map("sleep", &stages::sleep) | wick::array_batch(10),
+                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error(wick::skip)});
+  targets_of(l, 0);
+  const wick::report r = l.report();
+  const auto& s = stage_of(r, "sleep");
+  CHECK(s.count == 60);
+  CHECK(s.failed == 30);
+  CHECK(s.waits.time >= 60 * 0.0019);
+  CHECK(s.waits.memory == 0);
+  CHECK(s.waits.io_call == 0);
+  CHECK(s.blocked >= s.waits.time);
+}
+
+TEST_CASE("a lock and a call are told apart, and what a stage does afterwards is work") {
+  struct stages {
+    wick::async_mutex* mutex;
+    wick::task<cell> operator()(cell c, wick::context& context) const {
+      auto guard = co_await mutex->lock(context);
+      auto call = context.run_blocking([] { pass_time(0.001); });
+      co_await call;
+      pass_time(0.001);
+      co_return c;
+    }
+  };
+  wick::async_mutex mutex;
+  wick::loader l(numbers{40} | wick::map("locked", stages{&mutex}) | wick::array_batch(10),
+                 {.workers = 2, .prefetch_next_epoch = false});
+  targets_of(l, 0);
+  const auto r = l.report();
+  const auto& s = stage_of(r, "locked");
+  CHECK(s.waits.io_call >= 40 * 0.001);
+  CHECK(s.waits.lock > s.waits.io_call);  // many wait for the one that has it
+  CHECK(s.busy >= 40 * 0.001);
+  CHECK(s.waits.other <= 0.5 * s.waits.lock);
+}
+
+TEST_CASE("bytes are those of the stage that reserved them") {
+  struct stages {
+    static cell plain(cell c, wick::context& context) {
+      CHECK(context.try_reserve(1000));
+      return c;
+    }
+    static wick::task<cell> waits(cell c, wick::context& context) {
+      co_await context.reserve(10);
+      co_await wick::sleep_for(std::chrono::microseconds(10), context);
+      co_return c;
+    }
+  };
+  wick::loader l(numbers{64} | wick::map("plain", &stages::plain) | wick::map("waits", &stages::waits) |
+                     wick::array_batch(8),
+                 {.workers = 2, .prefetch_next_epoch = false});
+  targets_of(l, 0);
+  const auto r = l.report();
+  CHECK(stage_of(r, "plain").bytes == 64 * 1000);
+  CHECK(stage_of(r, "waits").bytes == 64 * 10);
+}
+
+TEST_CASE("a step that ends on another thread than it began on says nothing of processors") {
+  wick::loader l(numbers{4000} | wick::array_batch(100), {.workers = 1});
+  l.epoch(0);
+  std::atomic<int> turn{0};
+  const auto take = [&](int mine) {
+    pass_time(mine * 0.02);  // one has used much more than the other
+    for (int i = 0; i < 10; ++i) {
+      while (turn.load() != mine) std::this_thread::yield();
+      l.next();
+      turn = 1 - mine;
+    }
+  };
+  std::thread other([&] { take(1); });
+  take(0);
+  other.join();
+  CHECK(l.report().load.model.step_work == 0);
 }

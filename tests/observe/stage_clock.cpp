@@ -11,21 +11,17 @@ TEST_CASE("a new clock shows nothing") {
   CHECK(c.count() == 0);
   CHECK(c.timed() == 0);
   CHECK(c.timed_ticks() == 0);
-  CHECK(c.waited_ticks() == 0);
 }
 
-TEST_CASE("runs, timed runs and waits add up, each for itself") {
+TEST_CASE("runs and timed runs add up, each for itself") {
   stage_clock c;
   c.ran(32);
   c.ran(10);
   c.worked(1, 500);
   c.worked(2, 700);
-  c.waited(9);
-  c.waited(1);
   CHECK(c.count() == 42);
   CHECK(c.timed() == 3);
   CHECK(c.timed_ticks() == 1200);
-  CHECK(c.waited_ticks() == 10);
 }
 
 TEST_CASE("the time of all runs follows from the timed ones") {
@@ -40,18 +36,19 @@ TEST_CASE("the time of all runs follows from the timed ones") {
 
 TEST_CASE("another thread may read while the worker writes, and never sees a number fall") {
   stage_clock c;
+  wick::detail::stage_record r;
   constexpr std::uint64_t n = 100'000;
   std::thread writer([&] {
     for (std::uint64_t i = 0; i < n; ++i) {
       c.ran(1);
       c.worked(1, 3);
-      c.waited(2);
+      r.waited(2);
     }
   });
   std::uint64_t count = 0, ticks = 0, waited = 0;
   bool fell = false;
   while (count < n || waited < 2 * n) {
-    const std::uint64_t now_count = c.count(), now_ticks = c.timed_ticks(), now_waited = c.waited_ticks();
+    const std::uint64_t now_count = c.count(), now_ticks = c.timed_ticks(), now_waited = r.waited();
     fell = fell || now_count < count || now_ticks < ticks || now_waited < waited;
     count = now_count;
     ticks = now_ticks;
@@ -62,7 +59,7 @@ TEST_CASE("another thread may read while the worker writes, and never sees a num
   CHECK_FALSE(fell);
   CHECK(c.count() == n);
   CHECK(c.timed_ticks() == 3 * n);
-  CHECK(c.waited_ticks() == 2 * n);
+  CHECK(r.waited() == 2 * n);
 }
 
 TEST_CASE("probes add up, and those that blocked once more") {
@@ -87,4 +84,15 @@ TEST_CASE("a record keeps the slowest sample and forgets it when it was told") {
   r.forget_slowest();
   r.took(20, 4);
   CHECK(r.slowest_index() == 4);
+}
+
+TEST_CASE("what is waited for is told from how long it was") {
+  wick::detail::stage_record r;
+  wick::detail::activity::times t{};
+  t[static_cast<std::size_t>(wick::detail::wait_for::memory)] = 7;
+  r.waited_for(t);
+  r.waited(10);
+  CHECK(r.waited() == 10);
+  CHECK(r.waited(wick::detail::wait_for::memory) == 7);
+  CHECK(r.waited(wick::detail::wait_for::lock) == 0);
 }

@@ -49,7 +49,6 @@ class alignas(64) stage_clock {
     add(timed_, times);
     add(ticks_, ticks);
   }
-  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
   /// One sample's, or one run's.
   void probed(const probe& p) noexcept {
     add(probes_, 1);
@@ -63,7 +62,6 @@ class alignas(64) stage_clock {
   std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
   std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
   /// What single ones have had of a processor.
   probes probed() const noexcept {
     return {probes_.load(std::memory_order_relaxed), probed_.load(std::memory_order_relaxed),
@@ -75,9 +73,11 @@ class alignas(64) stage_clock {
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
-  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0};
   std::atomic<std::uint64_t> probes_{0}, probed_{0}, processor_{0}, blocked_{0}, blocked_processor_{0};
 };
+
+static_assert(sizeof(stage_clock) == 64, "wick: a worker writes all of its clocks of a run: a line each");
 
 /// What is kept of single samples: how long each took in the stage, the slowest, and what they waited for.
 class stage_record {
@@ -89,7 +89,10 @@ class stage_record {
     slowest_.store(ticks, std::memory_order_relaxed);
     slowest_index_.store(index, std::memory_order_relaxed);
   }
-  void waited(const activity::times& ticks) noexcept {
+  /// It was suspended for so long in all.
+  void waited(std::uint64_t ticks) noexcept { add(waits_[0], ticks); }
+  /// Of that, for what.
+  void waited_for(const activity::times& ticks) noexcept {
     for (std::size_t i = 1; i < wait_kinds; ++i) {
       if (ticks[i] != 0) add(waits_[i], ticks[i]);
     }
@@ -121,6 +124,7 @@ class stage_record {
   /// The two may be of different samples for a moment.
   std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
   std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t waited() const noexcept { return waited(wait_for::nothing); }
   std::uint64_t waited(wait_for what) const noexcept {
     return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
@@ -134,7 +138,7 @@ class stage_record {
   duration_counts times_, sizes_;
   std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, bytes_{0};
   std::array<std::atomic<std::uint64_t>, 5> long_{};
-  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};
+  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them
 };
 
 }  // namespace wick::detail

@@ -159,10 +159,8 @@ class executor {
     return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
            !queues_.anything() && queues_.asleep() == workers();
   }
-  /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
-  double worker_seconds() const noexcept;
-  /// The same of each.
-  std::vector<double> each_worker_seconds() const;
+  /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
+  std::vector<double> worker_seconds() const;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.

@@ -32,7 +32,7 @@ class report_book {
     const stage_clocks& clocks;
     const byte_budget& budget;
     const sample_names& names;
-    std::size_t first = 0, batching = 0;  ///< the numbers of the first stage of samples and of batch()
+    std::size_t batching = 0;  ///< the number of batch()
     std::size_t order_row = 0, phase_row = 0;
     std::size_t batch = 1;
     feed_figures figures = {};
@@ -42,7 +42,6 @@ class report_book {
   static subject of(Feed& f) {
     using path = typename Feed::path_type;
     subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
-    out.first = path::types::order_end;
     out.batching = path::types::batching;
     out.order_row = path::order_row;
     out.phase_row = path::phase_row;
@@ -91,7 +90,9 @@ class report_book {
   usage usage_of(const subject& of) const;
   void begin_probe() noexcept;
   void end_probe() noexcept;
-  void measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since, double tick) const;
+  /// `row_of`: of each of the report's stages.
+  void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
+               const std::vector<stage_clocks::sum>& since, double tick) const;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;

@@ -50,7 +50,7 @@ report_book::usage report_book::usage_of(const subject& of) const {
   usage out;
   out.time = scale_.elapsed();
   out.program = process_seconds();
-  out.worker_seconds = of.on.each_worker_seconds();
+  out.worker_seconds = of.on.worker_seconds();
   for (const double s : out.worker_seconds) out.workers += s;
   out.io = io.processor;
   out.io_calls = io.calls;
@@ -239,7 +239,12 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     }
     return out;
   };
-  r.stages.push_back(stage(of.order_row, "order"));
+  std::vector<std::size_t> row_of;  // of each of r.stages
+  const auto tell = [&](stage_report s, std::size_t row) {
+    row_of.push_back(row);
+    r.stages.push_back(std::move(s));
+  };
+  tell(stage(of.order_row, "order"), of.order_row);
   for (std::size_t i = 0; i < names.size(); ++i) {
     stage_report s = stage(i, names[i]);
     s.of_batches = !of.clocks.of_samples(i);
@@ -247,12 +252,12 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
       for (std::size_t p = 0; p < phase_count; ++p) {
         stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
         inside.part = true;
-        if (inside.busy > 0) r.stages.push_back(std::move(inside));
+        if (inside.busy > 0) tell(std::move(inside), of.phase_row + p);
       }
     }
-    if (s.count != 0) r.stages.push_back(std::move(s));
+    if (s.count != 0) tell(std::move(s), i);
   }
-  measure(of, r, since, tick);
+  measure(of, r, row_of, since, tick);
   reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
@@ -288,8 +293,8 @@ void without_turns(std::vector<float>& multiples, double turns) {
     m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
 }
 
-void report_book::measure(const subject& of, report& r, const std::vector<stage_clocks::sum>& since,
-                          double tick) const {
+void report_book::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
+                          const std::vector<stage_clocks::sum>& since, double tick) const {
   constexpr std::size_t steps = 1000;
   measured_load& load = r.load;
   load_model& m = load.model;
@@ -311,7 +316,7 @@ void report_book::measure(const subject& of, report& r, const std::vector<stage_
   const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
   const double io_share = r.io_calls > 0 ? std::clamp(r.io_processor / r.io_calls, 0.0, 1.0) : 0;
   double errors = 0, all = 0;
-  const auto row_of = [&](const stage_report& s, std::size_t row) {
+  const auto add = [&](const stage_report& s, std::size_t row) {
     load_model::stage out;
     out.work = s.processor / made;
     out.held = s.held / made;
@@ -333,23 +338,16 @@ void report_book::measure(const subject& of, report& r, const std::vector<stage_
     m.stages.push_back(std::move(out));
     load.names.push_back(s.name);
   };
-  std::size_t row = of.first;
   double longest = 0;
-  for (const stage_report& s : r.stages) {
-    if (s.of_batches) {
-      m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
-      m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
-      if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
-    } else if (s.name == "order" && &s == &r.stages.front()) {
-      row_of(s, of.order_row);
-    } else if (s.part) {
-      std::size_t p = 0;
-      while (p + 1 < phase_count && !s.name.ends_with(": " + std::string(phase_names[p]))) ++p;
-      row_of(s, of.phase_row + p);
-    } else {
-      while (row < of.batching && since[row].count == 0) ++row;
-      row_of(s, row++);
+  for (std::size_t i = 0; i < r.stages.size(); ++i) {
+    const stage_report& s = r.stages[i];
+    if (!s.of_batches) {
+      add(s, row_of[i]);
+      continue;
     }
+    m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+    m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+    if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
   }
   load.error = all > 0 ? std::sqrt(errors) / all : 0;
   const double share =

@@ -16,19 +16,18 @@ namespace wick::detail {
 
 /// What the pipeline would be faster without.
 enum class bound : std::uint8_t {
-  nothing,     ///< nothing was taken yet, or no single change would do much
-  step,        ///< the training step: the loader would give more
-  processors,  ///< all are in use, by the pipeline
-  others,      ///< all are in use, by the rest of the program
-  loaders,     ///< other loaders have the workers
-  stage,       ///< the workers, by a stage
-  blocking,    ///< the workers, by a stage that holds them without a processor
-  reads,       ///< calls on I/O threads
-  memory,      ///< loader_options::memory
-  lock,        ///< an async_mutex, async_semaphore or channel
-  waits,       ///< what samples wait for that is not wick's, or sleep_for
-  slow_ones,   ///< a few samples that take long
-  prefetch,    ///< batches ahead
+  nothing,    ///< nothing was taken yet, or no single change would do much
+  step,       ///< the training step: the loader would give more
+  others,     ///< all are in use, by the rest of the program
+  loaders,    ///< other loaders have the workers
+  stage,      ///< the workers, by a stage
+  blocking,   ///< the workers, by a stage that holds them without a processor
+  reads,      ///< calls on I/O threads
+  memory,     ///< loader_options::memory
+  lock,       ///< an async_mutex, async_semaphore or channel
+  waits,      ///< what samples wait for that is not wick's, or sleep_for
+  slow_ones,  ///< a few samples that take long
+  prefetch,   ///< batches ahead
 };
 
 struct diagnosis {

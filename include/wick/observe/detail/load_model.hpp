@@ -64,10 +64,6 @@ struct measured_load {
   double samples_per_second = 0;   ///< 0: nothing was taken
   double error = 0;                ///< of the times of stages, relative
   bool chooses_in_flight = true;   ///< from workers and I/O threads, as loader_options::in_flight says
-
-  static std::size_t in_flight(std::size_t workers, std::size_t io_threads) noexcept {
-    return 4 * workers + 2 * io_threads + 16;
-  }
 };
 
 }  // namespace wick::detail

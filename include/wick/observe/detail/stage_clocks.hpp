@@ -58,20 +58,20 @@ class stage_clocks {
 
   /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine().clocks[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);
+    worker& w = mine();
+    w.clocks[stage].ran(1);
+    w.clocks[stage].worked(1, ticks);
+    w.records[stage].waited(std::uint64_t{0} - ticks);
   }
   /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
   void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
     worker& w = mine();
-    w.clocks[stage].waited(ticks - ran);
+    w.records[stage].waited(ticks - ran);
     if (ran != 0) w.clocks[stage].worked(0, ran);
     w.records[stage].took(ticks, index);
   }
   void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
-    mine().records[stage].waited(ticks);
+    mine().records[stage].waited_for(ticks);
   }
   void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
   /// Once in a stage, without suspending.
@@ -110,8 +110,6 @@ class stage_clocks {
   std::uint64_t ticks_of(std::size_t slot) const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
-  /// Of all runs, as in sum::timed_ticks.
-  std::uint64_t run_ticks() const noexcept;
 
  private:
   executor& on_;
@@ -201,9 +199,9 @@ class run_probe {
   run_probe(stage_clocks::worker& w, std::uint64_t now) noexcept : worker_(w), due_(now >= w.next_probe) {
     if (due_) begin();
   }
-  /// The run took so long.
-  void end(stage_clock& runs, std::uint64_t ticks) noexcept {
-    if (due_) finish(runs, ticks);
+  /// The run, which began then, is over.
+  void end(stage_clock& runs, std::uint64_t begun) noexcept {
+    if (due_) finish(runs, now_ticks() - begun);
   }
 
  private:

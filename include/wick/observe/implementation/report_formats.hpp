@@ -13,45 +13,9 @@
 
 #include <wick/observe/detail/advice.hpp>
 #include <wick/observe/report.hpp>
-#include <wick/system/detail/json_string.hpp>
+#include <wick/system/detail/json.hpp>
 
 namespace wick::detail {
-
-/// Members of an object of JSON, one after the other.
-class json_object {
- public:
-  json_object& add(std::string_view name, double value) {
-    char text[32];
-    // JSON has no infinity.
-    std::snprintf(text, sizeof(text), "%.9g", std::isfinite(value) ? value : 0.0);
-    return raw(name, text);
-  }
-  json_object& add(std::string_view name, std::uint64_t value) { return raw(name, std::to_string(value)); }
-  json_object& add(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
-  json_object& add(std::string_view name, std::string_view value) { return raw(name, json_string(value)); }
-  json_object& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
-  json_object& raw(std::string_view name, std::string_view json) {
-    text_ += text_.empty() ? "{" : ",";
-    text_ += json_string(name);
-    text_ += ':';
-    text_ += json;
-    return *this;
-  }
-  std::string text() const { return text_.empty() ? "{}" : text_ + "}"; }
-
- private:
-  std::string text_;
-};
-
-template <class Some, class One>
-std::string json_array(const Some& some, One one) {
-  std::string out = "[";
-  for (const auto& s : some) {
-    if (out.size() > 1) out += ',';
-    out += one(s);
-  }
-  return out + "]";
-}
 
 std::string report_json(const timing_report& t) {
   return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
@@ -76,8 +40,6 @@ std::string_view name_of(bound b) noexcept {
       return "nothing";
     case bound::step:
       return "step";
-    case bound::processors:
-      return "processors";
     case bound::others:
       return "others";
     case bound::loaders:

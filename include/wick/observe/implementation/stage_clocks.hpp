@@ -42,10 +42,10 @@ void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
   count += c.count();
   timed += c.timed();
   timed_ticks += c.timed_ticks();
-  waited += c.waited_ticks();
   probed.add(c.probed());
   if (r == nullptr) return;
   long_ones.add(r->long_ones());
+  waited += r->waited();
   bytes += r->bytes();
   times.add(r->times());
   sizes.add(r->sizes());
@@ -99,12 +99,6 @@ stage_clocks::usage stage_clocks::ticks() const noexcept {
   for (std::size_t slot = 0; slot < slots_; ++slot)
     (slot < on_.workers() ? out.workers : out.helpers) += ticks_of(slot);
   return out;
-}
-
-std::uint64_t stage_clocks::run_ticks() const noexcept {
-  std::uint64_t sum = 0;
-  for (const place& w : workers_) sum += w.clocks[rows_].timed_ticks();
-  return sum;
 }
 
 /// What reading the usage takes of the processor itself.

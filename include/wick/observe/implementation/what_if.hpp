@@ -15,6 +15,7 @@
 #include <wick/observe/detail/load_model.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/what_if.hpp>
+#include <wick/run/detail/tokens.hpp>
 
 namespace wick::detail {
 
@@ -43,7 +44,7 @@ load_model changed(const measured_load& load, const what_if& w) {
   if (w.in_flight)
     m.in_flight = std::max<std::size_t>(*w.in_flight, 1);
   else if (m.in_flight != 0 && load.chooses_in_flight)
-    m.in_flight = measured_load::in_flight(m.workers, m.io_threads);
+    m.in_flight = tokens::limit_for(m.workers, m.io_threads);
   if (w.prefetch) m.prefetch = std::max<std::size_t>(*w.prefetch, 1);
   if (w.memory) m.memory = static_cast<double>(*w.memory);
   if (w.step_ms) {

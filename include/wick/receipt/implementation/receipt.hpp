@@ -17,6 +17,7 @@
 #include <wick/receipt/receipt.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/random.hpp>
+#include <wick/system/detail/json.hpp>
 
 namespace wick {
 
@@ -50,30 +51,27 @@ void add_noted(To& to, std::uint64_t drawn, const noted& lines, const std::vecto
   }
 }
 
-template <class List, class F>
-std::string json_list(const char* name, const List& list, F&& json) {
-  std::string out = std::string(",\"") + name + "\":[";
-  bool first = true;
-  for (const auto& one : list) {
-    if (!std::exchange(first, false)) out += ',';
-    out += json(one);
-  }
-  return out + "]";
-}
 std::string json_of(const receipt::draw& d) {
-  std::string out = "{\"stage\":" + json_string(d.stage) + ",\"number\":" + std::to_string(d.number) +
-                    ",\"count\":" + std::to_string(d.count);
-  return out + json_list("values", d.values, [](std::uint32_t v) { return std::to_string(v); }) + "}";
+  return json_object()
+      .add("stage", d.stage)
+      .add("number", d.number)
+      .add("count", d.count)
+      .raw("values", json_array(d.values, [](std::uint32_t v) { return std::to_string(v); }))
+      .text();
+}
+std::string json_of(const std::vector<receipt::draw>& all) {
+  return json_array(all, [](const receipt::draw& d) { return json_of(d); });
 }
 /// What samples and others have in common.
 template <class Part>
-std::string json_of_part(const Part& p) {
-  std::string out = "\"index\":" + std::to_string(p.index) + ",\"key\":" + json_string(p.key);
-  out += json_list("draws", p.draws, [](const receipt::draw& d) { return json_of(d); });
-  return out + json_list("others", p.others, [](const receipt::other& o) {
-           return "{\"stage\":" + json_string(o.stage) + ",\"number\":" + std::to_string(o.number) + "," +
-                  json_of_part(o) + "}";
-         });
+void add_part(json_object& to, const Part& p) {
+  to.add("index", p.index).add("key", p.key).raw("draws", json_of(p.draws));
+  to.raw("others", json_array(p.others, [](const receipt::other& o) {
+           json_object one;
+           one.add("stage", o.stage).add("number", o.number);
+           add_part(one, o);
+           return one.text();
+         }));
 }
 
 }  // namespace
@@ -102,19 +100,22 @@ void receipt_writer::add_batch(std::uint64_t position) {
 }  // namespace detail
 
 std::string receipt::to_json() const {
-  std::string out = "{\"seed\":" + std::to_string(seed) + ",\"epoch\":" + std::to_string(epoch) +
-                    ",\"batch\":" + std::to_string(batch);
-  out += detail::json_list("samples", samples, [](const sample& s) {
-    std::string one = "{\"slot\":" + std::to_string(s.slot) + ",\"position\":" + std::to_string(s.position) +
-                      ",\"rank\":" + std::to_string(s.rank) + "," + detail::json_of_part(s);
-    if (s.substitute())
-      one += ",\"in_place_of\":{\"index\":" + std::to_string(s.planned) +
-             ",\"key\":" + detail::json_string(s.planned_key) + "}";
-    return one + "}";
-  });
-  out += detail::json_list("draws", draws, [](const draw& d) { return detail::json_of(d); });
-  out += detail::json_list("failures", failures, [](const ledger_entry& e) { return detail::to_json(e); });
-  return out + "}";
+  using detail::json_array;
+  detail::json_object out;
+  out.add("seed", seed).add("epoch", epoch).add("batch", batch);
+  out.raw("samples", json_array(samples, [](const sample& s) {
+            detail::json_object one;
+            one.add("slot", s.slot).add("position", s.position).add("rank", s.rank);
+            detail::add_part(one, s);
+            if (s.substitute()) {
+              one.raw("in_place_of",
+                      detail::json_object().add("index", s.planned).add("key", s.planned_key).text());
+            }
+            return one.text();
+          }));
+  out.raw("draws", detail::json_of(draws));
+  out.raw("failures", json_array(failures, [](const ledger_entry& e) { return detail::to_json(e); }));
+  return out.text();
 }
 
 }  // namespace wick

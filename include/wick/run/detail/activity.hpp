@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include <wick/run/detail/frame_pool.hpp>
@@ -18,9 +17,6 @@ namespace wick::detail {
 /// What is waited for. `nothing`: it runs, or waits for what is not wick's.
 enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
 inline constexpr std::size_t wait_kinds = 8;
-inline constexpr std::array<std::string_view, wait_kinds> wait_names = {
-    "itself",    "an I/O thread", "a call on an I/O thread", "memory", "time", "a lock",
-    "a channel", "a worker"};
 
 /// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
 /// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace wick::detail {
@@ -13,6 +14,10 @@ namespace wick::detail {
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+  /// What a loader takes that was told no limit.
+  static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
+    return 4 * workers + 2 * io_threads + 16;
+  }
 
   /// Up to `most` of those that are left.
   std::uint64_t take(std::uint64_t most) noexcept {

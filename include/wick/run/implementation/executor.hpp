@@ -85,16 +85,7 @@ executor::~executor() {
   end_workers();
 }
 
-double executor::worker_seconds() const noexcept {
-  if (forked()) return 0;
-  double sum = 0;
-  for (std::thread& w : threads_->all) {
-    if (w.joinable()) sum += detail::thread_seconds(w.native_handle());
-  }
-  return sum;
-}
-
-std::vector<double> executor::each_worker_seconds() const {
+std::vector<double> executor::worker_seconds() const {
   std::vector<double> out;
   if (forked()) return out;
   for (std::thread& w : threads_->all)

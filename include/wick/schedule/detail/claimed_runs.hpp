@@ -107,7 +107,7 @@ class claimed_runs {
         for_each([&](std::uint64_t i, std::uint64_t index) {
           run_here<false>(j, from + i, index, bad, c, nullptr, failed);
         });
-        probe.end(runs_.path.clocks().runs_of(mine), now_ticks() - begun);
+        probe.end(runs_.path.clocks().runs_of(mine), begun);
       }
       c.give_back();
       path_type::count(clocks, types::order_end, count, weight * count);

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include <wick/failure/quarantine.hpp>
-#include <wick/observe/detail/load_model.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/budget.hpp>
+#include <wick/run/detail/tokens.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/stop_token.hpp>
@@ -61,7 +61,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
         seed(options.seed),
         on(on),
         in_flight(options.in_flight != 0 ? options.in_flight
-                                         : measured_load::in_flight(on.workers(), on.io().threads())),
+                                         : tokens::limit_for(on.workers(), on.io().threads())),
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
