@@ -104,6 +104,8 @@
 #include <wick/sample/implementation/error.hpp>
 #include <wick/sample/implementation/random.hpp>
 #include <wick/sample/implementation/shape.hpp>
+#include <wick/schedule/implementation/hang_watch.hpp>
+#include <wick/schedule/implementation/under_way.hpp>
 #include <wick/series/implementation/file_windows.hpp>
 #include <wick/series/implementation/windows.hpp>
 #include <wick/system/implementation/cpu_set.hpp>
@@ -114,6 +116,7 @@
 #include <wick/system/implementation/plain_file.hpp>
 #include <wick/system/implementation/process.hpp>
 #include <wick/system/implementation/processor_time.hpp>
+#include <wick/system/implementation/thread_name.hpp>
 #include <wick/tar/implementation/tar.hpp>
 #include <wick/tar/implementation/tar_header.hpp>
 #include <wick/tar/implementation/tar_index.hpp>

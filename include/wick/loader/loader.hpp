@@ -158,7 +158,7 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) return value;
       if (left_ == 0) return at_end();
-      if (std::optional<value_type> batch = deliver(wait())) return batch;
+      if (std::optional<value_type> batch = deliver(detail::wait_for_batch(*feed_, books_.report))) return batch;
     }
   }
 
@@ -175,7 +175,11 @@ class loader<pipeline<Source, S...>> {
       if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = books_.report.begin_wait();
-      job_type* const job = co_await feed_->next_async();
+      job_type* job = nullptr;
+      {
+        const detail::hang_watch::waiting waits(feed_->watch());
+        job = co_await feed_->next_async();
+      }
       books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
@@ -240,6 +244,10 @@ class loader<pipeline<Source, S...>> {
   /// The most encoded bytes that were in flight at a time.
   std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
 
+  /// Where the samples of the batch that comes next are, at this moment: key, stage, what each waits for, since
+  /// when, and on which thread; what loader_options::on_hang is told. Any thread, also while another one waits
+  /// in next(), as long as the loader lives and is not moved. The source's key() is called.
+  std::string where() { return feed_->watch().where(); }
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();
 
@@ -304,23 +312,6 @@ class loader<pipeline<Source, S...>> {
     if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
   }
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
-
-  job_type* wait() {
-    const std::uint64_t begun_at = books_.report.begin_wait();
-    job_type* job = feed_->try_take();
-    if (job == nullptr) {
-      if (feed_->short_samples()) {
-        if (executor::helper slot(feed_->on()); slot) {
-          while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
-          }
-          books_.report.helped(begun_at);
-        }
-      }
-      if (job == nullptr) job = feed_->take();
-    }
-    books_.report.waited(begun_at);
-    return job;
-  }
 
   std::uint64_t batch_of_prints() const noexcept {
     return feed_type::batched ? feed_->plan().batch_size() : 0;

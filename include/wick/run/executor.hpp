@@ -161,6 +161,11 @@ class executor {
   }
   /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
   std::vector<double> worker_seconds() const;
+  /// For messages: the worker that runs at this moment what `of` is of; `none` if none does. `of` is only
+  /// compared.
+  std::size_t worker_at(const detail::activity* of) const noexcept;
+  /// For messages: the system's number of a worker's thread; 0 where it isn't known.
+  int thread_of(std::size_t worker) const noexcept;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.

@@ -72,7 +72,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
-        self->wait_.now(wait_for::io_call);
+        self->wait_.calls_here();
         try {
           if constexpr (std::is_void_v<result>)
             self->f_();

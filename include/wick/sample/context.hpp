@@ -52,11 +52,24 @@ class context {
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
                    stop_token stop = {}, std::uint64_t pass = 0,
                    const detail::sample_names* names = nullptr) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
+      : seed_(where.seed),
+        epoch_(where.epoch),
+        position_(where.position),
+        index_(where.index),
+        drawn_(where.drawn),
+        pass_(pass),
+        executor_(on),
+        memory_(memory),
+        names_(names),
+        stop_(stop) {}
   /// For the loader: of another sample, which goes into this one. What it reserves is this one's, which lives
   /// longer.
   context(context& into, detail::place where) noexcept
-      : where_(where),
+      : seed_(where.seed),
+        epoch_(where.epoch),
+        position_(where.position),
+        index_(where.index),
+        drawn_(where.drawn),
         pass_(into.pass_),
         executor_(into.executor_),
         memory_(into.memory_),
@@ -68,22 +81,22 @@ class context {
   context& operator=(const context&) = delete;
 
   /// loader_options::seed.
-  std::uint64_t seed() const noexcept { return where_.seed; }
+  std::uint64_t seed() const noexcept { return seed_; }
   /// The number given to loader::epoch().
-  std::uint64_t epoch() const noexcept { return where_.epoch; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
   /// Where the sample stands in the epoch, counted over all ranks.
-  std::uint64_t position() const noexcept { return where_.position; }
+  std::uint64_t position() const noexcept { return position_.load(std::memory_order_relaxed); }
   /// Which sample of the source it is.
-  std::uint64_t index() const noexcept { return where_.index; }
+  std::uint64_t index() const noexcept { return index_.load(std::memory_order_relaxed); }
   /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
   /// has no name, or no loader.
   std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
-    if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
-      random_stage_ = stage_;
+    if (const std::uint32_t now = stage(); random_stage_ != now) {
+      random_ = random_stream(seed_ ^ drawn_, epoch_, position(), now);
+      random_stage_ = now;
     }
     return random_;
   }
@@ -148,17 +161,21 @@ class context {
   void give_back() noexcept { reserved_.give_back(); }
 
   /// For the loader: the number of the stage that is about to run.
-  void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  void enter(std::uint32_t stage) noexcept { stage_.store(stage, std::memory_order_relaxed); }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
-  std::uint32_t stage() const noexcept { return stage_; }
+  std::uint32_t stage() const noexcept { return stage_.load(std::memory_order_relaxed); }
   /// For the loader: how many numbers the stage that runs has taken from random().
-  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  std::uint64_t drawn() const noexcept { return random_stage_ == stage() ? random_.drawn() : 0; }
   /// For the loader: where it stands.
-  const detail::place& where() const noexcept { return where_; }
+  detail::place where() const noexcept { return {seed_, epoch_, position(), index(), drawn_}; }
   /// For the loader: on to the next sample.
   void move_to(detail::place where) noexcept {
     reserved_.give_back();
-    where_ = where;
+    seed_ = where.seed;
+    epoch_ = where.epoch;
+    position_.store(where.position, std::memory_order_relaxed);
+    index_.store(where.index, std::memory_order_relaxed);
+    drawn_ = where.drawn;
     random_stage_ = ~0u;
   }
 
@@ -175,9 +192,12 @@ class context {
     }
   }
 
-  detail::place where_;
+  // Where it stands; others may look at what is atomic (detail::under_way).
+  std::uint64_t seed_, epoch_;
+  std::atomic<std::uint64_t> position_, index_;
+  std::uint64_t drawn_;
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
-  std::uint32_t stage_ = 0;
+  std::atomic<std::uint32_t> stage_{0};
   std::uint32_t random_stage_ = ~0u;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;

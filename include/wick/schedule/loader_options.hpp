@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <wick/failure/on_error.hpp>
+#include <wick/schedule/detail/hang_handler.hpp>
+#include <wick/system/detail/duration.hpp>
 
 namespace wick {
 
@@ -43,6 +45,13 @@ struct loader_options {
   /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
   /// Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
+  /// When the training loop has waited for a batch for so long, a message says where each unfinished sample
+  /// of it is: its key, stage, what it waits for, since when, and on which thread. Once a wait, and again when
+  /// it has lasted twice as long. The loader goes on. 0: never.
+  std::chrono::nanoseconds hang_after = std::chrono::seconds(60);
+  /// Is given the message, `[](const std::string& text) { … }`, on a thread of its own; the loader is not
+  /// destroyed before it has returned, so it must not wait for the thread that does that. Default: stderr.
+  detail::hang_handler on_hang = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };

@@ -4,12 +4,15 @@
 /// and sample_delivery.hpp.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include <wick/failure/detail/drop_book.hpp>
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/loader/detail/report_book.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/schedule/detail/hang_watch.hpp>
 
 namespace wick::detail {
 
@@ -20,6 +23,26 @@ struct delivery_books {
   report_book report;
   drop_book drops = {};
 };
+
+/// The next batch. The calling thread sleeps until it is there, or runs samples where these are short.
+template <class Feed>
+auto wait_for_batch(Feed& feed, report_book& book) {
+  const std::uint64_t begun_at = book.begin_wait();
+  auto* job = feed.try_take();
+  if (job == nullptr) {
+    const hang_watch::waiting waits(feed.watch());
+    if (feed.short_samples()) {
+      if (executor::helper slot(feed.on()); slot) {
+        while ((job = feed.try_take()) == nullptr && feed.short_samples() && feed.help()) {
+        }
+        book.helped(begun_at);
+      }
+    }
+    if (job == nullptr) job = feed.take();
+  }
+  book.waited(begun_at);
+  return job;
+}
 
 /// A batch's place in the ring: free afterwards, whatever is thrown.
 template <class Feed, class Job>

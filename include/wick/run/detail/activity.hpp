@@ -10,6 +10,7 @@
 
 #include <wick/run/detail/frame_pool.hpp>
 #include <wick/run/detail/resume.hpp>
+#include <wick/system/detail/thread_name.hpp>
 #include <wick/system/detail/ticks.hpp>
 
 namespace wick::detail {
@@ -45,6 +46,10 @@ class activity : public pooled_frame {
     what_.store(what, std::memory_order_relaxed);
   }
   wait_for what() const noexcept { return what_.load(std::memory_order_relaxed); }
+  /// A call on an I/O thread has begun: this thread.
+  void calls_here() noexcept { thread_.store(this_thread_id(), std::memory_order_relaxed); }
+  /// The thread of the last such call.
+  int thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
   /// Ticks, at which it began to wait, or to run again.
   std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
 
@@ -82,6 +87,7 @@ class activity : public pooled_frame {
   std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
   std::atomic<std::uint64_t> first_{0}, since_{0};
   std::atomic<std::uint32_t> kept_{1};
+  std::atomic<int> thread_{0};
   std::atomic<wait_for> what_{wait_for::nothing};
 };
 
@@ -93,7 +99,7 @@ class own_activity {
   own_activity& operator=(const own_activity&) = delete;
   ~own_activity() {
     if (mine_ == nullptr) return;
-    if (activity*& of = this_thread_resumption().of; of == mine_) of = nullptr;
+    if (running_activity& of = this_thread_resumption().of; of == mine_) of = nullptr;
     mine_->drop();
   }
   /// What the calling thread runs has one from now on. \throws std::bad_alloc
@@ -127,6 +133,12 @@ class noted_wait {
   /// Something else is waited for now. By who brings it on.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
+  }
+  /// The call is made by the calling thread, from now on.
+  void calls_here() noexcept {
+    if (of_ == nullptr) return;
+    of_->calls_here();
+    of_->now(wait_for::io_call);
   }
   /// On the thread that goes on.
   void end() noexcept {

@@ -26,12 +26,25 @@ struct resume_stack {
 
 class activity;
 
+/// One thread writes, others may look.
+class running_activity {
+ public:
+  operator activity*() const noexcept { return of_.load(std::memory_order_relaxed); }
+  running_activity& operator=(activity* of) noexcept {
+    of_.store(of, std::memory_order_relaxed);
+    return *this;
+  }
+
+ private:
+  std::atomic<activity*> of_{nullptr};
+};
+
 /// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and
 /// wait for it to suspend or to end: a child that finds its own name there at its end knows that its parent
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
-  activity* of = nullptr;  // what runs belongs to, where somebody wants to know
+  running_activity of;  // what runs belongs to, where somebody wants to know
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -59,7 +72,8 @@ inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
   resume_stack* const outer = std::exchange(here.stack, &stack);
-  activity* const outer_of = std::exchange(here.of, nullptr);
+  activity* const outer_of = here.of;
+  here.of = nullptr;
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;

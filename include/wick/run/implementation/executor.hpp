@@ -28,7 +28,14 @@
 namespace wick {
 
 struct executor::threads {
+  /// What others may see of a worker.
+  struct mark {
+    std::atomic<const detail::resumption*> at{nullptr};
+    std::atomic<int> id{0};
+  };
+  explicit threads(std::size_t workers) : marks(new mark[workers]) {}
   std::vector<std::thread> all;
+  const std::unique_ptr<mark[]> marks;
 };
 
 void executor::refuse(const char* call, const char* whom, const char* instead) {
@@ -43,7 +50,7 @@ void executor::bind(binding& to, int cpu) noexcept {
 
 executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
-      threads_(detail::make_owned<threads>()),
+      threads_(detail::make_owned<threads>(workers())),
       io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
@@ -57,6 +64,8 @@ executor::executor(executor_options options)
       threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         if (to != nullptr) bind(*to, cpu);
+        threads_->marks[i].id.store(detail::this_thread_id(), std::memory_order_relaxed);
+        threads_->marks[i].at.store(&detail::this_thread_resumption(), std::memory_order_release);
         work(i);
       });
     }
@@ -91,6 +100,19 @@ std::vector<double> executor::worker_seconds() const {
   for (std::thread& w : threads_->all)
     out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
   return out;
+}
+
+std::size_t executor::worker_at(const detail::activity* of) const noexcept {
+  if (of == nullptr || forked()) return none;
+  for (std::size_t i = 0; i < workers(); ++i) {
+    const detail::resumption* const at = threads_->marks[i].at.load(std::memory_order_acquire);
+    if (at != nullptr && at->of == of) return i;
+  }
+  return none;
+}
+
+int executor::thread_of(std::size_t worker) const noexcept {
+  return worker < workers() ? threads_->marks[worker].id.load(std::memory_order_relaxed) : 0;
 }
 
 void executor::end_workers() noexcept {

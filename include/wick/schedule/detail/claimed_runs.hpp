@@ -21,6 +21,7 @@
 #include <wick/schedule/detail/batch_job.hpp>
 #include <wick/schedule/detail/pace.hpp>
 #include <wick/schedule/detail/prefetch_choice.hpp>
+#include <wick/schedule/detail/under_way.hpp>
 #include <wick/schedule/detail/walk_ahead.hpp>
 
 namespace wick::detail {
@@ -93,6 +94,8 @@ class claimed_runs {
       const bool slow = pace_.slow_samples();
       const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({}, j);
+      under_way::entry here(runs_.places, c, j.sequence);
+      here.begin(begun);
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       // A fast run in 64 stands for all of them.
@@ -109,6 +112,7 @@ class claimed_runs {
         });
         probe.end(runs_.path.clocks().runs_of(mine), begun);
       }
+      here.end();
       c.give_back();
       path_type::count(clocks, types::order_end, count, weight * count);
       clocks[order_row].ran(count);
@@ -163,13 +167,17 @@ class claimed_runs {
   static detached settle_one(claimed_runs* self, job_type* j, failure* of) {
     failure f = std::move(*of);
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
+    under_way::entry here(self->runs_.places, c, j->sequence);
     try {
+      c.watch();
+      here.begin();
       task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
       co_await settled;
     } catch (...) {
       j->lose(f);
     }
     f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
+    here.end();
     self->owner_.finish_some(*j, 1);
   }
   /// A sample for which there was no memory; called where that was caught.
@@ -185,9 +193,11 @@ class claimed_runs {
 
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
     context c = self->runs_.context_at(where, *j);
+    under_way::entry here(self->runs_.places, c, j->sequence);
     failure f;
     try {
       c.watch();
+      here.begin();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {
@@ -206,6 +216,7 @@ class claimed_runs {
       if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     }
     // Before the sample counts as finished: afterwards the loader may be gone.
+    here.end();
     self->owner_.give_tokens(1);
     self->owner_.finish_some(*j, 1);
   }

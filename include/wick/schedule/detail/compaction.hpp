@@ -17,6 +17,7 @@
 #include <wick/sample/context.hpp>
 #include <wick/schedule/detail/batch_job.hpp>
 #include <wick/schedule/detail/sample_runs.hpp>
+#include <wick/schedule/detail/under_way.hpp>
 #include <wick/system/detail/brief_lock.hpp>
 
 namespace wick::detail {
@@ -114,6 +115,9 @@ class compaction {
         runs.path.clocks().mine().clocks[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
+        c.watch();
+        under_way::entry here(runs.places, c, j->sequence);
+        here.begin();
         failure f;
         f.slot = gap;
         f.position = end;

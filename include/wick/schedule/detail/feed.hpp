@@ -24,6 +24,7 @@
 #include <wick/schedule/detail/batches_ahead.hpp>
 #include <wick/schedule/detail/claimed_runs.hpp>
 #include <wick/schedule/detail/finishing.hpp>
+#include <wick/schedule/detail/hang_watch.hpp>
 #include <wick/schedule/detail/pace.hpp>
 #include <wick/schedule/detail/pump_crew.hpp>
 #include <wick/schedule/detail/sample_runs.hpp>
@@ -39,10 +40,9 @@ class feed;
 
 /// One consumer. Everything public is called by it, except where it says "worker".
 ///
-/// The control mutex guards opening batches and starting pumps and
-/// is taken about once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor
-/// that claims runs of positions from the oldest batch that has any, until there are none; there are at most
-/// as many as workers.
+/// The control mutex guards opening batches and starting pumps and is taken about once a batch; claiming and
+/// finishing samples takes no lock. A pump is a job on the executor that claims runs of positions from the
+/// oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
@@ -67,7 +67,8 @@ class feed<pipeline<Source, S...>> {
         finishing_(runs_, done_, pool_, options.content_fingerprint),
         ahead_(window_.most),
         claimed_(runs_, *this),
-        crew_(*this, on) {}
+        crew_(*this, on),
+        watch_(on, options.hang_after, options.on_hang, scene, this) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
 
@@ -90,6 +91,7 @@ class feed<pipeline<Source, S...>> {
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
+  hang_watch& watch() noexcept { return watch_; }
   /// What a report needs to know of how it works.
   feed_figures figures() noexcept {
     if (on_.forked()) return {};  // a worker that is missing here may have the mutex
@@ -147,6 +149,7 @@ class feed<pipeline<Source, S...>> {
     if (started_) drain(make_owned<stop_source>());
     started_ = left_ = run_ahead_ = false;
     planned_at_ = ahead_.count();
+    const auto alone = watch_.nobody_looks();
     runs_.refresh(source_too);
     if (source_too) size_.take_anew();
   }
@@ -208,6 +211,7 @@ class feed<pipeline<Source, S...>> {
   std::size_t window() const noexcept { return window_.at(*pool_); }
 
   void open_more() {
+    oldest_ = done_.taken();
     const std::uint64_t end = done_.taken() + window();
     while (ahead_.count() < end) {
       if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
@@ -238,12 +242,7 @@ class feed<pipeline<Source, S...>> {
     finish_some(j, 1);
   }
 
-  bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.any();
-    else
-      return true;
-  }
+  bool may_claim() const noexcept { return !types::samples_suspend || tokens_.any(); }
   /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
     stop_helping();
@@ -340,26 +339,25 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
+  /// For messages. Any thread.
+  static loader_scene scene(void* at) {
+    feed& self = *static_cast<feed*>(at);
+    std::unique_lock lock(self.mutex_);
+    const bool any = self.oldest_ < self.ahead_.count();
+    return scene_of(any ? &self.ahead_.at(self.oldest_) : nullptr, self.runs_, std::move(lock));
+  }
+
   /// Of a batch whose samples are short they would be waited for one by one.
   void fetch_lines(const job_type& j) const noexcept {
-    if (!short_samples()) return;
-    fetch_to_write(&j, sizeof j);
-    fetch_to_write(pool_.get(), sizeof *pool_);
+    if (short_samples()) fetch_all_to_write(j, *pool_);
   }
   /// Up to `most` of the samples that may be under way.
-  std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.take(most);
-    else
-      return most;
-  }
+  std::uint64_t take_tokens(std::uint64_t n) noexcept { return types::samples_suspend ? tokens_.take(n) : n; }
   /// Pumps that found all taken have retired: whoever gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept {
-    if constexpr (types::samples_suspend) {
-      if (n == 0 || !tokens_.give(n)) return;
-      const auto lock = lock_briefly(mutex_);
-      start_pump();
-    }
+    if (!types::samples_suspend || n == 0 || !tokens_.give(n)) return;
+    const auto lock = lock_briefly(mutex_);
+    start_pump();
   }
 
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
@@ -394,7 +392,9 @@ class feed<pipeline<Source, S...>> {
   claimed_runs<runs_type, feed> claimed_;
 
   std::mutex mutex_;
+  std::uint64_t oldest_ = 0;  // batch that was not taken, for who is not the consumer
   pump_crew<feed> crew_;
+  hang_watch watch_;
 };
 
 }  // namespace wick::detail

@@ -24,6 +24,7 @@
 #include <wick/sample/fingerprint.hpp>
 #include <wick/schedule/detail/compaction.hpp>
 #include <wick/schedule/detail/sample_runs.hpp>
+#include <wick/schedule/detail/under_way.hpp>
 
 namespace wick::detail {
 
@@ -157,6 +158,9 @@ class finishing {
         failure f = self->runs_.standing_at(*j, slot);
         f.number = j->next_number(slot);
         context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
+        c.watch();
+        under_way::entry here(self->runs_.places, c, j->sequence);
+        here.begin();
         f.tries = 0;
         task<bool> running = settling<Runs>::run_or_fail(&self->runs_, j, &c, std::move(f));
         co_await running;
@@ -179,6 +183,8 @@ class finishing {
     }
     context c = batch_context(j);
     c.enter(static_cast<std::uint32_t>(types::batching));
+    under_way::entry here(runs_.places, c, j.sequence, true);
+    if constexpr (!made_by_consumer) here.begin();
     try {
       if (!deliverable(j)) {
         j.columns.drop();
@@ -197,13 +203,17 @@ class finishing {
       j.fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
+    here.end();
     publish(j);
   }
 
   static detached conclude_async(finishing* self, job_type* j) {
     context c = self->batch_context(*j);
     c.enter(static_cast<std::uint32_t>(types::batching));
+    under_way::entry here(self->runs_.places, c, j->sequence, true);
     try {
+      c.watch();
+      here.begin();
       self->close(*j);
       auto batch = j->columns.finish(j->rows());
       task<value> rest =
@@ -214,6 +224,7 @@ class finishing {
       j->fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
+    here.end();
     self->publish(*j);
   }
 

@@ -30,6 +30,7 @@
 #include <wick/sample/source.hpp>
 #include <wick/schedule/detail/batch_job.hpp>
 #include <wick/schedule/detail/stage_path.hpp>
+#include <wick/schedule/detail/under_way.hpp>
 #include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/owned.hpp>
 
@@ -207,6 +208,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
   kept<std::conditional_t<Again, const plan_type, plan_type>> plan{path};
   const std::uint64_t seed;
   executor& on;
+  under_way places{on};
   const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
   kept<byte_budget> budget;
   kept<const error_policy> policy;

@@ -22,4 +22,10 @@ inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
   }
 }
 
+/// The same of several.
+template <class... T>
+void fetch_all_to_write(const T&... objects) noexcept {
+  (fetch_to_write(&objects, sizeof objects), ...);
+}
+
 }  // namespace wick::detail

@@ -1,12 +1,17 @@
 /// \file
-/// Names for threads, so that top, perf and a debugger say who is who.
+/// Names and numbers of threads, so that top, perf, a debugger and messages say who is who.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
+#include <string>
 
 #if defined(__linux__) || defined(__APPLE__)
 #include <pthread.h>
+#endif
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace wick::detail {
@@ -23,5 +28,19 @@ inline void name_this_thread(const char* name, std::size_t number) noexcept {
   (void)text;
 #endif
 }
+
+/// The system's number of the calling thread; 0 where there is none to be had.
+[[gnu::noinline]] inline int this_thread_id() noexcept {
+#ifdef __linux__
+  static thread_local const int mine = static_cast<int>(::syscall(SYS_gettid));
+  return mine;
+#else
+  return 0;
+#endif
+}
+
+/// What a thread of this process is called and is in, as far as the system tells: "wick-io-0 (thread 4242) is
+/// in read() of /data/0012.jpg". Empty where it tells nothing.
+std::string what_thread_does(int id);
 
 }  // namespace wick::detail

@@ -1,0 +1,474 @@
+// Kinds of hang, each made on purpose: the message names the sample and what it waits for; then the hang is
+// resolved, and all samples arrive.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fcntl.h>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "support/doctest.hpp"
+#include "support/eventually.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
+#include <wick/run/async_mutex.hpp>
+#include <wick/run/async_semaphore.hpp>
+#include <wick/run/channel.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/sleep.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/sync_wait.hpp>
+
+using namespace std::chrono_literals;
+using wick_test::batches;
+using wick_test::cell;
+using wick_test::contains;
+using wick_test::eventually;
+using wick_test::numbers;
+using wick_test::targets_of;
+
+namespace {
+
+constexpr std::int64_t hung = 3;  // the sample that hangs
+constexpr std::uint64_t samples = 40, batch_size = 8;
+
+/// The line of a message that tells of one sample.
+std::string line_of(const std::string& text, const std::string& key) {
+  const std::size_t at = text.find("\n  " + key);
+  return at == std::string::npos ? std::string() : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+}
+
+/// Whether the kernel says here which call a thread is in.
+bool calls_are_told() {
+  std::string text(64, '\0');
+  const int fd = ::open("/proc/self/syscall", O_RDONLY);
+  if (fd < 0) return false;
+  const auto n = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  return n > 0 && text[0] >= '0' && text[0] <= '9';
+}
+
+/// A line about one sample that a message must have, with these words.
+struct told_of {
+  std::string key;
+  std::vector<std::string> words;
+};
+
+wick::loader_options two_workers() {
+  wick::loader_options o;
+  o.workers = 2;
+  o.io_threads = 4;
+  o.hang_after = 100ms;
+  o.prefetch_next_epoch = false;  // whose sample would hang, too
+  return o;
+}
+
+/// Runs an epoch. When a message has all that is wanted, or after so many that it never will, `resolve` is
+/// called, on the thread that was told.
+template <class Pipeline, class Resolve>
+std::string message_of_hang(Pipeline what, wick::loader_options options, const std::vector<told_of>& wanted,
+                            Resolve resolve) {
+  std::string last;
+  int messages = 0;
+  bool resolved = false;
+  options.on_hang = [&](const std::string& text) {
+    if (resolved) return;
+    last = text;
+    const bool all = std::all_of(wanted.begin(), wanted.end(), [&](const told_of& one) {
+      const std::string line = line_of(text, one.key);
+      return !line.empty() && std::all_of(one.words.begin(), one.words.end(),
+                                          [&](const std::string& w) { return contains(line, w); });
+    });
+    if (!all && ++messages < 6) return;
+    resolved = true;
+    resolve();
+  };
+  std::vector<std::int64_t> seen;
+  {
+    wick::loader train(std::move(what), options);
+    for (const auto& batch : targets_of(train, 0)) seen.insert(seen.end(), batch.begin(), batch.end());
+    CHECK(train.ledger().total() == 0);
+  }
+  CHECK(seen.size() == samples);
+  for (std::size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == static_cast<std::int64_t>(i));
+  for (const told_of& one : wanted) {
+    CAPTURE(last);
+    const std::string line = line_of(last, one.key);
+    CHECK_FALSE(line.empty());
+    for (const std::string& w : one.words) {
+      CAPTURE(w);
+      CHECK(contains(line, w));
+    }
+  }
+  if (std::getenv("WICK_SHOW_HANGS") != nullptr) MESSAGE(last);
+  return last;
+}
+
+/// What a stage waits for that is the program's own: whoever comes here goes on when it is opened.
+class gate {
+ public:
+  struct awaiter {
+    gate& of;
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<> h) {
+      const std::lock_guard lock(of.mutex_);
+      if (of.open_) return false;
+      of.waiting_.push_back(h);
+      return true;
+    }
+    void await_resume() const noexcept {}
+  };
+  awaiter operator co_await() noexcept { return {*this}; }
+  void open() {
+    std::vector<std::coroutine_handle<>> all;
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = true;
+      all.swap(waiting_);
+    }
+    for (auto h : all) h.resume();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool open_ = false;
+  std::vector<std::coroutine_handle<>> waiting_;
+};
+
+/// What blocks a thread until it is opened.
+class barrier {
+ public:
+  void pass() noexcept { open_.wait(false); }
+  void open() noexcept {
+    open_.store(true);
+    open_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> open_{false};
+};
+
+/// `wait` is awaited by the sample that hangs.
+template <class Wait>
+wick::task<cell> waits(cell c, wick::context* context, Wait wait) {
+  if (c.target == hung) {
+    wick::task<void> waiting = wait(context);
+    co_await waiting;
+  }
+  co_return c;
+}
+
+/// A pipeline with a stage that awaits what `wait(context*)` gives.
+template <class Wait>
+auto with_wait(Wait wait) {
+  auto stage = [wait](cell c, wick::context& context) { return waits(c, &context, wait); };
+  return numbers{samples} | wick::map("wait", stage) | wick::array_batch(batch_size);
+}
+
+wick::task<void> pass_gate(wick::context*, gate* of) { co_await *of; }
+wick::task<void> lock(wick::context* c, wick::async_mutex* of) {
+  auto guard = co_await of->lock(*c);
+  static_cast<void>(guard);
+}
+wick::task<void> acquire(wick::context* c, wick::async_semaphore* of) {
+  auto permit = co_await of->acquire(*c);
+  static_cast<void>(permit);
+}
+wick::task<void> receive(wick::context* c, wick::detail::channel<int>* of) {
+  auto got = co_await of->receive(*c);
+  static_cast<void>(got);
+}
+wick::task<void> sleep(wick::context* c, wick::stop_token until) {
+  try {
+    co_await wick::sleep_for(1h, {*c->on(), until});
+  } catch (const wick::cancelled&) {  // somebody has woken it
+  }
+}
+wick::task<void> read_from(wick::context* c, int fd) {
+  auto call = c->run_blocking([fd] {
+    char byte;
+    return ::read(fd, &byte, 1);
+  });
+  const auto n = co_await call;
+  static_cast<void>(n);
+}
+wick::task<void> receive_from(wick::context* c, int fd) {
+  auto call = c->run_blocking([fd] {
+    char byte;
+    return ::recv(fd, &byte, 1, 0);
+  });
+  const auto n = co_await call;
+  static_cast<void>(n);
+}
+
+const std::string on_io_thread = "in a call on an I/O thread";
+
+}  // namespace
+
+TEST_CASE("a FIFO that nobody writes to: the message names the sample and the I/O thread") {
+  const wick_test::temp_dir folder;
+  const std::string path = (folder.path() / "silent").string();
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const int fd = ::open(path.c_str(), O_RDWR);
+  REQUIRE(fd >= 0);
+  std::vector<std::string> words{on_io_thread};
+  if (calls_are_told()) words.push_back("reads from " + path);
+  message_of_hang(with_wait([fd](wick::context* c) { return read_from(c, fd); }), two_workers(),
+                  {{"number 3 (position 3): in 'wait'", words}}, [fd] { CHECK(::write(fd, "x", 1) == 1); });
+  ::close(fd);
+}
+
+TEST_CASE("a mutex that is held elsewhere: the message names the sample and the worker") {
+  std::mutex mutex;
+  barrier let_go, held;
+  std::thread holder([&] {
+    const std::lock_guard lock(mutex);
+    held.open();
+    let_go.pass();
+  });
+  held.pass();
+  auto stage = [&mutex](cell c) {
+    if (c.target == hung) const std::lock_guard lock(mutex);
+    return c;
+  };
+  std::vector<std::string> words{"running on "};
+  if (calls_are_told()) words.push_back("futex");
+  message_of_hang(numbers{samples} | wick::map("wait", stage) | wick::array_batch(batch_size), two_workers(), {{"number 3", words}},
+                  [&] { let_go.open(); });
+  holder.join();
+}
+
+TEST_CASE("a task that is never resumed: the message says that it is the program's own") {
+  gate closed;
+  message_of_hang(with_wait([&closed](wick::context* c) { return pass_gate(c, &closed); }), two_workers(),
+                  {{"number 3", {"waiting for something that is not wick's"}}}, [&] { closed.open(); });
+}
+
+TEST_CASE("a server that is silent: the message names the sample and the socket") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  const int ours = ends[0], theirs = ends[1];
+  std::vector<std::string> words{on_io_thread};
+  if (calls_are_told()) words.push_back("receives from socket:");
+  message_of_hang(with_wait([ours](wick::context* c) { return receive_from(c, ours); }), two_workers(),
+                  {{"number 3", words}}, [theirs] { CHECK(::send(theirs, "x", 1, 0) == 1); });
+  ::close(ours);
+  ::close(theirs);
+}
+
+namespace {
+
+wick::task<cell> takes_memory(cell c, wick::context* context, barrier* at) {
+  co_await context->reserve(900);
+  if (c.target == 0) {
+    auto call = context->run_blocking([at] { at->pass(); });
+    co_await call;
+  }
+  co_return c;
+}
+
+}  // namespace
+
+TEST_CASE("memory that is not given back: the message names who has it and who waits for it") {
+  barrier closed;
+  auto stage = [&closed](cell c, wick::context& context) { return takes_memory(c, &context, &closed); };
+  wick::loader_options options = two_workers();
+  options.memory = 1000;
+  message_of_hang(
+      numbers{samples} | wick::map("wait", stage) | wick::array_batch(batch_size), options,
+      {{"number 0", {on_io_thread}}, {"number 1 ", {"waiting for memory (900 of 1000 bytes are taken)"}}},
+      [&] { closed.open(); });
+}
+
+TEST_CASE("an async_mutex that is never unlocked: the message names the sample and the lock") {
+  wick::async_mutex mutex;
+  auto held = mutex.try_lock();
+  message_of_hang(with_wait([&mutex](wick::context* c) { return lock(c, &mutex); }), two_workers(),
+                  {{"number 3", {"waiting for a lock"}}}, [&] { held.unlock(); });
+}
+
+TEST_CASE("an async_semaphore without permits: the message names the sample and the lock") {
+  wick::async_semaphore semaphore(1);
+  std::optional<wick::async_semaphore::permits> held(semaphore.try_acquire());
+  message_of_hang(with_wait([&semaphore](wick::context* c) { return acquire(c, &semaphore); }), two_workers(),
+                  {{"number 3", {"waiting for a lock"}}}, [&] { held.reset(); });
+}
+
+TEST_CASE("a channel into which nobody sends: the message names the sample and the channel") {
+  wick::detail::channel<int> channel(1);
+  message_of_hang(with_wait([&channel](wick::context* c) { return receive(c, &channel); }), two_workers(),
+                  {{"number 3", {"waiting for a channel"}}}, [&] { CHECK(channel.try_send(1)); });
+}
+
+TEST_CASE("a sleep of an hour: the message names the sample and says that it sleeps") {
+  wick::detail::stop_source awake;
+  const wick::stop_token token = awake.token();
+  message_of_hang(with_wait([token](wick::context* c) { return sleep(c, token); }), two_workers(),
+                  {{"number 3", {"sleeping"}}}, [&] { awake.request_stop(); });
+}
+
+TEST_CASE("an endless loop: the message names the sample and the worker that computes") {
+  std::atomic<bool> enough{false};
+  auto stage = [&enough](cell c) {
+    while (c.target == hung && !enough.load()) std::this_thread::yield();
+    return c;
+  };
+  message_of_hang(numbers{samples} | wick::map("wait", stage) | wick::array_batch(batch_size), two_workers(),
+                  {{"number 3", {"running on "}}}, [&] { enough.store(true); });
+}
+
+TEST_CASE("an endless loop in a pipeline that suspends is no wait for the program's own tasks") {
+  std::atomic<bool> enough{false};
+  auto stage = [&enough](cell c) {
+    while (c.target == hung && !enough.load()) std::this_thread::yield();
+    return c;
+  };
+  wick::loader_options options = two_workers();
+  message_of_hang(numbers{samples} | wick_test::slowly | wick::map("wait", stage) | wick::array_batch(batch_size), options,
+                  {{"number 3", {"running on worker"}}}, [&] { enough.store(true); });
+}
+
+TEST_CASE("a stage behind batch() that blocks: the message names the batch") {
+  barrier closed;
+  std::atomic<int> batch{0};
+  auto stage = [&](auto b) {
+    if (batch.fetch_add(1) == 0) closed.pass();
+    return b;
+  };
+  wick::loader_options options = two_workers();
+  options.workers = 1;
+  const std::string text =
+      message_of_hang(numbers{samples} | wick::array_batch(batch_size) | wick::map("step", stage), options,
+                      {{"batch 0: in 'step'", {"running on worker 0"}}}, [&] { closed.open(); });
+  CHECK(contains(text, "it is in the stages behind batch()"));
+}
+
+namespace {
+
+wick::task<cell> calls(cell c, wick::context* context, barrier* at) {
+  const bool hangs = c.target < 2;
+  auto call = context->run_blocking([at, hangs] {
+    if (hangs) at->pass();
+  });
+  co_await call;
+  co_return c;
+}
+
+}  // namespace
+
+TEST_CASE("I/O threads that are all stuck: the message names who has them, and counts who waits for one") {
+  barrier closed;
+  auto stage = [&closed](cell c, wick::context& context) { return calls(c, &context, &closed); };
+  wick::loader_options options = two_workers();
+  options.io_threads = 2;
+  options.in_flight = 64;
+  const std::string text =
+      message_of_hang(numbers{samples} | wick::map("wait", stage) | wick::array_batch(20), options,
+                      {{"number 0", {on_io_thread}},
+                       {"number 1 ", {on_io_thread}},
+                       {"and 10 more in '", {"waiting for an I/O thread"}}},
+                      [&] { closed.open(); });
+  CHECK(contains(text, "20 of its 20 samples are unfinished"));
+}
+
+TEST_CASE("a hang is told again each time it has lasted twice as long, and by next_async() too") {
+  for (const bool async : {false, true}) {
+    CAPTURE(async);
+    gate closed;
+    std::vector<double> waited;
+    wick::loader_options options = two_workers();
+    options.hang_after = 20ms;
+    options.on_hang = [&](const std::string& text) {
+      if (waited.size() == 4) return;
+      const std::string_view before = "has waited ";
+      waited.push_back(std::strtod(text.c_str() + text.find(before) + before.size(), nullptr));
+      if (waited.size() == 4) closed.open();
+    };
+    std::size_t taken = 0;
+    {
+      wick::loader train(with_wait([&closed](wick::context* c) { return pass_gate(c, &closed); }), options);
+      if (async) {
+        const auto all = [](auto* from, std::size_t* count) -> wick::task<void> {
+          for (;;) {
+            auto next = from->next_async();
+            auto batch = co_await next;
+            if (!batch) break;
+            ++*count;
+          }
+        };
+        auto run = all(&train, &taken);
+        wick::sync_wait(std::move(run));
+      } else {
+        while (train.next()) ++taken;
+      }
+    }
+    CHECK(taken == samples / batch_size);
+    REQUIRE(waited.size() == 4);
+    CHECK(std::is_sorted(waited.begin(), waited.end()));
+    CHECK(waited.back() >= 0.1);  // 160 ms, to a tenth of a second
+  }
+}
+
+TEST_CASE("a loop that is slow itself is told nothing") {
+  gate closed;
+  std::atomic<int> messages{0};
+  wick::loader_options options = two_workers();
+  options.hang_after = 2ms;
+  options.prefetch = 8;
+  options.on_hang = [&](const std::string&) {
+    if (messages.fetch_add(1) == 0) closed.open();
+  };
+  wick::loader train(with_wait([&closed](wick::context* c) { return pass_gate(c, &closed); }), options);
+  auto batch = train.next();  // the watch has begun
+  REQUIRE(batch);
+  REQUIRE(messages.load() >= 1);
+  // Whatever is told of that wait has been told when nothing comes for a while.
+  const auto wait = [] {
+    const auto end = std::chrono::steady_clock::now() + 100ms;
+    return eventually([&] { return std::chrono::steady_clock::now() > end; });
+  };
+  REQUIRE(wait());
+  const int before = messages.load();
+  REQUIRE(wait());
+  CHECK(messages.load() == before);
+}
+
+TEST_CASE("where() may be asked at any time, by any thread") {
+  const auto ask_during = [](auto pipeline) {
+    wick::loader_options options = two_workers();
+    wick::loader train(std::move(pipeline), options);
+    CHECK(contains(train.where(), "no batch is in the making"));
+    std::atomic<bool> over{false};
+    std::atomic<int> asked{0};
+    std::thread other([&] {
+      while (!over.load()) {
+        CHECK_FALSE(train.where().empty());
+        asked.fetch_add(1);
+      }
+    });
+    for (std::uint64_t epoch = 0; epoch < 3 || asked.load() < 20; ++epoch) {
+      CHECK(targets_of(train, epoch).size() == 63);
+      train.refresh();
+    }
+    over.store(true);
+    other.join();
+  };
+  ask_during(numbers{1000} | wick::shuffle() | wick::array_batch(16));
+  ask_during(numbers{1000} | wick::shuffle() | wick_test::slowly | wick::array_batch(16));
+}
