@@ -316,12 +316,25 @@ struct resume_stack {
 
 class activity;
 
+/// One thread writes, others may look.
+class running_activity {
+ public:
+  operator activity*() const noexcept { return of_.load(std::memory_order_relaxed); }
+  running_activity& operator=(activity* of) noexcept {
+    of_.store(of, std::memory_order_relaxed);
+    return *this;
+  }
+
+ private:
+  std::atomic<activity*> of_{nullptr};
+};
+
 /// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and
 /// wait for it to suspend or to end: a child that finds its own name there at its end knows that its parent
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
-  activity* of = nullptr;  // what runs belongs to, where somebody wants to know
+  running_activity of;  // what runs belongs to, where somebody wants to know
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -349,7 +362,8 @@ inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
   resume_stack* const outer = std::exchange(here.stack, &stack);
-  activity* const outer_of = std::exchange(here.of, nullptr);
+  activity* const outer_of = here.of;
+  here.of = nullptr;
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
@@ -383,6 +397,51 @@ inline bool resume_nested(resumption& here, resume_node& node) {
   return true;
 }
 inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_resumption(), node); }
+
+}  // namespace wick::detail
+
+// ==== wick/system/detail/thread_name.hpp
+/// \file
+/// Names and numbers of threads, so that top, perf, a debugger and messages say who is who.
+
+#include <cstdio>
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace wick::detail {
+
+/// "wick-3"; the system keeps 15 characters.
+inline void name_this_thread(const char* name, std::size_t number) noexcept {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
+#if defined(__linux__)
+  ::pthread_setname_np(::pthread_self(), text);
+#elif defined(__APPLE__)
+  ::pthread_setname_np(text);
+#else
+  (void)text;
+#endif
+}
+
+/// The system's number of the calling thread; 0 where there is none to be had.
+[[gnu::noinline]] inline int this_thread_id() noexcept {
+#ifdef __linux__
+  static thread_local const int mine = static_cast<int>(::syscall(SYS_gettid));
+  return mine;
+#else
+  return 0;
+#endif
+}
+
+/// What a thread of this process is called and is in, as far as the system tells: "wick-io-0 (thread 4242) is
+/// in read() of /data/0012.jpg". Empty where it tells nothing.
+std::string what_thread_does(int id);
 
 }  // namespace wick::detail
 
@@ -454,6 +513,10 @@ class activity : public pooled_frame {
     what_.store(what, std::memory_order_relaxed);
   }
   wait_for what() const noexcept { return what_.load(std::memory_order_relaxed); }
+  /// A call on an I/O thread has begun: this thread.
+  void calls_here() noexcept { thread_.store(this_thread_id(), std::memory_order_relaxed); }
+  /// The thread of the last such call.
+  int thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
   /// Ticks, at which it began to wait, or to run again.
   std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
 
@@ -481,7 +544,7 @@ class activity : public pooled_frame {
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     // What the calling thread runs may be what goes on when the sample has ended.
-    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    if (running_activity& of = this_thread_resumption().of; of == this) of = nullptr;
     delete this;
   }
 
@@ -491,6 +554,7 @@ class activity : public pooled_frame {
   std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
   std::atomic<std::uint64_t> first_{0}, since_{0};
   std::atomic<std::uint32_t> kept_{1};
+  std::atomic<int> thread_{0};
   std::atomic<wait_for> what_{wait_for::nothing};
 };
 
@@ -502,7 +566,7 @@ class own_activity {
   own_activity& operator=(const own_activity&) = delete;
   ~own_activity() {
     if (mine_ == nullptr) return;
-    if (activity*& of = this_thread_resumption().of; of == mine_) of = nullptr;
+    if (running_activity& of = this_thread_resumption().of; of == mine_) of = nullptr;
     mine_->drop();
   }
   /// What the calling thread runs has one from now on. \throws std::bad_alloc
@@ -536,6 +600,12 @@ class noted_wait {
   /// Something else is waited for now. By who brings it on.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
+  }
+  /// The call is made by the calling thread, from now on.
+  void calls_here() noexcept {
+    if (of_ == nullptr) return;
+    of_->calls_here();
+    of_->now(wait_for::io_call);
   }
   /// On the thread that goes on.
   void end() noexcept {
@@ -1430,6 +1500,8 @@ class io_pool {
     double calls = 0, processor = 0;
   };
   usage used() const;
+  /// For messages: the system's numbers of the threads, where all of them are in calls; empty otherwise.
+  std::vector<int> all_in_calls() const;
   /// Whether no call is queued or under way.
   bool at_rest() const noexcept;
   /// Whether the calling thread is one of these.
@@ -1454,7 +1526,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
-        self->wait_.now(wait_for::io_call);
+        self->wait_.calls_here();
         try {
           if constexpr (std::is_void_v<result>)
             self->f_();
@@ -1725,6 +1797,11 @@ class executor {
   }
   /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
   std::vector<double> worker_seconds() const;
+  /// For messages: the slot of who runs at this moment what `of` is of; `none` if nobody does. `of` is only
+  /// compared.
+  std::size_t slot_at(const detail::activity* of) const noexcept;
+  /// For messages: the system's number of the thread in a slot; 0 where it isn't known.
+  int thread_in(std::size_t slot) const noexcept;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
@@ -1751,6 +1828,9 @@ class executor {
 
   [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
   static void bind(binding& to, int cpu) noexcept;
+  /// What the calling thread is at may be looked at from now on, or no more.
+  void show(std::size_t slot) noexcept;
+  void hide(std::size_t slot) noexcept;
   void work(std::size_t number) noexcept;
   void end_workers() noexcept;
 
@@ -1789,10 +1869,12 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   outer_of_ = me.of;
   outer_slot_ = me.slot;
   me = {&ex, slot_};
+  ex.show(slot_);
 }
 
 inline executor::helper::~helper() {
   if (slot_ == none) return;
+  ex_.hide(slot_);
   self() = {outer_of_, outer_slot_};
   ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
 }
@@ -2699,11 +2781,24 @@ class context {
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
                    stop_token stop = {}, std::uint64_t pass = 0,
                    const detail::sample_names* names = nullptr) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
+      : seed_(where.seed),
+        epoch_(where.epoch),
+        position_(where.position),
+        index_(where.index),
+        drawn_(where.drawn),
+        pass_(pass),
+        executor_(on),
+        memory_(memory),
+        names_(names),
+        stop_(stop) {}
   /// For the loader: of another sample, which goes into this one. What it reserves is this one's, which lives
   /// longer.
   context(context& into, detail::place where) noexcept
-      : where_(where),
+      : seed_(where.seed),
+        epoch_(where.epoch),
+        position_(where.position),
+        index_(where.index),
+        drawn_(where.drawn),
         pass_(into.pass_),
         executor_(into.executor_),
         memory_(into.memory_),
@@ -2715,22 +2810,22 @@ class context {
   context& operator=(const context&) = delete;
 
   /// loader_options::seed.
-  std::uint64_t seed() const noexcept { return where_.seed; }
+  std::uint64_t seed() const noexcept { return seed_; }
   /// The number given to loader::epoch().
-  std::uint64_t epoch() const noexcept { return where_.epoch; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
   /// Where the sample stands in the epoch, counted over all ranks.
-  std::uint64_t position() const noexcept { return where_.position; }
+  std::uint64_t position() const noexcept { return position_.load(std::memory_order_relaxed); }
   /// Which sample of the source it is.
-  std::uint64_t index() const noexcept { return where_.index; }
+  std::uint64_t index() const noexcept { return index_.load(std::memory_order_relaxed); }
   /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
   /// has no name, or no loader.
   std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
-    if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
-      random_stage_ = stage_;
+    if (const std::uint32_t now = stage(); random_stage_ != now) {
+      random_ = random_stream(seed_ ^ drawn_, epoch_, position(), now);
+      random_stage_ = now;
     }
     return random_;
   }
@@ -2795,17 +2890,21 @@ class context {
   void give_back() noexcept { reserved_.give_back(); }
 
   /// For the loader: the number of the stage that is about to run.
-  void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  void enter(std::uint32_t stage) noexcept { stage_.store(stage, std::memory_order_relaxed); }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
-  std::uint32_t stage() const noexcept { return stage_; }
+  std::uint32_t stage() const noexcept { return stage_.load(std::memory_order_relaxed); }
   /// For the loader: how many numbers the stage that runs has taken from random().
-  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  std::uint64_t drawn() const noexcept { return random_stage_ == stage() ? random_.drawn() : 0; }
   /// For the loader: where it stands.
-  const detail::place& where() const noexcept { return where_; }
+  detail::place where() const noexcept { return {seed_, epoch_, position(), index(), drawn_}; }
   /// For the loader: on to the next sample.
   void move_to(detail::place where) noexcept {
     reserved_.give_back();
-    where_ = where;
+    seed_ = where.seed;
+    epoch_ = where.epoch;
+    position_.store(where.position, std::memory_order_relaxed);
+    index_.store(where.index, std::memory_order_relaxed);
+    drawn_ = where.drawn;
     random_stage_ = ~0u;
   }
 
@@ -2822,9 +2921,12 @@ class context {
     }
   }
 
-  detail::place where_;
+  // Where it stands; others may look at what is atomic (detail::under_way).
+  std::uint64_t seed_, epoch_;
+  std::atomic<std::uint64_t> position_, index_;
+  std::uint64_t drawn_;
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
-  std::uint32_t stage_ = 0;
+  std::atomic<std::uint32_t> stage_{0};
   std::uint32_t random_stage_ = ~0u;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
@@ -6500,6 +6602,12 @@ inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
     __builtin_prefetch(p + offset, 1, 3);
 #endif
   }
+}
+
+/// The same of several.
+template <class... T>
+void fetch_all_to_write(const T&... objects) noexcept {
+  (fetch_to_write(&objects, sizeof objects), ...);
 }
 
 }  // namespace wick::detail
@@ -11287,6 +11395,232 @@ class report_book {
 
 }  // namespace wick::detail
 
+// ==== wick/schedule/detail/hang_watch.hpp
+/// \file
+/// Says where the samples are when no batch leaves for long.
+
+// ==== wick/schedule/detail/hang_handler.hpp
+/// \file
+/// Who is told that no batch leaves.
+
+namespace wick::detail {
+
+/// Whatever can be called with a text, or nothing. A value; copies call the same.
+class hang_handler {
+ public:
+  hang_handler() noexcept = default;
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, hang_handler> &&
+             std::is_invocable_v<std::remove_cvref_t<F>&, const std::string&>)
+  hang_handler(F&& f) : f_(std::make_shared<called<std::remove_cvref_t<F>>>(std::forward<F>(f))) {}
+
+  explicit operator bool() const noexcept { return f_ != nullptr; }
+  void operator()(const std::string& text) const { f_->call(text); }
+
+ private:
+  struct any {
+    virtual ~any() = default;
+    virtual void call(const std::string& text) = 0;
+  };
+  template <class F>
+  struct called final : any {
+    template <class G>
+    explicit called(G&& g) : f(std::forward<G>(g)) {}
+    void call(const std::string& text) override { f(text); }
+    F f;
+  };
+  std::shared_ptr<any> f_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/under_way.hpp
+/// \file
+/// Which samples are on their way at this moment, for whoever wants to say where they hang.
+
+namespace wick::detail {
+
+/// One of them, as it was when somebody looked.
+struct sample_place {
+  std::uint64_t sequence = 0;  ///< its batch's
+  std::uint64_t position = 0, index = 0;
+  std::uint32_t stage = 0;
+  bool whole_batch = false;  ///< in a stage behind batch(); `index` is its number
+  bool suspends = false;     ///< `what` and the like are known
+  wait_for what = wait_for::nothing;
+  std::uint64_t since = 0;            ///< ticks, from when on it runs or waits
+  std::size_t slot = executor::none;  ///< of who runs it
+  int thread = 0;                     ///< the system's number; 0: it is on none, or that isn't known
+};
+
+/// A list for each slot, under a lock of its own, which only who looks ever has to be waited for. A run of
+/// plain samples is in it once, by the context that goes from one to the next; a sample that suspends is for
+/// itself. What is in it is looked at only under the lock, so it need not outlive its place there.
+class under_way {
+  struct list;
+
+ public:
+  explicit under_way(executor& on) : on_(on), lists_(new list[on.slots()]) {}
+
+  /// From begin() to end() a context is looked at. Any thread.
+  class entry {
+   public:
+    /// `c` lives longer than this.
+    entry(under_way& in, const context& c, std::uint64_t sequence, bool whole_batch = false) noexcept
+        : in_(in), context_(c), sequence_(sequence), whole_batch_(whole_batch) {}
+    entry(const entry&) = delete;
+    entry& operator=(const entry&) = delete;
+    ~entry() { end(); }
+
+    void begin(std::uint64_t ticks = now_ticks()) noexcept {
+      const std::size_t slot = in_.on_.this_slot();
+      begun_ = ticks;
+      slot_ = slot;
+      thread_ = this_thread_id();
+      list& to = in_.lists_[slot == executor::none ? 0 : slot];
+      const auto lock = lock_briefly(to.mutex);
+      next_ = to.first;
+      if (next_ != nullptr) next_->before_ = &next_;
+      before_ = &to.first;
+      to.first = this;
+      home_ = &to;
+    }
+    void end() noexcept {
+      if (home_ == nullptr) return;
+      const auto lock = lock_briefly(home_->mutex);
+      *before_ = next_;
+      if (next_ != nullptr) next_->before_ = before_;
+      home_ = nullptr;
+    }
+
+   private:
+    friend class under_way;
+    under_way& in_;
+    const context& context_;
+    std::uint64_t sequence_, begun_ = 0;
+    list* home_ = nullptr;
+    entry* next_ = nullptr;
+    entry** before_ = nullptr;
+    std::size_t slot_ = executor::none;
+    int thread_ = 0;
+    bool whole_batch_;
+  };
+
+  /// All of them. Any thread. \throws std::bad_alloc
+  std::vector<sample_place> look() const;
+
+ private:
+  struct alignas(64) list {
+    std::mutex mutex;
+    entry* first = nullptr;
+  };
+
+  executor& on_;
+  const std::unique_ptr<list[]> lists_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What there is to say of a loader, at one moment.
+struct loader_scene {
+  bool under_way = false;  ///< there is a batch that has been begun; the next to be taken is
+  std::uint64_t sequence = 0, epoch = 0, number = 0;
+  std::uint64_t samples = 0, unfinished = 0, unclaimed = 0;
+  std::vector<sample_place> places;  ///< of all batches
+  std::vector<std::string> stages;
+  sample_names names;
+  std::size_t memory_used = 0, memory_limit = 0;
+  std::size_t workers = 0;
+  std::vector<int> stuck_workers;     ///< threads, where no worker is free
+  std::vector<int> stuck_io_threads;  ///< the same of calls
+};
+
+/// Who keeps all workers or all I/O threads busy.
+void note_threads(executor& on, loader_scene& in);
+
+/// Of the oldest batch, or null, of which nobody changes more than the counts under this lock; and of what
+/// runs samples.
+template <class Job, class Runs>
+loader_scene scene_of(const Job* oldest, Runs& runs, std::unique_lock<std::mutex> lock) {
+  loader_scene out;
+  out.under_way = oldest != nullptr;
+  if (oldest != nullptr) {
+    out.sequence = oldest->sequence;
+    out.epoch = oldest->epoch;
+    out.number = oldest->number;
+    out.samples = oldest->count;
+    out.unfinished = oldest->unfinished.load(std::memory_order_relaxed);
+    out.unclaimed = std::min(oldest->unclaimed(), out.unfinished);
+  }
+  lock.unlock();
+  out.places = runs.places.look();
+  out.stages = runs.path.stage_names();
+  out.names = runs.names();
+  out.memory_used = runs.budget.used();
+  out.memory_limit = runs.budget.limit();
+  note_threads(runs.on, out);
+  return out;
+}
+
+/// As text: what of the oldest batch is unfinished, each that hangs for itself before those that only wait
+/// their turn, in at most ten lines; and what may be in its way.
+std::string text_of(loader_scene scene);
+
+/// One message a wait. One timer, which comes round once in the time that is allowed; a wait costs two
+/// stores. The message is written on a thread of its own, which is started when there is one, since it may
+/// block. The destructor waits for that.
+class hang_watch {
+ public:
+  using look = loader_scene (*)(void* at);
+  /// \param after  0: never
+  /// \param tell  may be empty: to stderr
+  hang_watch(executor& on, std::chrono::nanoseconds after, hang_handler tell, look how, void* at);
+  hang_watch(const hang_watch&) = delete;
+  hang_watch& operator=(const hang_watch&) = delete;
+  ~hang_watch();
+
+  /// The consumer waits for a batch, as long as this lives.
+  class waiting {
+   public:
+    explicit waiting(hang_watch& of) noexcept : of_(of) { of.begin(); }
+    waiting(const waiting&) = delete;
+    waiting& operator=(const waiting&) = delete;
+    ~waiting() { of_.since_.store(0, std::memory_order_relaxed); }
+
+   private:
+    hang_watch& of_;
+  };
+
+  /// Where the samples are now. Any thread.
+  std::string where();
+  /// While this is held nobody looks at the source or at the stages.
+  [[nodiscard]] std::unique_lock<std::mutex> nobody_looks() { return std::unique_lock(looking_); }
+
+ private:
+  struct state;
+  using clock = std::chrono::steady_clock;
+
+  void begin() noexcept;
+  void start() noexcept;
+  /// On the timers' thread. When to come again.
+  clock::time_point come_round(clock::time_point now) noexcept;
+  void tell(std::int64_t since) noexcept;
+
+  executor& on_;
+  const std::chrono::nanoseconds after_;
+  const hang_handler tell_;
+  const look look_;
+  void* const at_;
+  std::mutex looking_;
+  std::atomic<std::int64_t> since_{0};  // of the steady clock; 0: the consumer doesn't wait
+  bool started_ = false;                // the consumer's
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// What is kept of all that was handed over, epoch after epoch.
@@ -11296,6 +11630,26 @@ struct delivery_books {
   report_book report;
   drop_book drops = {};
 };
+
+/// The next batch. The calling thread sleeps until it is there, or runs samples where these are short.
+template <class Feed>
+auto wait_for_batch(Feed& feed, report_book& book) {
+  const std::uint64_t begun_at = book.begin_wait();
+  auto* job = feed.try_take();
+  if (job == nullptr) {
+    const hang_watch::waiting waits(feed.watch());
+    if (feed.short_samples()) {
+      if (executor::helper slot(feed.on()); slot) {
+        while ((job = feed.try_take()) == nullptr && feed.short_samples() && feed.help()) {
+        }
+        book.helped(begun_at);
+      }
+    }
+    if (job == nullptr) job = feed.take();
+  }
+  book.waited(begun_at);
+  return job;
+}
 
 /// A batch's place in the ring: free afterwards, whatever is thrown.
 template <class Feed, class Job>
@@ -11879,6 +12233,13 @@ struct loader_options {
   /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
   /// Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
+  /// When the training loop has waited for a batch for so long, a message says where each unfinished sample
+  /// of it is: its key, stage, what it waits for, since when, and on which thread. Once a wait. The loader
+  /// goes on. 0: never.
+  std::chrono::nanoseconds hang_after = std::chrono::seconds(60);
+  /// Is given the message, `[](const std::string& text) { … }`, on a thread of its own; the loader is not
+  /// destroyed before it has returned, so it must not wait for the thread that does that. Default: stderr.
+  detail::hang_handler on_hang = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };
@@ -13608,6 +13969,8 @@ class claimed_runs {
       const bool slow = pace_.slow_samples();
       const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({}, j);
+      under_way::entry here(runs_.places, c, j.sequence);
+      here.begin(begun);
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       // A fast run in 64 stands for all of them.
@@ -13624,6 +13987,7 @@ class claimed_runs {
         });
         probe.end(runs_.path.clocks().runs_of(mine), begun);
       }
+      here.end();
       c.give_back();
       path_type::count(clocks, types::order_end, count, weight * count);
       clocks[order_row].ran(count);
@@ -13678,13 +14042,17 @@ class claimed_runs {
   static detached settle_one(claimed_runs* self, job_type* j, failure* of) {
     failure f = std::move(*of);
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
+    under_way::entry here(self->runs_.places, c, j->sequence);
     try {
+      c.watch();
+      here.begin();
       task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
       co_await settled;
     } catch (...) {
       j->lose(f);
     }
     f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
+    here.end();
     self->owner_.finish_some(*j, 1);
   }
   /// A sample for which there was no memory; called where that was caught.
@@ -13700,9 +14068,11 @@ class claimed_runs {
 
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
     context c = self->runs_.context_at(where, *j);
+    under_way::entry here(self->runs_.places, c, j->sequence);
     failure f;
     try {
       c.watch();
+      here.begin();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {
@@ -13721,6 +14091,7 @@ class claimed_runs {
       if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     }
     // Before the sample counts as finished: afterwards the loader may be gone.
+    here.end();
     self->owner_.give_tokens(1);
     self->owner_.finish_some(*j, 1);
   }
@@ -15306,6 +15677,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
+    c.enter(static_cast<std::uint32_t>(types::order_end));
     if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
     if constexpr (Again) path.note_begin(c);
     path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
@@ -15377,6 +15749,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
   kept<std::conditional_t<Again, const plan_type, plan_type>> plan{path};
   const std::uint64_t seed;
   executor& on;
+  under_way places{on};
   const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
   kept<byte_budget> budget;
   kept<const error_policy> policy;
@@ -15527,6 +15900,9 @@ class compaction {
         runs.path.clocks().mine().clocks[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
+        c.watch();
+        under_way::entry here(runs.places, c, j->sequence);
+        here.begin();
         failure f;
         f.slot = gap;
         f.position = end;
@@ -15723,6 +16099,9 @@ class finishing {
         failure f = self->runs_.standing_at(*j, slot);
         f.number = j->next_number(slot);
         context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
+        c.watch();
+        under_way::entry here(self->runs_.places, c, j->sequence);
+        here.begin();
         f.tries = 0;
         task<bool> running = settling<Runs>::run_or_fail(&self->runs_, j, &c, std::move(f));
         co_await running;
@@ -15745,6 +16124,8 @@ class finishing {
     }
     context c = batch_context(j);
     c.enter(static_cast<std::uint32_t>(types::batching));
+    under_way::entry here(runs_.places, c, j.sequence, true);
+    if constexpr (!made_by_consumer) here.begin();
     try {
       if (!deliverable(j)) {
         j.columns.drop();
@@ -15763,13 +16144,17 @@ class finishing {
       j.fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
+    here.end();
     publish(j);
   }
 
   static detached conclude_async(finishing* self, job_type* j) {
     context c = self->batch_context(*j);
     c.enter(static_cast<std::uint32_t>(types::batching));
+    under_way::entry here(self->runs_.places, c, j->sequence, true);
     try {
+      c.watch();
+      here.begin();
       self->close(*j);
       auto batch = j->columns.finish(j->rows());
       task<value> rest =
@@ -15780,6 +16165,7 @@ class finishing {
       j->fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
+    here.end();
     self->publish(*j);
   }
 
@@ -15831,10 +16217,9 @@ class feed;
 
 /// One consumer. Everything public is called by it, except where it says "worker".
 ///
-/// The control mutex guards opening batches and starting pumps and
-/// is taken about once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor
-/// that claims runs of positions from the oldest batch that has any, until there are none; there are at most
-/// as many as workers.
+/// The control mutex guards opening batches and starting pumps and is taken about once a batch; claiming and
+/// finishing samples takes no lock. A pump is a job on the executor that claims runs of positions from the
+/// oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
@@ -15859,7 +16244,8 @@ class feed<pipeline<Source, S...>> {
         finishing_(runs_, done_, pool_, options.content_fingerprint),
         ahead_(window_.most),
         claimed_(runs_, *this),
-        crew_(*this, on) {}
+        crew_(*this, on),
+        watch_(on, options.hang_after, options.on_hang, scene, this) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
 
@@ -15882,6 +16268,7 @@ class feed<pipeline<Source, S...>> {
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
+  hang_watch& watch() noexcept { return watch_; }
   /// What a report needs to know of how it works.
   feed_figures figures() noexcept {
     if (on_.forked()) return {};  // a worker that is missing here may have the mutex
@@ -15939,6 +16326,7 @@ class feed<pipeline<Source, S...>> {
     if (started_) drain(make_owned<stop_source>());
     started_ = left_ = run_ahead_ = false;
     planned_at_ = ahead_.count();
+    const auto alone = watch_.nobody_looks();
     runs_.refresh(source_too);
     if (source_too) size_.take_anew();
   }
@@ -16000,6 +16388,7 @@ class feed<pipeline<Source, S...>> {
   std::size_t window() const noexcept { return window_.at(*pool_); }
 
   void open_more() {
+    oldest_ = done_.taken();
     const std::uint64_t end = done_.taken() + window();
     while (ahead_.count() < end) {
       if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
@@ -16030,12 +16419,7 @@ class feed<pipeline<Source, S...>> {
     finish_some(j, 1);
   }
 
-  bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.any();
-    else
-      return true;
-  }
+  bool may_claim() const noexcept { return !types::samples_suspend || tokens_.any(); }
   /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
     stop_helping();
@@ -16132,26 +16516,25 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
+  /// For messages. Any thread.
+  static loader_scene scene(void* at) {
+    feed& self = *static_cast<feed*>(at);
+    std::unique_lock lock(self.mutex_);
+    const bool any = self.oldest_ < self.ahead_.count();
+    return scene_of(any ? &self.ahead_.at(self.oldest_) : nullptr, self.runs_, std::move(lock));
+  }
+
   /// Of a batch whose samples are short they would be waited for one by one.
   void fetch_lines(const job_type& j) const noexcept {
-    if (!short_samples()) return;
-    fetch_to_write(&j, sizeof j);
-    fetch_to_write(pool_.get(), sizeof *pool_);
+    if (short_samples()) fetch_all_to_write(j, *pool_);
   }
   /// Up to `most` of the samples that may be under way.
-  std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.take(most);
-    else
-      return most;
-  }
+  std::uint64_t take_tokens(std::uint64_t n) noexcept { return types::samples_suspend ? tokens_.take(n) : n; }
   /// Pumps that found all taken have retired: whoever gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept {
-    if constexpr (types::samples_suspend) {
-      if (n == 0 || !tokens_.give(n)) return;
-      const auto lock = lock_briefly(mutex_);
-      start_pump();
-    }
+    if (!types::samples_suspend || n == 0 || !tokens_.give(n)) return;
+    const auto lock = lock_briefly(mutex_);
+    start_pump();
   }
 
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
@@ -16186,7 +16569,9 @@ class feed<pipeline<Source, S...>> {
   claimed_runs<runs_type, feed> claimed_;
 
   std::mutex mutex_;
+  std::uint64_t oldest_ = 0;  // batch that was not taken, for who is not the consumer
   pump_crew<feed> crew_;
+  hang_watch watch_;
 };
 
 }  // namespace wick::detail
@@ -16312,7 +16697,8 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) return value;
       if (left_ == 0) return at_end();
-      if (std::optional<value_type> batch = deliver(wait())) return batch;
+      if (std::optional<value_type> batch = deliver(detail::wait_for_batch(*feed_, books_.report)))
+        return batch;
     }
   }
 
@@ -16329,7 +16715,11 @@ class loader<pipeline<Source, S...>> {
       if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = books_.report.begin_wait();
-      job_type* const job = co_await feed_->next_async();
+      job_type* job = nullptr;
+      {
+        const detail::hang_watch::waiting waits(feed_->watch());
+        job = co_await feed_->next_async();
+      }
       books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
@@ -16394,6 +16784,10 @@ class loader<pipeline<Source, S...>> {
   /// The most encoded bytes that were in flight at a time.
   std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
 
+  /// Where the samples of the batch that comes next are, at this moment: key, stage, what each waits for,
+  /// since when, and on which thread; what loader_options::on_hang is told. Any thread, also while another
+  /// one waits in next(), as long as the loader lives and is not moved. The source's key() is called.
+  std::string where() { return feed_->watch().where(); }
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();
 
@@ -16458,23 +16852,6 @@ class loader<pipeline<Source, S...>> {
     if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
   }
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
-
-  job_type* wait() {
-    const std::uint64_t begun_at = books_.report.begin_wait();
-    job_type* job = feed_->try_take();
-    if (job == nullptr) {
-      if (feed_->short_samples()) {
-        if (executor::helper slot(feed_->on()); slot) {
-          while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
-          }
-          books_.report.helped(begun_at);
-        }
-      }
-      if (job == nullptr) job = feed_->take();
-    }
-    books_.report.waited(begun_at);
-    return job;
-  }
 
   std::uint64_t batch_of_prints() const noexcept {
     return feed_type::batched ? feed_->plan().batch_size() : 0;
@@ -23528,7 +23905,6 @@ inline detail::window_source windows(const std::vector<at::Tensor>& series, std:
 
 #ifdef WICK_IMPLEMENTATION
 #if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
-#include <cstdio>
 #include <jpeglib.h>
 #ifdef LIBJPEG_TURBO_VERSION
 #define WICK_HAS_LIBJPEG_TURBO
@@ -30166,7 +30542,6 @@ void report_book::measure(const subject& of, report& r, const std::vector<std::s
 /// one file of a program.
 
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 namespace wick {
@@ -30501,7 +30876,6 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 /// The bodies of what observe/detail/advice.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
-#include <cstdio>
 
 // ==== wick/observe/detail/advice.hpp
 /// \file
@@ -31340,7 +31714,6 @@ load_model::outcome load_model::run(std::uint64_t seed) const { return load_simu
 /// The bodies of what observe/detail/progress_line.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
-#include <cstdio>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -31617,8 +31990,6 @@ void progress_line::write(std::string_view text) noexcept {
 /// \file
 /// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
 
-#include <cstdio>
-
 namespace wick::detail {
 
 std::string format_duration(double seconds) {
@@ -31796,14 +32167,12 @@ std::string report::to_string() const {
 /// A report as JSON, as Prometheus's text, and as single figures. Included in exactly one file of a program.
 
 #include <cmath>
-#include <cstdio>
 
 // ==== wick/system/detail/json.hpp
 /// \file
 /// JSON, written piece by piece. For what is compiled once.
 
 #include <cmath>
-#include <cstdio>
 
 namespace wick::detail {
 
@@ -32230,7 +32599,6 @@ void stall_meter::reset() noexcept {
 /// one file of a program.
 
 #include <cmath>
-#include <cstdio>
 
 namespace wick::detail {
 
@@ -37741,36 +38109,18 @@ class signals_blocked {
 
 }  // namespace wick::detail
 
-// ==== wick/system/detail/thread_name.hpp
-/// \file
-/// Names for threads, so that top, perf and a debugger say who is who.
-
-#include <cstdio>
-
-#if defined(__linux__) || defined(__APPLE__)
-#endif
-
-namespace wick::detail {
-
-/// "wick-3"; the system keeps 15 characters.
-inline void name_this_thread(const char* name, std::size_t number) noexcept {
-  char text[16];
-  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
-#if defined(__linux__)
-  ::pthread_setname_np(::pthread_self(), text);
-#elif defined(__APPLE__)
-  ::pthread_setname_np(text);
-#else
-  (void)text;
-#endif
-}
-
-}  // namespace wick::detail
-
 namespace wick {
 
 struct executor::threads {
+  /// What others may see of who has a slot; it stays where it is as long as it is noted here.
+  struct mark {
+    std::mutex mutex;
+    const detail::resumption* at = nullptr;
+    int id = 0;
+  };
+  explicit threads(std::size_t slots) : marks(new mark[slots]) {}
   std::vector<std::thread> all;
+  const std::unique_ptr<mark[]> marks;
 };
 
 void executor::refuse(const char* call, const char* whom, const char* instead) {
@@ -37785,7 +38135,7 @@ void executor::bind(binding& to, int cpu) noexcept {
 
 executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
-      threads_(detail::make_owned<threads>()),
+      threads_(detail::make_owned<threads>(slots())),
       io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
@@ -37799,7 +38149,9 @@ executor::executor(executor_options options)
       threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         if (to != nullptr) bind(*to, cpu);
+        show(i);
         work(i);
+        hide(i);
       });
     }
     for (std::size_t i = 0; bindings && i < n; ++i) {
@@ -37835,6 +38187,37 @@ std::vector<double> executor::worker_seconds() const {
   return out;
 }
 
+void executor::show(std::size_t slot) noexcept {
+  threads::mark& mine = threads_->marks[slot];
+  const auto lock = detail::lock_briefly(mine.mutex);
+  mine.at = &detail::this_thread_resumption();
+  mine.id = detail::this_thread_id();
+}
+
+void executor::hide(std::size_t slot) noexcept {
+  threads::mark& mine = threads_->marks[slot];
+  const auto lock = detail::lock_briefly(mine.mutex);
+  mine.at = nullptr;
+  mine.id = 0;
+}
+
+std::size_t executor::slot_at(const detail::activity* of) const noexcept {
+  if (of == nullptr || forked()) return none;
+  for (std::size_t i = 0; i < slots(); ++i) {
+    threads::mark& mark = threads_->marks[i];
+    const auto lock = detail::lock_briefly(mark.mutex);
+    if (mark.at != nullptr && mark.at->of == of) return i;
+  }
+  return none;
+}
+
+int executor::thread_in(std::size_t slot) const noexcept {
+  if (slot >= slots() || forked()) return 0;
+  threads::mark& mark = threads_->marks[slot];
+  const auto lock = detail::lock_briefly(mark.mutex);
+  return mark.id;
+}
+
 void executor::end_workers() noexcept {
   queues_.stop();
   for (std::thread& w : threads_->all) w.join();
@@ -37860,6 +38243,7 @@ struct io_pool::shared {
   bool stopping = false;
   std::chrono::steady_clock::duration calls{};
   std::vector<std::thread> threads;
+  std::vector<int> ids;  // the system's
 };
 
 io_pool::io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(make_owned<shared>()) {}
@@ -37878,6 +38262,12 @@ io_pool::usage io_pool::used() const {
     if (t.joinable()) out.processor += thread_seconds(t.native_handle());
   }
   return out;
+}
+
+std::vector<int> io_pool::all_in_calls() const {
+  if (born_.elsewhere()) return {};
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->running == count_ ? shared_->ids : std::vector<int>();
 }
 
 bool io_pool::at_rest() const noexcept {
@@ -37919,6 +38309,7 @@ void io_pool::stop() noexcept {
 
 void io_pool::start() {
   shared_->threads.reserve(count_);
+  shared_->ids.reserve(count_);
   const detail::signals_blocked quiet;
   for (std::size_t i = 0; i < count_; ++i) {
     shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
@@ -37937,6 +38328,7 @@ const io_pool::shared*& io_pool::mine() noexcept {
 
 void io_pool::work(shared& s) noexcept {
   std::unique_lock lock(s.mutex);
+  s.ids.push_back(this_thread_id());
   for (;;) {
     s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
     if (s.first == nullptr) return;
@@ -38252,6 +38644,353 @@ std::string to_string(const shape& s) {
 }
 
 }  // namespace wick
+
+// ==== wick/schedule/implementation/hang_watch.hpp
+/// \file
+/// The bodies of what schedule/detail/hang_watch.hpp declares. Included in exactly one file of a program.
+
+#include <chrono>
+#include <thread>
+
+namespace wick::detail {
+
+// ---- the text ----
+
+namespace hang_text {
+
+constexpr std::size_t most_lines = 10;
+
+inline std::string time(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), seconds < 9.95 ? "%.1f s" : "%.0f s", std::max(seconds, 0.0));
+  return text;
+}
+
+/// Ticks per second, of this moment on this machine.
+class ticks_of_now {
+ public:
+  double seconds_since(std::uint64_t then) const noexcept {
+    return now_ > then ? static_cast<double>(now_ - then) * per_tick_ : 0;
+  }
+
+ private:
+  static double measured() noexcept {
+    // Messages are rare, and may take the millisecond that it takes to measure this.
+    const std::uint64_t ticks = now_ticks();
+    const auto begun = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::duration passed{};
+    do passed = std::chrono::steady_clock::now() - begun;
+    while (passed < std::chrono::milliseconds(1));
+    const std::uint64_t counted = now_ticks() - ticks;
+    return counted == 0 ? 0 : std::chrono::duration<double>(passed).count() / static_cast<double>(counted);
+  }
+  double per_tick_ = measured();
+  std::uint64_t now_ = now_ticks();
+};
+
+inline bool runs(const sample_place& p) noexcept {
+  return !p.suspends || (p.what == wait_for::nothing && p.slot != executor::none);
+}
+
+/// Whether it waits for what others have, and goes on when they do.
+inline bool waits_its_turn(const sample_place& p) noexcept {
+  return p.suspends &&
+         (p.what == wait_for::io_thread || p.what == wait_for::memory || p.what == wait_for::worker);
+}
+
+/// What it does there, without since when.
+inline std::string doing(const sample_place& p, const loader_scene& of) {
+  if (runs(p))
+    return p.slot < of.workers ? "running on worker " + std::to_string(p.slot)
+                               : "running on the thread that waits for the batch";
+  switch (p.what) {
+    case wait_for::io_thread:
+      return "waiting for an I/O thread";
+    case wait_for::io_call:
+      return "in a call on an I/O thread";
+    case wait_for::memory:
+      return "waiting for memory (" + std::to_string(of.memory_used) + " of " +
+             std::to_string(of.memory_limit) + " bytes are taken)";
+    case wait_for::time:
+      return "sleeping";
+    case wait_for::lock:
+      return "waiting for a lock (async_mutex, async_semaphore)";
+    case wait_for::channel:
+      return "waiting for a channel";
+    case wait_for::worker:
+      return "waiting for a worker";
+    case wait_for::nothing:
+      break;
+  }
+  return "waiting for something that is not wick's (a task or thread of the program's own)";
+}
+
+inline std::string stage_name(const sample_place& p, const loader_scene& of) {
+  return p.stage < of.stages.size() ? '\'' + of.stages[p.stage] + '\'' : "the loader";
+}
+
+inline std::string key(const sample_place& p, const loader_scene& of) {
+  if (p.whole_batch) return "batch " + std::to_string(p.index);
+  try {
+    if (of.names.key != nullptr) return of.names.key(of.names.source, p.index);
+  } catch (...) {  // its number, then
+  }
+  return "sample " + std::to_string(p.index);
+}
+
+inline std::string line(const sample_place& p, const loader_scene& of, const ticks_of_now& clock) {
+  std::string out = "\n  " + key(p, of);
+  if (!p.whole_batch) out += " (position " + std::to_string(p.position) + ')';
+  out += ": in " + stage_name(p, of) + ", " + doing(p, of) + " for " + time(clock.seconds_since(p.since));
+  if (const std::string thread = what_thread_does(p.thread); !thread.empty()) out += "; " + thread;
+  return out;
+}
+
+/// The first ten, the rest by stage and by what they wait for.
+inline std::string lines(const std::vector<sample_place>& all, std::size_t most, const loader_scene& of,
+                         const ticks_of_now& clock) {
+  std::string out;
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) out += line(all[i], of, clock);
+  std::vector<std::pair<std::string, std::size_t>> rest;
+  for (std::size_t i = most; i < all.size(); ++i) {
+    std::string what = "in " + stage_name(all[i], of) + ", " +
+                       (runs(all[i]) ? std::string("running on a worker") : doing(all[i], of));
+    const auto known = std::find_if(rest.begin(), rest.end(), [&](const auto& r) { return r.first == what; });
+    if (known == rest.end())
+      rest.emplace_back(std::move(what), 1);
+    else
+      ++known->second;
+  }
+  for (const auto& [what, count] : rest) out += "\n  and " + std::to_string(count) + " more " + what;
+  return out;
+}
+
+/// What each of them does that wasn't told of yet.
+inline std::string threads(const char* title, const std::vector<int>& all, const std::string& before) {
+  std::string out;
+  std::size_t told = 0, more = 0;
+  for (const int id : all) {
+    if (before.find("(thread " + std::to_string(id) + ')') != std::string::npos) continue;
+    const std::string what = told < most_lines / 2 ? what_thread_does(id) : std::string();
+    if (what.empty()) {
+      ++more;
+    } else {
+      ++told;
+      out += "\n  " + what;
+    }
+  }
+  if (told == 0) return out;
+  if (more != 0) out += "\n  and " + std::to_string(more) + " more";
+  return title + out;
+}
+
+}  // namespace hang_text
+
+void note_threads(executor& on, loader_scene& in) {
+  in.workers = on.workers();
+  in.stuck_io_threads = on.io().all_in_calls();
+  if (on.asleep() != 0) return;
+  for (std::size_t i = 0; i < on.workers(); ++i) in.stuck_workers.push_back(on.thread_in(i));
+}
+
+std::string text_of(loader_scene scene) {
+  using namespace hang_text;
+  if (!scene.under_way) return "no batch is in the making";
+  const ticks_of_now clock;
+  std::vector<sample_place> mine, others;
+  for (const sample_place& p : scene.places) (p.sequence == scene.sequence ? mine : others).push_back(p);
+  const auto older = [](const sample_place& a, const sample_place& b) {
+    if (waits_its_turn(a) != waits_its_turn(b)) return waits_its_turn(b);
+    return a.since != b.since ? a.since < b.since : a.position < b.position;
+  };
+  std::sort(mine.begin(), mine.end(), older);
+  std::sort(others.begin(), others.end(), older);
+
+  std::string out = "batch " + std::to_string(scene.number) + " of epoch " + std::to_string(scene.epoch);
+  const bool whole = std::any_of(mine.begin(), mine.end(), [](const auto& p) { return p.whole_batch; });
+  if (scene.unfinished != 0) {
+    out += ": " + std::to_string(scene.unfinished) + " of its " + std::to_string(scene.samples) +
+           " samples are unfinished";
+    if (scene.unclaimed != 0) out += ", " + std::to_string(scene.unclaimed) + " of these not begun";
+  } else if (mine.empty()) {
+    out += ": all its samples have ended";
+  } else {
+    out += whole ? ": all its samples have ended; it is in the stages behind batch()"
+                 : ": all its samples have ended; some are made again or in others' place";
+  }
+  out += lines(mine, most_lines, scene, clock);
+  // What keeps it from going on may be of another batch.
+  const auto any = [&](wait_for what) {
+    return std::any_of(mine.begin(), mine.end(),
+                       [=](const sample_place& p) { return p.suspends && p.what == what; });
+  };
+  const bool no_worker = scene.unclaimed != 0 || mine.empty() || any(wait_for::worker);
+  if ((no_worker || any(wait_for::io_thread) || any(wait_for::memory)) && !others.empty()) {
+    out += "\nwhat is under way of later batches:";
+    out += lines(others, most_lines / 2, scene, clock);
+  }
+  if (no_worker) out += threads("\nno worker is free:", scene.stuck_workers, out);
+  if (any(wait_for::io_thread)) out += threads("\nno I/O thread is free:", scene.stuck_io_threads, out);
+  return out;
+}
+
+// ---- the watch ----
+
+/// Lives as long as the timer lies in the queue, which may be longer than the loader.
+struct hang_watch::state : timer {
+  std::mutex mutex;             // of all that follows, and of `watch` being there
+  hang_watch* watch = nullptr;  // null when the loader is gone
+  std::shared_ptr<state> self;  // while it lies in the queue
+  std::int64_t told = 0;        // the wait that was told last
+  std::thread writer;
+  std::atomic<bool> writes{false};
+};
+
+hang_watch::hang_watch(executor& on, std::chrono::nanoseconds after, hang_handler tell, look how, void* at)
+    : on_(on),
+      after_(std::min<std::chrono::nanoseconds>(after, std::chrono::hours(24 * 365))),
+      tell_(std::move(tell)),
+      look_(how),
+      at_(at) {
+  if (after_.count() <= 0) return;
+  state_ = std::make_shared<state>();
+  state_->watch = this;
+  state_->watches = true;
+  state_->expired = [](timer* t, bool on_time) noexcept {
+    state* const s = static_cast<state*>(t);
+    std::shared_ptr<state> mine;  // gone after the lock
+    const std::lock_guard lock(s->mutex);
+    mine = std::move(s->self);
+    if (!on_time || s->watch == nullptr) return;
+    s->due = s->watch->come_round(clock::now());
+    s->place = timer::unseen;
+    try {
+      s->self = mine;
+      if (!s->watch->on_.timers().add(*s)) s->self.reset();
+    } catch (...) {  // nobody watches, then
+      s->self.reset();
+    }
+  };
+}
+
+hang_watch::~hang_watch() {
+  if (state_ == nullptr) return;
+  if (on_.forked()) {  // whoever was in there when the process was forked has kept the lock
+    static_cast<void>(new std::shared_ptr<state>(std::move(state_)));
+    return;
+  }
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->watch = nullptr;
+    if (on_.timers().cancel(*state_)) state_->self.reset();
+  }
+  if (state_->writer.joinable()) state_->writer.join();
+}
+
+void hang_watch::begin() noexcept {
+  if (state_ == nullptr) return;
+  since_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  if (!started_) start();
+}
+
+void hang_watch::start() noexcept {
+  started_ = true;
+  const std::lock_guard lock(state_->mutex);
+  state_->due = clock::now() + after_;
+  try {
+    state_->self = state_;
+    if (!on_.timers().add(*state_)) state_->self.reset();
+  } catch (...) {  // no thread to be had: nobody watches, then
+    state_->self.reset();
+  }
+}
+
+hang_watch::clock::time_point hang_watch::come_round(clock::time_point now) noexcept {
+  state& s = *state_;
+  const std::int64_t since = since_.load(std::memory_order_relaxed);
+  if (since == 0 || since == s.told) return now + after_;
+  const clock::time_point limit = clock::time_point(clock::duration(since)) + after_;
+  if (now < limit) return limit;
+  if (s.writes.load(std::memory_order_acquire)) return now + after_;  // the message before this one
+  s.told = since;
+  try {
+    if (s.writer.joinable()) s.writer.join();
+    s.writes.store(true, std::memory_order_relaxed);
+    const signals_blocked quiet;
+    s.writer = std::thread([this, since, of = &s] {
+      name_this_thread("wick-hang", 0);
+      tell(since);
+      of->writes.store(false, std::memory_order_release);
+    });
+  } catch (...) {  // no thread to be had
+    s.writes.store(false, std::memory_order_relaxed);
+  }
+  return now + after_;
+}
+
+std::string hang_watch::where() {
+  const std::lock_guard lock(looking_);
+  return text_of(look_(at_));
+}
+
+void hang_watch::tell(std::int64_t since) noexcept {
+  try {
+    const std::string found = where();
+    // What was seen may be of after the wait.
+    if (since_.load(std::memory_order_relaxed) != since) return;
+    const clock::duration waited = clock::now() - clock::time_point(clock::duration(since));
+    const std::string text = "wick: the training loop has waited " +
+                             hang_text::time(std::chrono::duration<double>(waited).count()) +
+                             " for a batch; it goes on waiting. " + found + '\n';
+    if (tell_)
+      tell_(text);
+    else
+      std::fputs(text.c_str(), stderr);
+  } catch (...) {  // it was only a message
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/implementation/under_way.hpp
+/// \file
+/// The bodies of what schedule/detail/under_way.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::vector<sample_place> under_way::look() const {
+  std::vector<sample_place> out;
+  for (std::size_t i = 0; i < on_.slots(); ++i) {
+    const auto lock = lock_briefly(lists_[i].mutex);
+    for (const entry* e = lists_[i].first; e != nullptr; e = e->next_) {
+      sample_place p;
+      p.sequence = e->sequence_;
+      p.position = e->context_.position();
+      p.index = e->context_.index();
+      p.stage = e->context_.stage();
+      p.whole_batch = e->whole_batch_;
+      p.since = e->begun_;
+      if (const activity* const doing = e->context_.doing()) {
+        p.suspends = true;
+        p.what = doing->what();
+        p.since = doing->since();
+        if (p.what == wait_for::nothing) {
+          p.slot = on_.slot_at(doing);
+          p.thread = on_.thread_in(p.slot);
+        } else if (p.what == wait_for::io_call) {
+          p.thread = doing->thread();
+        }
+      } else {
+        p.slot = e->slot_;
+        p.thread = e->thread_;
+      }
+      out.push_back(p);
+    }
+  }
+  return out;
+}
+
+}  // namespace wick::detail
 
 // ==== wick/series/implementation/file_windows.hpp
 /// \file
@@ -38575,7 +39314,6 @@ bool cpu_set::apply() const noexcept {
 /// \file
 /// The bodies of what system/cpus.hpp declares. Included in exactly one file of a program.
 
-#include <cstdio>
 #include <thread>
 
 namespace wick::detail {
@@ -38983,6 +39721,163 @@ thread_usage usage_of_this_thread() noexcept {
 #endif
   return out;
 }
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/thread_name.hpp
+/// \file
+/// The bodies of what system/detail/thread_name.hpp declares. Included in exactly one file of a program.
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace wick::detail {
+
+#ifdef __linux__
+
+namespace thread_look {
+
+/// What the system's file says of a thread, in one line; empty where it says nothing.
+inline std::string line_of(int id, const char* file) {
+  const std::string path = "/proc/self/task/" + std::to_string(id) + '/' + file;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char text[512];
+  const ::ssize_t n = ::read(fd, text, sizeof(text));
+  ::close(fd);
+  std::string out(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+  return out.substr(0, out.find('\n'));
+}
+
+inline std::string file_at(unsigned long descriptor) {
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  char target[512];
+  const ::ssize_t n = ::readlink(path.c_str(), target, sizeof(target));
+  return n > 0 ? std::string(target, static_cast<std::size_t>(n)) : std::string();
+}
+
+/// Of a call that is known by its number. Those with a file have it as their first argument.
+inline std::string call_named(long number, unsigned long first) {
+  const auto with_file = [&](const char* doing) {
+    const std::string file = file_at(first);
+    return doing + (file.empty() ? " descriptor " + std::to_string(first) : ' ' + file);
+  };
+  switch (number) {
+    case SYS_read:
+    case SYS_pread64:
+    case SYS_readv:
+    case SYS_preadv:
+      return with_file("reads from");
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_writev:
+      return with_file("writes to");
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+      return with_file("receives from");
+    case SYS_sendto:
+    case SYS_sendmsg:
+      return with_file("sends to");
+    case SYS_connect:
+      return with_file("connects");
+    case SYS_accept:
+    case SYS_accept4:
+      return with_file("waits for a connection to");
+    case SYS_fsync:
+    case SYS_fdatasync:
+      return with_file("writes to the disk");
+    case SYS_flock:
+      return with_file("waits for the lock of");
+    case SYS_fcntl:
+      return with_file("waits for a lock in");
+    case SYS_ioctl:
+      return with_file("controls");
+    case SYS_openat:
+      return "opens a file";
+#ifdef SYS_open
+    case SYS_open:
+      return "opens a file";
+#endif
+    case SYS_futex:
+      return "waits for a lock or for another thread (futex)";
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+      return "sleeps";
+#ifdef SYS_poll
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait:
+#endif
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+      return "waits for files or sockets (poll)";
+    case SYS_wait4:
+    case SYS_waitid:
+      return "waits for a process";
+    case SYS_munmap:
+    case SYS_mmap:
+    case SYS_madvise:
+      return "changes the memory map";
+    default:
+      return "is in system call " + std::to_string(number);
+  }
+}
+
+/// By the name of the kernel's function that it sleeps in.
+inline std::string sleep_named(std::string_view where) {
+  const auto has = [&](std::string_view part) { return where.find(part) != std::string_view::npos; };
+  if (has("futex")) return "waits for a lock or for another thread (futex)";
+  if (has("pipe_read") || has("pipe_wait")) return "reads from a pipe or FIFO";
+  if (has("wait_for_partner") || has("fifo_open")) return "opens a FIFO";
+  if (has("nanosleep")) return "sleeps";
+  if (has("poll") || has("select")) return "waits for files or sockets (poll)";
+  if (has("skb_recv") || has("tcp_recvmsg") || has("stream_read") || has("sk_wait_data"))
+    return "receives from a socket";
+  return "is in the kernel's " + std::string(where);
+}
+
+inline std::string doing(int id) {
+  const std::string call = line_of(id, "syscall");
+  if (!call.empty() && call[0] >= '0' && call[0] <= '9') {
+    char* rest = nullptr;
+    const long number = std::strtol(call.c_str(), &rest, 10);
+    return call_named(number, std::strtoul(rest, nullptr, 16));
+  }
+  if (const std::string where = line_of(id, "wchan"); where.size() > 1) return sleep_named(where);
+  const std::string stat = line_of(id, "stat");  // "4242 (name) R …"
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return {};
+  switch (stat[name_end + 2]) {
+    case 'R':
+      return "computes";
+    case 'D':
+      return "waits for a disk or another device";
+    case 'S':
+      return "sleeps in the kernel";
+    default:
+      return {};
+  }
+}
+
+}  // namespace thread_look
+
+std::string what_thread_does(int id) {
+  if (id == 0) return {};
+  const std::string name = thread_look::line_of(id, "comm");
+  if (name.empty()) return {};
+  const std::string doing = thread_look::doing(id);
+  return name + " (thread " + std::to_string(id) + ')' + (doing.empty() ? "" : ' ' + doing);
+}
+
+#else
+
+std::string what_thread_does(int) { return {}; }
+
+#endif
 
 }  // namespace wick::detail
 
@@ -40894,7 +41789,6 @@ extern const codec libjpeg_turbo_api_codec;
 /// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo_implementation.hpp.
 
 #include <csetjmp>
-#include <cstdio>
 #include <jpeglib.h>
 #ifndef JPEG_LIB_VERSION
 #error "wick: jerror.h numbers its messages by JPEG_LIB_VERSION, so jpeglib.h has to come first"

@@ -158,7 +158,8 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) return value;
       if (left_ == 0) return at_end();
-      if (std::optional<value_type> batch = deliver(detail::wait_for_batch(*feed_, books_.report))) return batch;
+      if (std::optional<value_type> batch = deliver(detail::wait_for_batch(*feed_, books_.report)))
+        return batch;
     }
   }
 
@@ -244,9 +245,9 @@ class loader<pipeline<Source, S...>> {
   /// The most encoded bytes that were in flight at a time.
   std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
 
-  /// Where the samples of the batch that comes next are, at this moment: key, stage, what each waits for, since
-  /// when, and on which thread; what loader_options::on_hang is told. Any thread, also while another one waits
-  /// in next(), as long as the loader lives and is not moved. The source's key() is called.
+  /// Where the samples of the batch that comes next are, at this moment: key, stage, what each waits for,
+  /// since when, and on which thread; what loader_options::on_hang is told. Any thread, also while another
+  /// one waits in next(), as long as the loader lives and is not moved. The source's key() is called.
   std::string where() { return feed_->watch().where(); }
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();

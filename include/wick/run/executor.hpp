@@ -161,11 +161,11 @@ class executor {
   }
   /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
   std::vector<double> worker_seconds() const;
-  /// For messages: the worker that runs at this moment what `of` is of; `none` if none does. `of` is only
+  /// For messages: the slot of who runs at this moment what `of` is of; `none` if nobody does. `of` is only
   /// compared.
-  std::size_t worker_at(const detail::activity* of) const noexcept;
-  /// For messages: the system's number of a worker's thread; 0 where it isn't known.
-  int thread_of(std::size_t worker) const noexcept;
+  std::size_t slot_at(const detail::activity* of) const noexcept;
+  /// For messages: the system's number of the thread in a slot; 0 where it isn't known.
+  int thread_in(std::size_t slot) const noexcept;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
@@ -192,6 +192,9 @@ class executor {
 
   [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
   static void bind(binding& to, int cpu) noexcept;
+  /// What the calling thread is at may be looked at from now on, or no more.
+  void show(std::size_t slot) noexcept;
+  void hide(std::size_t slot) noexcept;
   void work(std::size_t number) noexcept;
   void end_workers() noexcept;
 
@@ -230,10 +233,12 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   outer_of_ = me.of;
   outer_slot_ = me.slot;
   me = {&ex, slot_};
+  ex.show(slot_);
 }
 
 inline executor::helper::~helper() {
   if (slot_ == none) return;
+  ex_.hide(slot_);
   self() = {outer_of_, outer_slot_};
   ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <wick/run/detail/activity.hpp>
 #include <wick/run/detail/resume.hpp>
@@ -48,6 +49,8 @@ class io_pool {
     double calls = 0, processor = 0;
   };
   usage used() const;
+  /// For messages: the system's numbers of the threads, where all of them are in calls; empty otherwise.
+  std::vector<int> all_in_calls() const;
   /// Whether no call is queued or under way.
   bool at_rest() const noexcept;
   /// Whether the calling thread is one of these.

@@ -46,8 +46,8 @@ struct loader_options {
   /// Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
   /// When the training loop has waited for a batch for so long, a message says where each unfinished sample
-  /// of it is: its key, stage, what it waits for, since when, and on which thread. Once a wait, and again when
-  /// it has lasted twice as long. The loader goes on. 0: never.
+  /// of it is: its key, stage, what it waits for, since when, and on which thread. Once a wait. The loader
+  /// goes on. 0: never.
   std::chrono::nanoseconds hang_after = std::chrono::seconds(60);
   /// Is given the message, `[](const std::string& text) { … }`, on a thread of its own; the loader is not
   /// destroyed before it has returned, so it must not wait for the thread that does that. Default: stderr.

@@ -77,7 +77,7 @@ class activity : public pooled_frame {
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     // What the calling thread runs may be what goes on when the sample has ended.
-    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    if (running_activity& of = this_thread_resumption().of; of == this) of = nullptr;
     delete this;
   }
 

@@ -3,20 +3,23 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <wick/run/detail/activity.hpp>
+#include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/run_queues.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/timer_queue.hpp>
 #include <wick/system/cpus.hpp>
+#include <wick/system/detail/brief_lock.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/futex.hpp>
 #include <wick/system/detail/owned.hpp>
@@ -28,12 +31,13 @@
 namespace wick {
 
 struct executor::threads {
-  /// What others may see of a worker.
+  /// What others may see of who has a slot; it stays where it is as long as it is noted here.
   struct mark {
-    std::atomic<const detail::resumption*> at{nullptr};
-    std::atomic<int> id{0};
+    std::mutex mutex;
+    const detail::resumption* at = nullptr;
+    int id = 0;
   };
-  explicit threads(std::size_t workers) : marks(new mark[workers]) {}
+  explicit threads(std::size_t slots) : marks(new mark[slots]) {}
   std::vector<std::thread> all;
   const std::unique_ptr<mark[]> marks;
 };
@@ -50,7 +54,7 @@ void executor::bind(binding& to, int cpu) noexcept {
 
 executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
-      threads_(detail::make_owned<threads>(workers())),
+      threads_(detail::make_owned<threads>(slots())),
       io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
@@ -64,9 +68,9 @@ executor::executor(executor_options options)
       threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         if (to != nullptr) bind(*to, cpu);
-        threads_->marks[i].id.store(detail::this_thread_id(), std::memory_order_relaxed);
-        threads_->marks[i].at.store(&detail::this_thread_resumption(), std::memory_order_release);
+        show(i);
         work(i);
+        hide(i);
       });
     }
     for (std::size_t i = 0; bindings && i < n; ++i) {
@@ -102,17 +106,35 @@ std::vector<double> executor::worker_seconds() const {
   return out;
 }
 
-std::size_t executor::worker_at(const detail::activity* of) const noexcept {
+void executor::show(std::size_t slot) noexcept {
+  threads::mark& mine = threads_->marks[slot];
+  const auto lock = detail::lock_briefly(mine.mutex);
+  mine.at = &detail::this_thread_resumption();
+  mine.id = detail::this_thread_id();
+}
+
+void executor::hide(std::size_t slot) noexcept {
+  threads::mark& mine = threads_->marks[slot];
+  const auto lock = detail::lock_briefly(mine.mutex);
+  mine.at = nullptr;
+  mine.id = 0;
+}
+
+std::size_t executor::slot_at(const detail::activity* of) const noexcept {
   if (of == nullptr || forked()) return none;
-  for (std::size_t i = 0; i < workers(); ++i) {
-    const detail::resumption* const at = threads_->marks[i].at.load(std::memory_order_acquire);
-    if (at != nullptr && at->of == of) return i;
+  for (std::size_t i = 0; i < slots(); ++i) {
+    threads::mark& mark = threads_->marks[i];
+    const auto lock = detail::lock_briefly(mark.mutex);
+    if (mark.at != nullptr && mark.at->of == of) return i;
   }
   return none;
 }
 
-int executor::thread_of(std::size_t worker) const noexcept {
-  return worker < workers() ? threads_->marks[worker].id.load(std::memory_order_relaxed) : 0;
+int executor::thread_in(std::size_t slot) const noexcept {
+  if (slot >= slots() || forked()) return 0;
+  threads::mark& mark = threads_->marks[slot];
+  const auto lock = detail::lock_briefly(mark.mutex);
+  return mark.id;
 }
 
 void executor::end_workers() noexcept {

@@ -30,6 +30,7 @@ struct io_pool::shared {
   bool stopping = false;
   std::chrono::steady_clock::duration calls{};
   std::vector<std::thread> threads;
+  std::vector<int> ids;  // the system's
 };
 
 io_pool::io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(make_owned<shared>()) {}
@@ -48,6 +49,12 @@ io_pool::usage io_pool::used() const {
     if (t.joinable()) out.processor += thread_seconds(t.native_handle());
   }
   return out;
+}
+
+std::vector<int> io_pool::all_in_calls() const {
+  if (born_.elsewhere()) return {};
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->running == count_ ? shared_->ids : std::vector<int>();
 }
 
 bool io_pool::at_rest() const noexcept {
@@ -89,6 +96,7 @@ void io_pool::stop() noexcept {
 
 void io_pool::start() {
   shared_->threads.reserve(count_);
+  shared_->ids.reserve(count_);
   const detail::signals_blocked quiet;
   for (std::size_t i = 0; i < count_; ++i) {
     shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
@@ -107,6 +115,7 @@ const io_pool::shared*& io_pool::mine() noexcept {
 
 void io_pool::work(shared& s) noexcept {
   std::unique_lock lock(s.mutex);
+  s.ids.push_back(this_thread_id());
   for (;;) {
     s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
     if (s.first == nullptr) return;

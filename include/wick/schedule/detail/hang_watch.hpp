@@ -30,7 +30,13 @@ struct loader_scene {
   std::vector<std::string> stages;
   sample_names names;
   std::size_t memory_used = 0, memory_limit = 0;
+  std::size_t workers = 0;
+  std::vector<int> stuck_workers;     ///< threads, where no worker is free
+  std::vector<int> stuck_io_threads;  ///< the same of calls
 };
+
+/// Who keeps all workers or all I/O threads busy.
+void note_threads(executor& on, loader_scene& in);
 
 /// Of the oldest batch, or null, of which nobody changes more than the counts under this lock; and of what
 /// runs samples.
@@ -52,15 +58,17 @@ loader_scene scene_of(const Job* oldest, Runs& runs, std::unique_lock<std::mutex
   out.names = runs.names();
   out.memory_used = runs.budget.used();
   out.memory_limit = runs.budget.limit();
+  note_threads(runs.on, out);
   return out;
 }
 
-/// As text: what of the oldest batch is unfinished, in at most ten lines, and what may be in its way.
+/// As text: what of the oldest batch is unfinished, each that hangs for itself before those that only wait
+/// their turn, in at most ten lines; and what may be in its way.
 std::string text_of(loader_scene scene);
 
-/// One timer, which comes round once in the time that is allowed; a wait costs two stores. The message is
-/// written on a thread of its own, which is started when there is one, since it may block. The destructor
-/// waits for that.
+/// One message a wait. One timer, which comes round once in the time that is allowed; a wait costs two
+/// stores. The message is written on a thread of its own, which is started when there is one, since it may
+/// block. The destructor waits for that.
 class hang_watch {
  public:
   using look = loader_scene (*)(void* at);

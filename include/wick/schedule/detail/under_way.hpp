@@ -25,9 +25,9 @@ struct sample_place {
   bool whole_batch = false;  ///< in a stage behind batch(); `index` is its number
   bool suspends = false;     ///< `what` and the like are known
   wait_for what = wait_for::nothing;
-  std::uint64_t since = 0;  ///< ticks, from when on it runs or waits
-  std::size_t worker = executor::none;
-  int thread = 0;  ///< the system's number; 0: it is on none, or that isn't known
+  std::uint64_t since = 0;            ///< ticks, from when on it runs or waits
+  std::size_t slot = executor::none;  ///< of who runs it
+  int thread = 0;                     ///< the system's number; 0: it is on none, or that isn't known
 };
 
 /// A list for each slot, under a lock of its own, which only who looks ever has to be waited for. A run of

@@ -58,25 +58,38 @@ class ticks_of_now {
 };
 
 inline bool runs(const sample_place& p) noexcept {
-  return !p.suspends || (p.what == wait_for::nothing && p.worker != executor::none);
+  return !p.suspends || (p.what == wait_for::nothing && p.slot != executor::none);
+}
+
+/// Whether it waits for what others have, and goes on when they do.
+inline bool waits_its_turn(const sample_place& p) noexcept {
+  return p.suspends &&
+         (p.what == wait_for::io_thread || p.what == wait_for::memory || p.what == wait_for::worker);
 }
 
 /// What it does there, without since when.
 inline std::string doing(const sample_place& p, const loader_scene& of) {
   if (runs(p))
-    return p.worker != executor::none ? "running on worker " + std::to_string(p.worker)
-                                      : "running on the thread that waits for the batch";
+    return p.slot < of.workers ? "running on worker " + std::to_string(p.slot)
+                               : "running on the thread that waits for the batch";
   switch (p.what) {
-    case wait_for::io_thread: return "waiting for an I/O thread";
-    case wait_for::io_call: return "in a call on an I/O thread";
+    case wait_for::io_thread:
+      return "waiting for an I/O thread";
+    case wait_for::io_call:
+      return "in a call on an I/O thread";
     case wait_for::memory:
       return "waiting for memory (" + std::to_string(of.memory_used) + " of " +
              std::to_string(of.memory_limit) + " bytes are taken)";
-    case wait_for::time: return "sleeping";
-    case wait_for::lock: return "waiting for a lock (async_mutex, async_semaphore)";
-    case wait_for::channel: return "waiting for a channel";
-    case wait_for::worker: return "waiting for a worker";
-    case wait_for::nothing: break;
+    case wait_for::time:
+      return "sleeping";
+    case wait_for::lock:
+      return "waiting for a lock (async_mutex, async_semaphore)";
+    case wait_for::channel:
+      return "waiting for a channel";
+    case wait_for::worker:
+      return "waiting for a worker";
+    case wait_for::nothing:
+      break;
   }
   return "waiting for something that is not wick's (a task or thread of the program's own)";
 }
@@ -121,7 +134,33 @@ inline std::string lines(const std::vector<sample_place>& all, std::size_t most,
   return out;
 }
 
+/// What each of them does that wasn't told of yet.
+inline std::string threads(const char* title, const std::vector<int>& all, const std::string& before) {
+  std::string out;
+  std::size_t told = 0, more = 0;
+  for (const int id : all) {
+    if (before.find("(thread " + std::to_string(id) + ')') != std::string::npos) continue;
+    const std::string what = told < most_lines / 2 ? what_thread_does(id) : std::string();
+    if (what.empty()) {
+      ++more;
+    } else {
+      ++told;
+      out += "\n  " + what;
+    }
+  }
+  if (told == 0) return out;
+  if (more != 0) out += "\n  and " + std::to_string(more) + " more";
+  return title + out;
+}
+
 }  // namespace hang_text
+
+void note_threads(executor& on, loader_scene& in) {
+  in.workers = on.workers();
+  in.stuck_io_threads = on.io().all_in_calls();
+  if (on.asleep() != 0) return;
+  for (std::size_t i = 0; i < on.workers(); ++i) in.stuck_workers.push_back(on.thread_in(i));
+}
 
 std::string text_of(loader_scene scene) {
   using namespace hang_text;
@@ -130,6 +169,7 @@ std::string text_of(loader_scene scene) {
   std::vector<sample_place> mine, others;
   for (const sample_place& p : scene.places) (p.sequence == scene.sequence ? mine : others).push_back(p);
   const auto older = [](const sample_place& a, const sample_place& b) {
+    if (waits_its_turn(a) != waits_its_turn(b)) return waits_its_turn(b);
     return a.since != b.since ? a.since < b.since : a.position < b.position;
   };
   std::sort(mine.begin(), mine.end(), older);
@@ -149,16 +189,17 @@ std::string text_of(loader_scene scene) {
   }
   out += lines(mine, most_lines, scene, clock);
   // What keeps it from going on may be of another batch.
-  const bool held_up = scene.unclaimed != 0 || mine.empty() ||
-                       std::any_of(mine.begin(), mine.end(), [](const sample_place& p) {
-                         return p.suspends &&
-                                (p.what == wait_for::io_thread || p.what == wait_for::memory ||
-                                 p.what == wait_for::worker);
-                       });
-  if (held_up && !others.empty()) {
+  const auto any = [&](wait_for what) {
+    return std::any_of(mine.begin(), mine.end(),
+                       [=](const sample_place& p) { return p.suspends && p.what == what; });
+  };
+  const bool no_worker = scene.unclaimed != 0 || mine.empty() || any(wait_for::worker);
+  if ((no_worker || any(wait_for::io_thread) || any(wait_for::memory)) && !others.empty()) {
     out += "\nwhat is under way of later batches:";
     out += lines(others, most_lines / 2, scene, clock);
   }
+  if (no_worker) out += threads("\nno worker is free:", scene.stuck_workers, out);
+  if (any(wait_for::io_thread)) out += threads("\nno I/O thread is free:", scene.stuck_io_threads, out);
   return out;
 }
 
@@ -169,14 +210,17 @@ struct hang_watch::state : timer {
   std::mutex mutex;             // of all that follows, and of `watch` being there
   hang_watch* watch = nullptr;  // null when the loader is gone
   std::shared_ptr<state> self;  // while it lies in the queue
-  std::int64_t told = 0;        // the wait of which next was told, or is to be
-  std::chrono::nanoseconds next{};
+  std::int64_t told = 0;        // the wait that was told last
   std::thread writer;
   std::atomic<bool> writes{false};
 };
 
 hang_watch::hang_watch(executor& on, std::chrono::nanoseconds after, hang_handler tell, look how, void* at)
-    : on_(on), after_(std::min<std::chrono::nanoseconds>(after, std::chrono::hours(24 * 365))), tell_(std::move(tell)), look_(how), at_(at) {
+    : on_(on),
+      after_(std::min<std::chrono::nanoseconds>(after, std::chrono::hours(24 * 365))),
+      tell_(std::move(tell)),
+      look_(how),
+      at_(at) {
   if (after_.count() <= 0) return;
   state_ = std::make_shared<state>();
   state_->watch = this;
@@ -233,30 +277,24 @@ void hang_watch::start() noexcept {
 hang_watch::clock::time_point hang_watch::come_round(clock::time_point now) noexcept {
   state& s = *state_;
   const std::int64_t since = since_.load(std::memory_order_relaxed);
-  if (since == 0) return now + after_;
-  if (since != s.told) {
-    s.told = since;
-    s.next = after_;
+  if (since == 0 || since == s.told) return now + after_;
+  const clock::time_point limit = clock::time_point(clock::duration(since)) + after_;
+  if (now < limit) return limit;
+  if (s.writes.load(std::memory_order_acquire)) return now + after_;  // the message before this one
+  s.told = since;
+  try {
+    if (s.writer.joinable()) s.writer.join();
+    s.writes.store(true, std::memory_order_relaxed);
+    const signals_blocked quiet;
+    s.writer = std::thread([this, since, of = &s] {
+      name_this_thread("wick-hang", 0);
+      tell(since);
+      of->writes.store(false, std::memory_order_release);
+    });
+  } catch (...) {  // no thread to be had
+    s.writes.store(false, std::memory_order_relaxed);
   }
-  const clock::time_point begun{clock::duration(since)};
-  if (now >= begun + s.next) {
-    while (now >= begun + s.next) s.next *= 2;
-    if (!s.writes.load(std::memory_order_acquire)) {
-      try {
-        if (s.writer.joinable()) s.writer.join();
-        s.writes.store(true, std::memory_order_relaxed);
-        const signals_blocked quiet;
-        s.writer = std::thread([this, since, of = &s] {
-          name_this_thread("wick-hang", 0);
-          tell(since);
-          of->writes.store(false, std::memory_order_release);
-        });
-      } catch (...) {  // no thread to be had
-        s.writes.store(false, std::memory_order_relaxed);
-      }
-    }
-  }
-  return begun + s.next;
+  return now + after_;
 }
 
 std::string hang_watch::where() {

@@ -29,13 +29,13 @@ std::vector<sample_place> under_way::look() const {
         p.what = doing->what();
         p.since = doing->since();
         if (p.what == wait_for::nothing) {
-          p.worker = on_.worker_at(doing);
-          p.thread = on_.thread_of(p.worker);
+          p.slot = on_.slot_at(doing);
+          p.thread = on_.thread_in(p.slot);
         } else if (p.what == wait_for::io_call) {
           p.thread = doing->thread();
         }
       } else {
-        p.worker = e->slot_ < on_.workers() ? e->slot_ : executor::none;
+        p.slot = e->slot_;
         p.thread = e->thread_;
       }
       out.push_back(p);

@@ -49,29 +49,43 @@ inline std::string call_named(long number, unsigned long first) {
     case SYS_read:
     case SYS_pread64:
     case SYS_readv:
-    case SYS_preadv: return with_file("reads from");
+    case SYS_preadv:
+      return with_file("reads from");
     case SYS_write:
     case SYS_pwrite64:
-    case SYS_writev: return with_file("writes to");
+    case SYS_writev:
+      return with_file("writes to");
     case SYS_recvfrom:
-    case SYS_recvmsg: return with_file("receives from");
+    case SYS_recvmsg:
+      return with_file("receives from");
     case SYS_sendto:
-    case SYS_sendmsg: return with_file("sends to");
-    case SYS_connect: return with_file("connects");
+    case SYS_sendmsg:
+      return with_file("sends to");
+    case SYS_connect:
+      return with_file("connects");
     case SYS_accept:
-    case SYS_accept4: return with_file("waits for a connection to");
+    case SYS_accept4:
+      return with_file("waits for a connection to");
     case SYS_fsync:
-    case SYS_fdatasync: return with_file("writes to the disk");
-    case SYS_flock: return with_file("waits for the lock of");
-    case SYS_fcntl: return with_file("waits for a lock in");
-    case SYS_ioctl: return with_file("controls");
-    case SYS_openat: return "opens a file";
+    case SYS_fdatasync:
+      return with_file("writes to the disk");
+    case SYS_flock:
+      return with_file("waits for the lock of");
+    case SYS_fcntl:
+      return with_file("waits for a lock in");
+    case SYS_ioctl:
+      return with_file("controls");
+    case SYS_openat:
+      return "opens a file";
 #ifdef SYS_open
-    case SYS_open: return "opens a file";
+    case SYS_open:
+      return "opens a file";
 #endif
-    case SYS_futex: return "waits for a lock or for another thread (futex)";
+    case SYS_futex:
+      return "waits for a lock or for another thread (futex)";
     case SYS_nanosleep:
-    case SYS_clock_nanosleep: return "sleeps";
+    case SYS_clock_nanosleep:
+      return "sleeps";
 #ifdef SYS_poll
     case SYS_poll:
     case SYS_select:
@@ -79,13 +93,17 @@ inline std::string call_named(long number, unsigned long first) {
 #endif
     case SYS_ppoll:
     case SYS_pselect6:
-    case SYS_epoll_pwait: return "waits for files or sockets (poll)";
+    case SYS_epoll_pwait:
+      return "waits for files or sockets (poll)";
     case SYS_wait4:
-    case SYS_waitid: return "waits for a process";
+    case SYS_waitid:
+      return "waits for a process";
     case SYS_munmap:
     case SYS_mmap:
-    case SYS_madvise: return "changes the memory map";
-    default: return "is in system call " + std::to_string(number);
+    case SYS_madvise:
+      return "changes the memory map";
+    default:
+      return "is in system call " + std::to_string(number);
   }
 }
 
@@ -114,10 +132,14 @@ inline std::string doing(int id) {
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) return {};
   switch (stat[name_end + 2]) {
-    case 'R': return "computes";
-    case 'D': return "waits for a disk or another device";
-    case 'S': return "sleeps in the kernel";
-    default: return {};
+    case 'R':
+      return "computes";
+    case 'D':
+      return "waits for a disk or another device";
+    case 'S':
+      return "sleeps in the kernel";
+    default:
+      return {};
   }
 }
 
