@@ -284,10 +284,15 @@ TEST_CASE("a server that is silent: the message names the sample and the socket"
 
 namespace {
 
-wick::task<cell> takes_memory(cell c, wick::context* context, barrier* at) {
+/// Sample 0 takes it first.
+wick::task<cell> takes_memory(cell c, wick::context* context, barrier* taken, barrier* at) {
+  if (c.target != 0) taken->pass();
   co_await context->reserve(900);
   if (c.target == 0) {
-    auto call = context->run_blocking([at] { at->pass(); });
+    auto call = context->run_blocking([taken, at] {
+      taken->open();
+      at->pass();
+    });
     co_await call;
   }
   co_return c;
@@ -296,8 +301,8 @@ wick::task<cell> takes_memory(cell c, wick::context* context, barrier* at) {
 }  // namespace
 
 TEST_CASE("memory that is not given back: the message names who has it and who waits for it") {
-  barrier closed;
-  auto stage = [&closed](cell c, wick::context& context) { return takes_memory(c, &context, &closed); };
+  barrier taken, closed;
+  auto stage = [&](cell c, wick::context& context) { return takes_memory(c, &context, &taken, &closed); };
   wick::loader_options options = two_workers();
   options.memory = 1000;
   message_of_hang(
@@ -372,10 +377,19 @@ TEST_CASE("a stage behind batch() that blocks: the message names the batch") {
 
 namespace {
 
-wick::task<cell> calls(cell c, wick::context* context, barrier* at) {
-  const bool hangs = c.target < 2;
-  auto call = context->run_blocking([at, hangs] {
-    if (hangs) at->pass();
+/// Samples 0 and 1 call first, and stay there.
+struct two_calls {
+  std::atomic<int> begun{0};
+  barrier both, end;
+};
+
+wick::task<cell> calls(cell c, wick::context* context, two_calls* of) {
+  const bool stays = c.target < 2;
+  if (!stays) of->both.pass();
+  auto call = context->run_blocking([of, stays] {
+    if (!stays) return;
+    if (of->begun.fetch_add(1) == 1) of->both.open();
+    of->end.pass();
   });
   co_await call;
   co_return c;
@@ -384,8 +398,8 @@ wick::task<cell> calls(cell c, wick::context* context, barrier* at) {
 }  // namespace
 
 TEST_CASE("I/O threads that are all stuck: the message names who has them, and counts who waits for one") {
-  barrier closed;
-  auto stage = [&closed](cell c, wick::context& context) { return calls(c, &context, &closed); };
+  two_calls both;
+  auto stage = [&both](cell c, wick::context& context) { return calls(c, &context, &both); };
   wick::loader_options options = two_workers();
   options.io_threads = 2;
   options.in_flight = 64;
@@ -394,9 +408,19 @@ TEST_CASE("I/O threads that are all stuck: the message names who has them, and c
                       {{"number 0", {on_io_thread}},
                        {"number 1 ", {on_io_thread}},
                        {"and 10 more in '", {"waiting for an I/O thread"}}},
-                      [&] { closed.open(); });
+                      [&] { both.end.open(); });
   CHECK(contains(text, "20 of its 20 samples are unfinished"));
 }
+
+namespace {
+
+wick::task<cell> asks(cell c, wick::context* context) {
+  auto call = context->run_blocking([] {});
+  co_await call;
+  co_return c;
+}
+
+}  // namespace
 
 TEST_CASE("I/O threads that others keep busy: the message says what these threads do") {
   const wick_test::temp_dir folder;
@@ -404,8 +428,6 @@ TEST_CASE("I/O threads that others keep busy: the message says what these thread
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   const int fd = ::open(path.c_str(), O_RDWR);
   REQUIRE(fd >= 0);
-  barrier unused;
-  unused.open();
   std::string text;
   {
     wick::executor shared({.workers = 2, .io_threads = 1});
@@ -423,7 +445,7 @@ TEST_CASE("I/O threads that others keep busy: the message says what these thread
       wick::sync_wait(std::move(run));
     });
     CHECK(eventually([&] { return !shared.io().all_in_calls().empty(); }));
-    auto stage = [&unused](cell c, wick::context& context) { return calls(c, &context, &unused); };
+    auto stage = [](cell c, wick::context& context) { return asks(c, &context); };
     wick::loader_options options = two_workers();
     options.workers = options.io_threads = 0;
     options.executor = &shared;
