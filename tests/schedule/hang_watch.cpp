@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -87,6 +88,38 @@ bool says(const std::string& text, const std::vector<told_of>& wanted) {
   });
 }
 
+/// Calls `f` once: when it is told to, or when that doesn't come, so that a test that fails doesn't hang.
+template <class F>
+class in_time {
+ public:
+  explicit in_time(F& f)
+      : f_(f), watch_([this] {
+          std::unique_lock lock(mutex_);
+          if (over_.wait_for(lock, wick_test::patience, [this] { return done_; })) return;
+          done_ = true;
+          f_();
+        }) {}
+  ~in_time() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    over_.notify_one();
+    watch_.join();
+  }
+  void operator()() const {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(done_, true)) f_();
+  }
+
+ private:
+  F& f_;
+  mutable std::mutex mutex_;
+  mutable bool done_ = false;
+  std::condition_variable over_;
+  std::thread watch_;
+};
+
 /// Runs an epoch, of which batch 0 hangs. When all are where they stay, the training loop begins to wait;
 /// `resolve` is called when it is told so.
 template <class Pipeline, class Resolve>
@@ -96,12 +129,13 @@ std::string message_of_hang(Pipeline what, wick::loader_options options, const s
   std::string message;
   int messages = 0;
   clock::time_point told_at;
+  const in_time once(resolve);
   options.on_hang = [&](const std::string& text) {
     if (!contains(text, "batch 0 of epoch 0")) return;  // the machine is slow
     if (++messages != 1) return;
     told_at = clock::now();
     message = text;
-    resolve();
+    once();
   };
   std::vector<std::int64_t> seen;
   {
@@ -111,7 +145,7 @@ std::string message_of_hang(Pipeline what, wick::loader_options options, const s
     const bool hangs = eventually([&] { return says(where = train.where(), wanted); });
     CAPTURE(where);
     CHECK(hangs);
-    if (!hangs) resolve();
+    if (!hangs) once();
     const clock::time_point begun = clock::now();
     for (auto& batch : epoch) {
       const std::int64_t* const t = batch.target.template as<std::int64_t>();
@@ -165,6 +199,7 @@ class gate {
 class barrier {
  public:
   void pass() noexcept { open_.wait(false); }
+  bool is_open() const noexcept { return open_.load(); }
   void open() noexcept {
     open_.store(true);
     open_.notify_all();
@@ -563,12 +598,14 @@ TEST_CASE("a hang is told once, by next() and by next_async(), and the next one 
 TEST_CASE("a loop that is slow itself is told nothing, though its next batch hangs") {
   gate closed;
   std::atomic<int> messages{0};
+  auto open = [&closed] { closed.open(); };
+  const in_time once(open);
   wick::loader_options options = two_workers();
   options.hang_after = 10ms;
   options.on_hang = [&](const std::string& text) {
     if (!contains(text, "batch 1 of epoch 0")) return;
     messages.fetch_add(1);
-    closed.open();
+    once();
   };
   const auto pass = [&closed](wick::context* c) { return pass_gate(c, &closed); };
   const auto stage = [pass](cell c, wick::context& context) { return waits(c, &context, pass); };
@@ -581,6 +618,44 @@ TEST_CASE("a loop that is slow itself is told nothing, though its next batch han
   CHECK(messages.load() == 0);
   batch = train.next();
   CHECK(messages.load() == 1);
+}
+
+namespace {
+
+/// Sample 3 waits at the one, sample 20 at the other.
+wick::task<cell> pass_two(cell c, gate* first, gate* second) {
+  if (c.target == hung) co_await *first;
+  if (c.target == 20) co_await *second;
+  co_return c;
+}
+
+}  // namespace
+
+TEST_CASE("a loader that is destroyed while a sample hangs and a message is being told waits for both") {
+  gate first, second;
+  barrier telling, leaving, told;
+  std::atomic<bool> returned{false};
+  std::thread other([&] {
+    CHECK(eventually([&] { return telling.is_open(); }));
+    first.open();
+    leaving.pass();
+    second.open();
+    told.open();
+  });
+  {
+    wick::loader_options options = two_workers();
+    options.on_hang = [&](const std::string&) {
+      telling.open();
+      told.pass();
+      returned.store(true);
+    };
+    auto stage = [&](cell c) { return pass_two(c, &first, &second); };
+    wick::loader train(numbers{samples} | wick::map("wait", stage) | wick::array_batch(batch_size), options);
+    CHECK(train.next());
+    leaving.open();
+  }
+  CHECK(returned.load());
+  other.join();
 }
 
 TEST_CASE("where() may be asked at any time, by any thread") {

@@ -298,6 +298,8 @@ hang_watch::clock::time_point hang_watch::come_round(clock::time_point now) noex
 }
 
 std::string hang_watch::where() {
+  // Whoever had a lock there when the process was forked has kept it.
+  if (on_.forked()) return "nothing is under way in a forked child";
   const std::lock_guard lock(looking_);
   return text_of(look_(at_));
 }
