@@ -465,6 +465,7 @@ class activity : public pooled_frame {
       if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
     }
     first_.store(0, std::memory_order_relaxed);
+    call_count_.store(0, std::memory_order_relaxed);
     since_.store(now_ticks(), std::memory_order_relaxed);
   }
   /// Since begin().
@@ -477,6 +478,27 @@ class activity : public pooled_frame {
   /// Of spent()[0] what was before the first wait.
   std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
 
+  /// A call on an I/O thread.
+  struct call {
+    std::uint64_t begun = 0, ended = 0;  // ticks
+    std::uint32_t thread = 0;
+  };
+  static constexpr std::size_t calls_kept = 2;
+  /// One has ended. By who made it, before the work goes on; several may at once.
+  void called(const call& c) noexcept {
+    noted_call& to = calls_[call_count_.fetch_add(1, std::memory_order_relaxed) % calls_kept];
+    to.begun.store(c.begun, std::memory_order_relaxed);
+    to.ended.store(c.ended, std::memory_order_relaxed);
+    to.thread.store(c.thread, std::memory_order_relaxed);
+  }
+  /// How many there were, of which the last `calls_kept` are known.
+  std::size_t calls() const noexcept { return call_count_.load(std::memory_order_relaxed); }
+  call call_at(std::size_t i) const noexcept {
+    const noted_call& c = calls_[i % calls_kept];
+    return {c.begun.load(std::memory_order_relaxed), c.ended.load(std::memory_order_relaxed),
+            c.thread.load(std::memory_order_relaxed)};
+  }
+
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -488,7 +510,13 @@ class activity : public pooled_frame {
  private:
   ~activity() = default;
 
+  struct noted_call {
+    std::atomic<std::uint64_t> begun{0}, ended{0};
+    std::atomic<std::uint32_t> thread{0};
+  };
   std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
+  std::array<noted_call, calls_kept> calls_;
+  std::atomic<std::uint32_t> call_count_{0};
   std::atomic<std::uint64_t> first_{0}, since_{0};
   std::atomic<std::uint32_t> kept_{1};
   std::atomic<wait_for> what_{wait_for::nothing};
@@ -536,6 +564,10 @@ class noted_wait {
   /// Something else is waited for now. By who brings it on.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
+  }
+  /// What was waited for was a call, and it has ended. By the thread that made it.
+  void called(std::uint64_t begun, std::size_t thread) noexcept {
+    if (of_ != nullptr) of_->called({begun, now_ticks(), static_cast<std::uint32_t>(thread)});
   }
   /// On the thread that goes on.
   void end() noexcept {
@@ -1435,6 +1467,9 @@ class io_pool {
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
+  /// Of the calling thread, which is one of a pool's: its number in that.
+  [[gnu::noinline]] static std::size_t& this_thread() noexcept;
+
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
   /// and in a forked child: nobody would run the job.
   void post(job* j);
@@ -1454,6 +1489,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
+        const std::uint64_t begun = now_ticks();
         self->wait_.now(wait_for::io_call);
         try {
           if constexpr (std::is_void_v<result>)
@@ -1463,6 +1499,7 @@ class io_pool {
         } catch (...) {
           self->exception_ = std::current_exception();
         }
+        self->wait_.called(begun, this_thread());
         self->wait_.now(wait_for::worker);
         self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
         detail::post_to(self->on_, j);
@@ -2681,6 +2718,11 @@ struct place {
   std::uint64_t drawn = 0;     ///< not 0: it goes into another sample; tells apart those that do
 };
 
+/// Of a sample on its way: whether a trace follows it, and whether its first span was written.
+struct trace_state {
+  bool followed = false, begun = false;
+};
+
 /// What the loader's source calls its samples.
 struct sample_names {
   const void* source = nullptr;
@@ -2800,6 +2842,8 @@ class context {
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  /// For the loader.
+  detail::trace_state& trace() noexcept { return trace_; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -2807,6 +2851,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    trace_ = {};
   }
 
  private:
@@ -2826,6 +2871,7 @@ class context {
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
+  detail::trace_state trace_;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
@@ -10781,6 +10827,127 @@ double thread_seconds(::pthread_t thread) noexcept;
 
 }  // namespace wick::detail
 
+// ==== wick/trace/detail/trace_lane.hpp
+/// \file
+/// What a worker writes down for a trace: spans in a ring of its own, which the consumer of the batches
+/// empties.
+
+namespace wick::detail {
+
+enum class span_kind : std::uint8_t {
+  work,  ///< of a sample in a stage, on the worker
+  wait,  ///< of a sample in a stage, on nobody: from its beginning there until it went on
+  call,  ///< a call of a stage's on an I/O thread
+  batch  ///< of a batch in a stage behind batch(), on the worker
+};
+
+/// In ticks.
+struct trace_span {
+  std::uint64_t begun = 0, ended = 0;
+  std::uint64_t position = 0, index = 0;  ///< of batches: the number in its epoch
+  std::uint64_t epoch = 0;
+  std::uint16_t row = 0;  ///< the stage's number
+  span_kind kind = span_kind::work;
+  bool first = false;                    ///< of its sample
+  std::uint8_t cause = 0;                ///< of a wait: what most of it was for, as wait_for has it
+  std::uint32_t thread = 0;              ///< of a call: the I/O thread's number
+  std::array<std::uint32_t, 3> parts{};  ///< of what is done inside batch(): the phases
+};
+
+/// One worker writes, the consumer reads; neither waits. Without a lock: a ring, whose beginning moves when
+/// it is read and whose end when it is written. What finds no room is counted.
+class alignas(64) trace_lane {
+ public:
+  trace_lane() noexcept = default;
+  trace_lane(const trace_lane&) = delete;
+  trace_lane& operator=(const trace_lane&) = delete;
+  ~trace_lane() { delete[] kept_; }
+
+  // ---- the worker ----
+
+  bool on() const noexcept { return ring_.load(std::memory_order_acquire) != nullptr; }
+  /// Whether the sample at a position of its epoch is to be followed. Its first span finds room then.
+  bool wants(std::uint64_t position) noexcept {
+    if (!on() || position % every_.load(std::memory_order_relaxed) != 0) return false;
+    if (room() < spare) {
+      add(left_out_);
+      return false;
+    }
+    add(followed_);
+    return true;
+  }
+  void write(const trace_span& s) noexcept {
+    trace_span* const ring = ring_.load(std::memory_order_acquire);
+    if (ring == nullptr) return;
+    if (room() == 0) return add(dropped_);
+    const std::uint64_t end = end_.load(std::memory_order_relaxed);
+    ring[end & (size_ - 1)] = s;
+    end_.store(end + 1, std::memory_order_release);
+  }
+
+  // ---- the consumer ----
+
+  /// From now on spans are kept, up to `size` (a power of two, the same each time) unread ones.
+  /// \throws std::bad_alloc
+  void begin(std::size_t size, std::uint32_t every) {
+    if (kept_ == nullptr) {
+      kept_ = new trace_span[size];
+      size_ = size;
+    }
+    read([](const trace_span&) {});  // what a worker wrote too late for the trace before
+    followed_before_ = followed_.load(std::memory_order_relaxed);
+    left_out_before_ = left_out_.load(std::memory_order_relaxed);
+    dropped_before_ = dropped_.load(std::memory_order_relaxed);
+    follow(every);
+    ring_.store(kept_, std::memory_order_release);
+  }
+  void end() noexcept { ring_.store(nullptr, std::memory_order_relaxed); }
+  /// One sample in so many.
+  void follow(std::uint32_t every) noexcept { every_.store(every, std::memory_order_relaxed); }
+  /// Each span that came since it was called last, in the order in which they ended.
+  template <class To>
+  std::uint64_t read(To to) {
+    const std::uint64_t begin = begin_.load(std::memory_order_relaxed),
+                        end = end_.load(std::memory_order_acquire);
+    for (std::uint64_t i = begin; i != end; ++i) to(kept_[i & (size_ - 1)]);
+    begin_.store(end, std::memory_order_release);
+    return end - begin;
+  }
+  /// Since begin().
+  std::uint64_t followed() const noexcept {
+    return followed_.load(std::memory_order_relaxed) - followed_before_;
+  }
+  /// Samples that were not followed, since there was no room.
+  std::uint64_t left_out() const noexcept {
+    return left_out_.load(std::memory_order_relaxed) - left_out_before_;
+  }
+  /// Spans for which there was no room.
+  std::uint64_t dropped() const noexcept {
+    return dropped_.load(std::memory_order_relaxed) - dropped_before_;
+  }
+
+ private:
+  static constexpr std::uint64_t spare = 64;  // for the spans of those that are followed
+
+  static void add(std::atomic<std::uint64_t>& to) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  std::uint64_t room() const noexcept {
+    return size_ - (end_.load(std::memory_order_relaxed) - begin_.load(std::memory_order_acquire));
+  }
+
+  std::atomic<trace_span*> ring_{nullptr};  // kept_ while there is a trace
+  std::atomic<std::uint32_t> every_{1};
+  std::uint64_t size_ = 0;  // known to the worker once it has seen ring_
+  trace_span* kept_ = nullptr;
+  std::uint64_t followed_before_ = 0, left_out_before_ = 0, dropped_before_ = 0;
+  alignas(64) std::atomic<std::uint64_t> end_{0};
+  std::atomic<std::uint64_t> followed_{0}, left_out_{0}, dropped_{0};
+  alignas(64) std::atomic<std::uint64_t> begin_{0};
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// The clocks of stages that don't suspend are read for some samples only, and what the others took is
@@ -10801,6 +10968,7 @@ class stage_clocks {
     stage_clock* clocks;
     stage_record* records;
     const tick_scale* scale;
+    trace_lane* lane;
     std::uint64_t next_probe = 0;  // ticks
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
@@ -10839,6 +11007,18 @@ class stage_clocks {
   void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
     mine().records[stage].waited_for(ticks);
   }
+  /// For a trace, which writes down spans of work, waits and calls; none where there is no trace.
+  trace_lane* lane() noexcept {
+    trace_lane* const of = mine().lane;
+    return of->on() ? of : nullptr;
+  }
+  /// Of each slot.
+  trace_lane* lanes() const noexcept { return lanes_.get(); }
+  /// A wait of a sample that is followed has ended, and the calls that were waited for.
+  void followed_wait(trace_span s, const activity* doing, const activity::times& spent) noexcept;
+  /// The same where the calls were so short that there was no wait.
+  void followed_calls(trace_span s, const activity* doing) noexcept;
+
   void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
   /// Once in a stage, without suspending.
   void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
@@ -10885,6 +11065,7 @@ class stage_clocks {
   const tick_scale scale_;
   std::vector<stage_clock> clocks_;
   std::vector<stage_record> records_;
+  const owned<trace_lane[]> lanes_;
   struct alignas(64) place : worker {};
   std::vector<place> workers_;
 };
@@ -10896,14 +11077,25 @@ class stopwatch {
   /// `weight`: what is timed stands for so many times as many samples. `may_probe`: they are so long that
   /// processor time can be read in between.
   stopwatch(stage_clocks::worker& w, bool may_probe, std::uint64_t weight = 1) noexcept
-      : worker_(w), weight_(weight), may_probe_(may_probe), last_(now_ticks()) {}
+      : worker_(w),
+        lane_(w.lane->on() ? w.lane : nullptr),
+        weight_(weight),
+        may_probe_(may_probe),
+        last_(now_ticks()) {}
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
   ~stopwatch() { end_probe(); }
 
-  /// What went before was `row`'s.
-  void begin(std::uint64_t index, std::size_t row) noexcept {
-    index_ = index;
+  /// What went before was `row`'s. `of` is as context, and stays until the next.
+  template <class Context>
+  void begin(Context& of, std::size_t row) noexcept {
+    index_ = of.index();
+    if (lane_ != nullptr) {
+      span_.position = of.position();
+      span_.epoch = of.epoch();
+      followed_ = of.trace().followed;
+      begun_ = &of.trace().begun;
+    }
     const std::uint64_t now = now_ticks();
     worker_.clocks[row].worked(0, weight_ * (now - last_));
     last_ = now;
@@ -10917,6 +11109,8 @@ class stopwatch {
     last_ = now;
     ended(row, ticks);
   }
+  /// Whether there is a trace.
+  trace_lane* lane() const noexcept { return lane_; }
   /// The same where `inside` are parts of it, with rows of their own from `parts` on.
   template <class Ticks>
   void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
@@ -10926,6 +11120,7 @@ class stopwatch {
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
+      if (lane_ != nullptr) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
     }
     note(row, rest);
@@ -10940,9 +11135,11 @@ class stopwatch {
   }
   /// All of `row` is over, at last_.
   void ended(std::size_t row, std::uint64_t ticks) noexcept {
+    if (lane_ != nullptr && followed_) write(row, ticks);
     if (probes_) return end_of(row, ticks);
     if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks);
   }
+  void write(std::size_t row, std::uint64_t ticks) noexcept;
   void took_long(std::size_t row, std::uint64_t ticks) noexcept;
   void begin_probe() noexcept;
   void end_of(std::size_t row, std::uint64_t ticks) noexcept;
@@ -10951,10 +11148,13 @@ class stopwatch {
   }
 
   stage_clocks::worker& worker_;
+  trace_lane* const lane_;
   const std::uint64_t weight_;
   const bool may_probe_;
-  bool probes_ = false;
+  bool probes_ = false, followed_ = false;
   std::uint64_t last_, index_ = 0;
+  bool* begun_ = nullptr;  // whether the sample's first span was written
+  trace_span span_;
   std::uint64_t cost_ = 0, readings_ = 0;
   thread_usage usage_;
 };
@@ -11115,6 +11315,8 @@ class pump_crew {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
     return spent_;
   }
+  /// A hint: how many are at work.
+  std::size_t at_work() const noexcept { return pumps_.size() - idle_.load(std::memory_order_relaxed); }
   /// A batch that has been ready since then was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);
@@ -11187,6 +11389,140 @@ class pump_crew {
 
 }  // namespace wick::detail
 
+// ==== wick/trace/detail/trace_file.hpp
+/// \file
+/// A trace in Chrome's trace event format, written while the run goes on.
+
+// ==== wick/trace/trace.hpp
+/// \file
+/// How much of a run loader::trace() writes down.
+
+namespace wick::detail {
+
+/// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
+struct trace_options {
+  /// The file is not made larger than this; what would come behind is left out, and the report says so.
+  std::size_t max_bytes = std::size_t{256} << 20;
+  /// One sample in so many is followed; fewer where these would give more than some 20,000 spans a second.
+  std::uint32_t every = 1;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What a trace is of.
+struct trace_subject {
+  trace_lane* lanes = nullptr;  ///< one a slot: first the workers', then those of threads that help
+  std::size_t slots = 0, workers = 0;
+  std::vector<std::string> stages;  ///< their names, by row
+  std::size_t last = 0;             ///< the row in which a sample's way ends
+  std::uint64_t positions = 1;      ///< of an epoch
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
+/// Batches that lie ready, samples and bytes that are under way.
+struct queue_depths {
+  std::uint64_t ready = 0, samples = 0, bytes = 0;
+};
+
+/// Of a batch that was taken. Times in ticks.
+struct traced_batch {
+  std::uint64_t sequence = 0, epoch = 0, number = 0, samples = 0;
+  std::uint64_t opened = 0, published = 0, taken = 0;
+};
+
+/// By the consumer alone. Events are written in JSON's array format, one a line, in pieces of whole lines, of
+/// which each replaces the bracket that closed the one before: the file is JSON at any time, and when the
+/// disk is full or the process was killed. Times are those of PyTorch's profiler: microseconds since the same
+/// quarter's beginning, by the clock of the wall as it was when the trace began.
+class trace_file {
+ public:
+  /// \throws wick::error when there can be no such file
+  trace_file(std::string path, const trace_options& options, trace_subject of);
+  trace_file(const trace_file&) = delete;
+  trace_file& operator=(const trace_file&) = delete;
+  ~trace_file() { end(); }
+
+  /// The loop has done its step, and then waited until now. In ticks.
+  void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
+  void took(const traced_batch& b) noexcept;
+  /// What has come by now is written down, if it is time. \returns the ticks that this has taken
+  std::uint64_t look(const queue_depths& d) noexcept;
+  /// Writes all that is left, and closes the file.
+  void end() noexcept;
+  /// What is to be said of it; nothing when all is well.
+  std::string note() const;
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  // Of a loader: the loop, its workers and helpers, then its I/O threads.
+  static constexpr std::uint64_t tracks = 4096, io_tracks = 2048;
+  struct pair {
+    std::uint64_t ticks, nanoseconds;
+  };
+  static pair now() noexcept;
+  std::uint64_t nanoseconds(std::uint64_t ticks) const noexcept;
+
+  void drain(const queue_depths* d);
+  void choose_every(std::uint64_t spans, std::uint64_t now) noexcept;
+  void span(const trace_span& s, std::size_t slot);
+  void batch(const traced_batch& b);
+  bool flows(const trace_span& s) const noexcept;
+  std::vector<std::uint64_t> ended_flows() const;
+  void flow(char phase, const trace_span& s, std::uint64_t tid, std::uint64_t at);
+  void complete(std::string_view name, std::string_view category, std::uint64_t tid, std::uint64_t begun,
+                std::uint64_t ended);
+  void async(char phase, std::string_view name, std::string_view category, std::uint64_t id,
+             std::uint64_t at);
+  void counter(std::string_view name, std::uint64_t at, std::uint64_t value);
+  void name_thread(std::uint64_t tid, std::string_view name, std::size_t number, bool numbered);
+  void about(std::string_view name);
+  void place(std::uint64_t tid);
+  void time(std::string_view name, std::uint64_t nanoseconds);
+  void number(std::string_view name, std::uint64_t value);
+  std::uint64_t id_of(const trace_span& s) const noexcept;
+  bool full() const noexcept;
+  bool write_at(std::uint64_t at, std::string_view text) noexcept;
+  void flush() noexcept;
+  void stop_following() noexcept;
+
+  std::string path_;
+  const trace_options options_;
+  const trace_subject of_;
+  const process_mark born_;
+  file_handle file_;
+  std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
+  std::uint64_t base_ = 0,
+                offset_ = 0;         // of the times in the file, in ns since 1970; that of the steady clock
+  std::vector<pair> clocks_;         // read together: ticks between two are interpolated
+  std::vector<std::string> quoted_;  // the stages' names
+  std::vector<char> named_;          // which tracks have a name
+
+  struct laid_out {
+    trace_span span;
+    std::size_t slot;
+  };
+  struct iteration_times {
+    std::uint64_t step, wait, end;
+  };
+  std::vector<laid_out> spans_;
+  std::vector<iteration_times> iterations_;
+  std::vector<traced_batch> batches_;
+  std::vector<std::uint64_t> flows_;  // that have begun and not ended, by rising number
+  std::string text_;
+  std::uint64_t begun_ = 0, next_ = 0;  // ticks
+  std::uint64_t written_ = 0;           // bytes of the file
+  std::uint64_t events_ = 0, left_out_ = 0;
+  std::uint32_t every_ = 1;
+  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // from which every_ follows
+  bool following_ = false, ended_ = false, full_ = false;
+  int fault_ = 0;
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
@@ -11233,12 +11569,21 @@ class report_book {
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
     stalls_.iteration(now - begun_at, now - last_taken_);
+    if (trace_) trace_->iteration(last_taken_, begun_at, now);
     last_taken_ = now;
     if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
+  /// Whether look() is wanted for the batch that came.
+  bool looks() const noexcept { return static_cast<bool>(trace_); }
+  /// What is under way when it was taken.
+  void look(const queue_depths& depths, traced_batch batch) noexcept;
+  /// \throws wick::error when the file can't be written; there is no trace then
+  void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+             const std::string& path, const trace_options& options);
+  void stop_trace() noexcept;
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
@@ -11261,6 +11606,8 @@ class report_book {
   void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
                const std::vector<stage_clocks::sum>& since, double tick) const;
 
+  owned<trace_file> trace_;
+  std::string trace_note_;  // of the last one
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
   bool first_ = true;               // of an epoch
@@ -11831,6 +12178,52 @@ struct loader_place {
     l.round_.go_on(l.resume_->rounds, l.resume_->epoch);
     l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
     l.books_.account.read(*l.resume_);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/loader_report.hpp
+/// \file
+/// What a loader's report and its trace are made of.
+
+namespace wick::detail {
+
+/// Of a loader, by its consumer.
+template <class Loader>
+struct loader_report {
+  static report of(Loader& l) {
+    auto& books = l.books_;
+    report r = books.report.close(report_book::of(*l.feed_), l.feed_->path().stage_names(), l.ledger());
+    r.filtered = books.drops.of_training - std::exchange(books.drops.reported, books.drops.of_training);
+    for (std::string& note : l.feed_->path().notes()) r.notes.push_back(std::move(note));
+    if (std::string note = note_of(l.source()); !note.empty()) r.notes.push_back(std::move(note));
+    if (std::string trouble = books.account.trouble(); !trouble.empty())
+      r.notes.push_back(std::move(trouble));
+    return r;
+  }
+
+  static void trace(Loader& l, const std::string& path, const trace_options& options) {
+    l.books_.report.trace(report_book::of(*l.feed_), l.feed_->path().stage_names(),
+                          l.feed_->plan().positions(), path, options);
+  }
+  /// At a batch that was taken, and not given back yet.
+  template <class Job>
+  [[gnu::noinline]] static void look(Loader& l, const Job& j) noexcept {
+    l.books_.report.look(depths(*l.feed_),
+                         {j.sequence, j.epoch, j.number, j.count, j.opened, j.published, 0});
+  }
+
+ private:
+  /// What is under way.
+  template <class Feed>
+  static queue_depths depths(Feed& f) noexcept {
+    queue_depths out;
+    for (std::uint64_t s = f.done_.taken(); s < f.ahead_.count(); ++s)
+      out.ready += f.ahead_.at(s).unfinished.load(std::memory_order_relaxed) == 0 ? 1u : 0u;
+    out.samples = Feed::types::samples_suspend ? f.tokens_.taken() : f.crew_.at_work();
+    out.bytes = f.runs_.budget.used();
+    return out;
   }
 };
 
@@ -13124,6 +13517,7 @@ class tokens {
   /// True when there was none before.
   bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
   std::uint64_t limit() const noexcept { return limit_; }
+  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
   bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
 
  private:
@@ -13216,7 +13610,7 @@ struct alignas(64) batch_job {
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
-  std::uint64_t published = 0;  // ticks, at which it was ready
+  std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
   Order order;
   Columns columns;
   std::optional<Value> value;
@@ -13647,6 +14041,10 @@ class claimed_runs {
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
                 stopwatch* clock, std::vector<failure>& failed) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
+    if constexpr (Timed) {
+      if (trace_lane* const lane = clock->lane(); lane != nullptr)
+        c.trace().followed = lane->wants(c.position());
+    }
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, clock);
@@ -13703,6 +14101,8 @@ class claimed_runs {
     failure f;
     try {
       c.watch();
+      if (trace_lane* const lane = self->runs_.path.clocks().lane(); lane != nullptr)
+        c.trace().followed = lane->wants(c.position());
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {
@@ -14681,6 +15081,8 @@ class timed_await {
     Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_;
+    const bool followed = of_->trace().followed;
+    const trace_span span = followed ? begin_span() : trace_span{};
     suspended_ = true;
     bool suspends = true;
     if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
@@ -14693,6 +15095,7 @@ class timed_await {
     if (suspends) {
       const std::uint64_t worked = now_ticks() - begun;
       clocks->worked_before_suspending(stage, worked);
+      if (followed) write(*clocks, span, begun + worked);
     } else {
       suspended_ = false;
     }
@@ -14708,26 +15111,56 @@ class timed_await {
   void settle() noexcept {
     settled_ = true;
     if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
-    if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    const bool followed = of_->trace().followed;
+    if (!suspended_) {
+      if (followed) {
+        const trace_span span = begin_span();
+        write(*clocks_, span, ended_);
+        clocks_->followed_calls(span, of_->doing());
+      }
+      return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    }
     std::uint64_t ran = 0;
+    activity::times spent{};
     if (activity* const doing = of_->doing()) {
       doing->enter();  // somebody else's awaiter may have let it go on
-      const activity::times spent = doing->spent();
+      spent = doing->spent();
       const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
       // Without a wait that is wick's all of it is one that is not.
       if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
       clocks_->waited_for(stage_, spent);
     }
     clocks_->waited(stage_, ended_ - begun_, ran, of_->index());
+    if (!followed) return;
+    trace_span span = begin_span();
+    span.ended = ended_;
+    clocks_->followed_wait(span, of_->doing(), spent);
   }
 
  private:
+  trace_span begin_span() noexcept {
+    trace_span out;
+    out.begun = begun_;
+    out.position = of_->position();
+    out.index = of_->index();
+    out.epoch = of_->epoch();
+    out.row = static_cast<std::uint16_t>(stage_);
+    // Once for the await: who goes on after it finds that there was one before.
+    if (!of_->trace().begun) first_ = of_->trace().begun = true;
+    out.first = first_;
+    return out;
+  }
+  [[gnu::noinline]] static void write(Clocks& to, trace_span span, std::uint64_t ended) noexcept {
+    span.ended = ended;
+    if (trace_lane* const lane = to.lane(); lane != nullptr) lane->write(span);
+  }
+
   Inner inner_;
   Clocks* clocks_;
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
   context* of_;
-  bool suspended_ = false, settled_ = false;
+  bool suspended_ = false, settled_ = false, first_ = false;
 };
 
 }  // namespace wick::detail
@@ -15102,7 +15535,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       c.enter(static_cast<std::uint32_t>(I));
       stage_clocks::worker& mine = clocks_.mine();
       stopwatch clock(mine, true);
-      clock.begin(c.index(), order_row);
+      clock.begin(c, order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
       clock.mark(I);
       mine.clocks[I].ran(1);
@@ -15117,7 +15550,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
     stage_clocks::worker& mine = clocks_.mine();
     stopwatch clock(mine, true);
-    clock.begin(c.index(), order_row);
+    clock.begin(c, order_row);
     pass<I, true>(std::move(item), c, j, slot, &clock);
     count(mine.clocks, I, 1, 1);
   }
@@ -15147,7 +15580,18 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
     this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
+    const std::uint64_t now = now_ticks();
+    clocks_.worked(static_cast<std::uint32_t>(stage), now - begun, c.index());
+    if (trace_lane* const lane = clocks_.lane(); lane != nullptr) {
+      trace_span span;
+      span.begun = begun;
+      span.ended = now;
+      span.position = span.index = c.index();
+      span.epoch = c.epoch();
+      span.row = static_cast<std::uint16_t>(stage);
+      span.kind = span_kind::batch;
+      lane->write(span);
+    }
   }
 
   /// The same through stages that suspend.
@@ -15306,7 +15750,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
-    if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    if constexpr (Timed) clock->begin(c, path_type::order_row);
     if constexpr (Again) path.note_begin(c);
     path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }
@@ -15622,6 +16066,7 @@ class finishing {
   /// that is known.
   void begin(job_type& j, std::optional<std::uint64_t> moved) {
     j.forget();
+    j.opened = now_ticks();
     j.moved = moved.value_or(0);
     j.moved_before = moved || j.number != 0 ? moved : std::uint64_t{0};
     begin_columns(j);
@@ -15828,13 +16273,11 @@ namespace wick::detail {
 
 template <class Pipeline>
 class feed;
-
 /// One consumer. Everything public is called by it, except where it says "worker".
 ///
-/// The control mutex guards opening batches and starting pumps and
-/// is taken about once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor
-/// that claims runs of positions from the oldest batch that has any, until there are none; there are at most
-/// as many as workers.
+/// The control mutex guards opening batches and starting pumps and is taken about once a batch; claiming and
+/// finishing samples takes no lock. A pump is a job on the executor that claims runs of positions from the
+/// oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
@@ -15986,6 +16429,8 @@ class feed<pipeline<Source, S...>> {
  private:
   friend class pump_crew<feed>;
   friend class claimed_runs<runs_type, feed>;
+  template <class>
+  friend struct loader_report;
   using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;
@@ -16215,6 +16660,7 @@ class loader<pipeline<Source, S...>> {
   using place = detail::loader_place<loader>;
   using again = detail::loader_replay<loader>;
   using edits = detail::loader_edits<loader>;
+  using reporting = detail::loader_report<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -16395,12 +16841,18 @@ class loader<pipeline<Source, S...>> {
   std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
 
   /// Everything since the last report: time a stage, share of waiting, what to change.
-  wick::report report();
+  wick::report report() { return reporting::of(*this); }
+  /// Writes what workers, I/O threads, samples, batches and the loop do into a file for Perfetto, until
+  /// stop_trace() or the loader's end: `train.trace("trace.json", {.every = 10})`. See the guide tracing.
+  /// \throws wick::error when it can't be written; where that fails later report() has a note
+  void trace(const std::string& path, detail::trace_options how = {}) { reporting::trace(*this, path, how); }
+  void stop_trace() { books_.report.stop_trace(); }
 
  private:
   friend epoch_range;
   friend place;
   friend again;
+  friend reporting;
   friend edits;
 
   void begin(std::uint64_t e) {
@@ -16507,6 +16959,7 @@ class loader<pipeline<Source, S...>> {
   std::optional<value_type> deliver(job_type* job) {
     --left_;
     books_.report.took_batch();
+    if (books_.report.looks()) reporting::look(*this, *job);
     if constexpr (feed_type::batched) {
       return delivery_.take(*feed_, job, books_);
     } else {
@@ -16538,16 +16991,6 @@ template <class Source, class... S>
 loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>;
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
-
-template <class Source, class... S>
-report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(detail::report_book::of(*feed_), feed_->path().stage_names(), ledger());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
-  r.notes = feed_->path().notes();
-  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
-  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  return r;
-}
 
 }  // namespace wick
 
@@ -30052,6 +30495,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     }
     if (s.count != 0) tell(std::move(s), i);
   }
+  if (trace_) trace_note_ = trace_->note();
+  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);
   reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
@@ -30156,6 +30601,47 @@ void report_book::measure(const subject& of, report& r, const std::vector<std::s
   m.other_processors =
       std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);
   if (m.other_processors < 0.05) m.other_processors = 0;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/implementation/report_trace.hpp
+/// \file
+/// What the trace is told, of loader/detail/report_book.hpp. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void report_book::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+                        const std::string& path, const trace_options& options) {
+  stop_trace();
+  trace_subject what;
+  what.lanes = of.clocks.lanes();
+  what.slots = of.on.slots();
+  what.workers = of.on.workers();
+  what.stages = names;
+  what.last = std::min(of.batching, names.size() - 1);
+  what.positions = positions;
+  what.source = of.names.source;
+  what.key = of.names.key;
+  trace_note_.clear();
+  trace_ = make_owned<trace_file>(path, options, std::move(what));
+}
+
+void report_book::stop_trace() noexcept {
+  if (!trace_) return;
+  trace_->end();
+  try {
+    trace_note_ = trace_->note();
+  } catch (...) {  // no memory for it
+  }
+  trace_.reset();
+}
+
+void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+  if (!trace_) return;
+  batch.taken = last_taken_;
+  trace_->took(batch);
+  last_taken_ += trace_->look(depths);  // no part of the step
 }
 
 }  // namespace wick::detail
@@ -32051,10 +32537,11 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       counts_(counts),
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
-      records_(slots_ * rows) {
+      records_(slots_ * rows),
+      lanes_(slots_) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
-    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
+    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
   if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
@@ -32144,6 +32631,42 @@ std::uint64_t cost_of_reading() noexcept {
 probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
   const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
   return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+}
+
+void stage_clocks::followed_wait(trace_span s, const activity* doing, const activity::times& spent) noexcept {
+  trace_lane* const to = lane();
+  if (to == nullptr) return;
+  const auto longest = std::max_element(spent.begin() + 1, spent.end());
+  s.kind = span_kind::wait;
+  s.first = false;  // what it did before it waited was
+  s.cause = *longest == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(longest - spent.begin());
+  to->write(s);
+  followed_calls(s, doing);
+}
+
+void stage_clocks::followed_calls(trace_span s, const activity* doing) noexcept {
+  trace_lane* const to = lane();
+  if (to == nullptr || doing == nullptr) return;
+  s.first = false;
+  const std::size_t calls = doing->calls();
+  for (std::size_t i = calls - std::min(calls, activity::calls_kept); i < calls; ++i) {
+    const activity::call c = doing->call_at(i);
+    s.kind = span_kind::call;
+    s.begun = c.begun;
+    s.ended = c.ended;
+    s.thread = c.thread;
+    to->write(s);
+  }
+}
+
+void stopwatch::write(std::size_t row, std::uint64_t ticks) noexcept {
+  span_.begun = last_ - ticks;
+  span_.ended = last_;
+  span_.index = index_;
+  span_.row = static_cast<std::uint16_t>(row);
+  span_.first = !std::exchange(*begun_, true);
+  lane_->write(span_);
+  span_.parts = {};
 }
 
 void stopwatch::begin_probe() noexcept {
@@ -37925,6 +38448,7 @@ void io_pool::start() {
       detail::name_this_thread("wick-io", i);
       cpus.apply();  // the caller may be a worker that is bound to one
       mine() = &s;
+      this_thread() = i;
       work(s);
     });
   }
@@ -37933,6 +38457,11 @@ void io_pool::start() {
 const io_pool::shared*& io_pool::mine() noexcept {
   thread_local const shared* of = nullptr;
   return of;
+}
+
+std::size_t& io_pool::this_thread() noexcept {
+  thread_local std::size_t number = 0;
+  return number;
 }
 
 void io_pool::work(shared& s) noexcept {
@@ -40326,6 +40855,483 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
   fingerprint_hash h;
   h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
   return with_plan(h, places_->plan());
+}
+
+}  // namespace wick::detail
+
+// ==== wick/trace/implementation/trace_file.hpp
+/// \file
+/// The bodies of what trace/detail/trace_file.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+namespace {
+
+constexpr std::uint64_t a_second = 1'000'000'000;
+constexpr std::array<std::string_view, 3> part_names = {"decode", "resize", "color"};
+constexpr std::array<std::string_view, wait_kinds> causes = {
+    "what is not wick's", "an I/O thread", "a call on an I/O thread", "memory", "time", "a lock",
+    "a channel",          "a worker"};
+constexpr std::size_t end_bytes = 4096;  // kept free for what closes a file
+
+std::uint64_t read_clock(::clockid_t which) noexcept {
+  ::timespec t{};
+  ::clock_gettime(which, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * a_second + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+}  // namespace
+
+trace_file::trace_file(std::string path, const trace_options& options, trace_subject of)
+    : path_(std::move(path)), options_(options), of_(std::move(of)) {
+  if (options_.every == 0) throw error("trace: every is 0; 1 follows each sample, 10 one in ten");
+  // A FIFO would be waited for.
+  const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (fd < 0) throw error("trace: can't write " + printable(path_) + ": " + std::strerror(errno));
+  file_ = file_handle(fd);
+  struct ::stat there {};
+  if (::fstat(fd, &there) == 0) {
+    if (const char* const other = other_than_file(there.st_mode))
+      throw error("trace: " + printable(path_) + " " + not_a_file(other));
+  }
+  // Two would write over each other. A file system that knows no locks is taken as it is.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw error("trace: another trace is being written to " + printable(path_) +
+                "; give each loader and each rank a file of its own");
+  if (::ftruncate(fd, 0) != 0)
+    throw error("trace: can't empty " + printable(path_) + ": " + std::strerror(errno));
+
+  static std::atomic<std::uint64_t> loaders{0};
+  const std::uint64_t loader = loaders.fetch_add(1, std::memory_order_relaxed) % 256;
+  process_ = static_cast<std::uint64_t>(::getpid());
+  first_thread_ = (std::uint64_t{1} << 30) + loader * tracks;  // above all that the system gives threads
+  first_id_ = (loader + 1) << 44;
+  named_.resize(tracks);
+  for (const std::string& s : of_.stages) quoted_.push_back(json_string(s));
+
+  const std::uint64_t wall = read_clock(CLOCK_REALTIME);
+  constexpr std::uint64_t quarter = 7'889'238 * a_second;
+  base_ = wall / quarter * quarter;
+  offset_ = wall - base_ - read_clock(CLOCK_MONOTONIC);
+  clocks_.push_back(now());
+  begun_ = window_ = clocks_.front().ticks;
+  every_ = options_.every;
+  about("wick_trace_begins");
+  text_.replace(0, 1, "[");
+  name_thread(0, "wick: training loop", 0, false);
+  for (std::size_t w = 0; w < of_.workers; ++w) name_thread(1 + w, "wick: worker ", w, true);
+  flush();
+  if (fault_ != 0) throw error("trace: can't write " + printable(path_) + ": " + std::strerror(fault_));
+  for (std::size_t slot = 0; slot < of_.slots; ++slot)
+    of_.lanes[slot].begin(slot < of_.workers ? 16'384 : 4'096, every_);
+  following_ = true;
+}
+
+trace_file::pair trace_file::now() noexcept {
+  pair best{};
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t before = now_ticks(), time = read_clock(CLOCK_MONOTONIC), after = now_ticks();
+    if (after - before >= least) continue;
+    least = after - before;
+    best = {before + least / 2, time};
+  }
+  return best;
+}
+
+std::uint64_t trace_file::nanoseconds(std::uint64_t ticks) const noexcept {
+  auto after = std::upper_bound(clocks_.begin() + 1, clocks_.end() - 1, ticks,
+                                [](std::uint64_t t, const pair& p) { return t < p.ticks; });
+  const pair &a = *(after - 1), &b = *after;
+  const double slope =
+      static_cast<double>(b.nanoseconds - a.nanoseconds) / static_cast<double>(b.ticks - a.ticks);
+  const double passed = static_cast<double>(static_cast<std::int64_t>(ticks - a.ticks)) * slope;
+  return offset_ + a.nanoseconds + static_cast<std::uint64_t>(static_cast<std::int64_t>(passed));
+}
+
+void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept {
+  if (!following_) return;
+  try {
+    iterations_.push_back({std::max(step, begun_), std::max(wait, begun_), now});
+  } catch (...) {
+    ++left_out_;
+  }
+}
+
+void trace_file::took(const traced_batch& b) noexcept {
+  if (!following_ || b.opened < begun_) return;
+  try {
+    batches_.push_back(b);
+  } catch (...) {
+    ++left_out_;
+  }
+}
+
+std::uint64_t trace_file::look(const queue_depths& d) noexcept {
+  const std::uint64_t begun = now_ticks();
+  if (!following_ || begun < next_ || born_.elsewhere()) return 0;
+  try {
+    drain(&d);
+  } catch (...) {  // no memory
+    ++left_out_;
+    text_.clear();
+  }
+  const std::uint64_t ended = now_ticks();
+  next_ = ended + std::max<std::uint64_t>(20 * (ended - begun), 10'000'000);  // some milliseconds
+  return ended - begun;
+}
+
+void trace_file::end() noexcept {
+  if (std::exchange(ended_, true)) return;
+  if (born_.elsewhere()) return;  // the parent's file
+  const bool followed = following_;
+  stop_following();
+  try {
+    if (followed && fault_ == 0) drain(nullptr);
+    if (fault_ == 0) about("wick_trace_ends");
+  } catch (...) {  // without it, then
+    text_.clear();
+  }
+  if (fault_ == 0) flush();
+  ::flock(file_.get(), LOCK_UN);  // a forked child may still have the file
+  if (!file_.close() && fault_ == 0) fault_ = errno;
+}
+
+void trace_file::stop_following() noexcept {
+  following_ = false;
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) of_.lanes[slot].end();
+}
+
+std::string trace_file::note() const {
+  if (fault_ != 0)
+    return "trace: " + printable(path_) + " can't be written: " + std::strerror(fault_) + "; it ends after " +
+           std::to_string(events_) + " events";
+  if (full_)
+    return "trace: " + printable(path_) + " has reached its limit of " + std::to_string(options_.max_bytes) +
+           " bytes; what came behind is left out";
+  return {};
+}
+
+void trace_file::drain(const queue_depths* d) {
+  spans_.clear();
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) {
+    of_.lanes[slot].read([&](const trace_span& s) {
+      if (s.begun >= begun_) spans_.push_back({s, slot});
+    });
+  }
+  const pair read = now();
+  if (read.ticks <= clocks_.back().ticks) return;
+  clocks_.push_back(read);
+  if (clocks_.size() == 65'536) clocks_.erase(clocks_.begin() + 1, clocks_.begin() + 32'768);
+  // What goes on is not shown to where its beginning is not: a worker may write that only after another has
+  // gone on, and when the trace has ended by then.
+  if (flows_.size() > 1'000'000) flows_.clear();
+  for (const laid_out& s : spans_) {
+    if (s.span.first) flows_.push_back(id_of(s.span));
+  }
+  std::sort(flows_.begin(), flows_.end());
+  for (const laid_out& s : spans_) span(s.span, s.slot);
+  std::erase_if(flows_, [&, ended = ended_flows()](std::uint64_t id) {
+    return std::binary_search(ended.begin(), ended.end(), id);
+  });
+  for (const iteration_times& i : iterations_) {
+    if (i.step < i.wait) complete("\"step\"", "loop", 0, nanoseconds(i.step), nanoseconds(i.wait));
+    complete("\"waiting\"", "loop", 0, nanoseconds(i.wait), nanoseconds(i.end));
+  }
+  for (const traced_batch& b : batches_) batch(b);
+  iterations_.clear();
+  batches_.clear();
+  if (d != nullptr) {
+    const std::uint64_t at = offset_ + read.nanoseconds;
+    counter("batches ready", at, d->ready);
+    counter("samples in flight", at, d->samples);
+    counter("bytes in flight", at, d->bytes);
+  }
+  choose_every(spans_.size(), read.nanoseconds);
+  if (full()) {  // all that came since the last time, or nothing of it
+    full_ = true;
+    left_out_ += spans_.size();
+    text_.clear();
+  }
+  flush();
+  if (full_ || fault_ != 0) stop_following();
+}
+
+/// So that there are some 20,000 spans a second at most.
+void trace_file::choose_every(std::uint64_t spans, std::uint64_t now) noexcept {
+  constexpr double most = 20'000;
+  if (in_window_ == 0) window_ = std::min(clocks_[clocks_.size() - 2].nanoseconds, now);
+  in_window_ += spans;
+  std::uint64_t dropped = 0;
+  for (std::size_t slot = 0; slot < of_.slots; ++slot)
+    dropped += of_.lanes[slot].dropped() + of_.lanes[slot].left_out();
+  const bool overflown = dropped != std::exchange(dropped_, dropped);
+  const double seconds = 1e-9 * static_cast<double>(now - window_);
+  if (!overflown && seconds < 0.25) return;
+  const double rate = static_cast<double>(std::exchange(in_window_, 0)) / std::max(seconds, 0.01);
+  const double factor = std::max(rate / most, overflown ? 2.0 : 0.0);
+  if (factor > 1.5)
+    every_ = static_cast<std::uint32_t>(std::min(1e9, static_cast<double>(every_) * factor + 1));
+  else if (factor < 0.3)
+    every_ = std::max(options_.every, every_ / 2);
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) of_.lanes[slot].follow(every_);
+}
+
+void trace_file::span(const trace_span& s, std::size_t slot) {
+  const std::uint64_t tid = s.kind == span_kind::call ? io_tracks + s.thread % io_tracks : 1 + slot;
+  if (s.kind == span_kind::call) name_thread(tid, "wick: I/O thread ", s.thread, true);
+  if (slot >= of_.workers) name_thread(1 + slot, "wick: loop that helps ", slot - of_.workers, true);
+  const std::uint64_t begun = nanoseconds(s.begun), ended = nanoseconds(s.ended);
+  const std::string& name = quoted_[s.row];
+  const auto place_of_it = [&] {
+    if (s.kind == span_kind::batch) {
+      number(",\"args\":{\"batch\":", s.position);
+    } else {
+      number(",\"args\":{\"position\":", s.position);
+    }
+    number(",\"epoch\":", s.epoch);
+  };
+  if (s.kind == span_kind::wait) {
+    async('b', name, "wait", id_of(s), begun);
+    place_of_it();
+    text_ += ",\"mostly_for\":\"";
+    text_ += causes[s.cause];
+    text_ += "\"}}";
+    async('e', name, "wait", id_of(s), ended);
+    text_ += '}';
+    return;
+  }
+  complete(name,
+           s.kind == span_kind::batch  ? "batch stage"
+           : s.kind == span_kind::call ? "call"
+                                       : "stage",
+           tid, begun, ended);
+  text_.pop_back();
+  place_of_it();
+  if (s.first) {
+    number(",\"index\":", s.index);
+    try {
+      text_ += ",\"key\":" + json_string(of_.key(of_.source, s.index));
+    } catch (...) {  // the source has fewer samples by now
+    }
+  }
+  for (std::size_t p = 0; p < s.parts.size(); ++p) {
+    if (s.parts[p] == 0) continue;
+    text_ += ",\"";
+    text_ += part_names[p];
+    number("_ns\":", nanoseconds(s.begun + s.parts[p]) - begun);
+  }
+  text_ += "}}";
+  if (s.kind == span_kind::batch || !flows(s)) return;
+  // Inside of the span, and of no other that is in it.
+  const std::uint64_t at = begun + std::min<std::uint64_t>((ended - begun) / 2, 50);
+  flow(s.first ? 's' : s.row == of_.last && s.kind == span_kind::work ? 'f' : 't', s, tid, at);
+}
+
+bool trace_file::flows(const trace_span& s) const noexcept {
+  return std::binary_search(flows_.begin(), flows_.end(), id_of(s));
+}
+
+std::vector<std::uint64_t> trace_file::ended_flows() const {
+  std::vector<std::uint64_t> out;
+  for (const laid_out& s : spans_) {
+    if (s.span.kind == span_kind::work && s.span.row == of_.last) out.push_back(id_of(s.span));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void trace_file::batch(const traced_batch& b) {
+  const std::uint64_t id = first_id_ + b.sequence, opened = nanoseconds(b.opened),
+                      published = nanoseconds(std::clamp(b.published, b.opened, b.taken)),
+                      taken = nanoseconds(b.taken);
+  async('b', "\"batch\"", "batch", id, opened);
+  number(",\"args\":{\"epoch\":", b.epoch);
+  number(",\"batch\":", b.number);
+  number(",\"samples\":", b.samples);
+  text_ += "}}";
+  const auto part = [&](std::string_view name, std::uint64_t begun, std::uint64_t ended) {
+    async('b', name, "batch", id, begun);
+    text_ += '}';
+    async('e', name, "batch", id, ended);
+    text_ += '}';
+  };
+  part("\"being made\"", opened, published);
+  part("\"ready\"", published, taken);
+  async('e', "\"batch\"", "batch", id, taken);
+  text_ += '}';
+}
+
+std::uint64_t trace_file::id_of(const trace_span& s) const noexcept {
+  constexpr std::uint64_t most = (std::uint64_t{1} << 44) - 1;
+  return first_id_ + ((s.epoch * of_.positions + s.position) & most);
+}
+
+bool trace_file::full() const noexcept {
+  return written_ + text_.size() + end_bytes > std::max<std::size_t>(options_.max_bytes, 2 * end_bytes);
+}
+
+bool trace_file::write_at(std::uint64_t at, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ::ssize_t n = ::pwrite(file_.get(), text.data(), text.size(), static_cast<::off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      fault_ = n < 0 ? errno : ENOSPC;
+      return false;
+    }
+    at += static_cast<std::uint64_t>(n);
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+/// Over the closing bracket, and then another. Nothing of what can't be written as a whole stays.
+void trace_file::flush() noexcept {
+  constexpr std::string_view bracket = "\n]\n";
+  const std::size_t more = text_.size();
+  if (more == 0) return;
+  try {
+    text_ += bracket;
+  } catch (...) {  // left out
+    ++left_out_;
+    text_.clear();
+    return;
+  }
+  if (write_at(written_, text_)) {
+    written_ += more;
+  } else if (const int fault = fault_; written_ != 0) {
+    // Where it stood there is still room for it.
+    if (write_at(written_, bracket) &&
+        ::ftruncate(file_.get(), static_cast<::off_t>(written_ + bracket.size())) != 0)
+      fault_ = errno;
+    fault_ = fault;
+  }
+  text_.clear();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/trace/implementation/trace_text.hpp
+/// \file
+/// How the events of trace/detail/trace_file.hpp are written. Included in exactly one file of a program.
+
+#include <charconv>
+
+namespace wick::detail {
+
+namespace {
+void append(std::string& to, std::uint64_t n) {
+  std::array<char, 20> digits;
+  to.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr);
+}
+}  // namespace
+
+void trace_file::flow(char phase, const trace_span& s, std::uint64_t tid, std::uint64_t at) {
+  text_ += ",\n{\"ph\":\"";
+  text_ += phase;
+  text_ += "\",\"name\":\"sample\",\"cat\":\"sample\"";
+  number(",\"id\":", id_of(s));
+  if (phase == 'f') text_ += ",\"bp\":\"e\"";
+  place(tid);
+  time(",\"ts\":", at);
+  text_ += '}';
+  ++events_;
+}
+
+void trace_file::complete(std::string_view name, std::string_view category, std::uint64_t tid,
+                          std::uint64_t begun, std::uint64_t ended) {
+  text_ += ",\n{\"ph\":\"X\",\"name\":";
+  text_ += name;
+  text_ += ",\"cat\":\"";
+  text_ += category;
+  text_ += '"';
+  place(tid);
+  time(",\"ts\":", begun);
+  time(",\"dur\":", ended - std::min(begun, ended));
+  text_ += '}';
+  ++events_;
+}
+
+/// Without its end.
+void trace_file::async(char phase, std::string_view name, std::string_view category, std::uint64_t id,
+                       std::uint64_t at) {
+  text_ += ",\n{\"ph\":\"";
+  text_ += phase;
+  text_ += "\",\"name\":";
+  text_ += name;
+  text_ += ",\"cat\":\"";
+  text_ += category;
+  number("\",\"id\":", id);
+  place(0);
+  time(",\"ts\":", at);
+  ++events_;
+}
+
+void trace_file::counter(std::string_view name, std::uint64_t at, std::uint64_t value) {
+  text_ += ",\n{\"ph\":\"C\",\"name\":\"";
+  text_ += name;
+  text_ += '"';
+  place(0);
+  time(",\"ts\":", at);
+  number(",\"args\":{\"value\":", value);
+  text_ += "}}";
+  ++events_;
+}
+
+void trace_file::name_thread(std::uint64_t tid, std::string_view name, std::size_t n, bool numbered) {
+  if (std::exchange(named_[tid % tracks], char{1}) != 0) return;
+  text_ += ",\n{\"ph\":\"M\",\"name\":\"thread_name\"";
+  place(tid);
+  text_ += ",\"args\":{\"name\":\"";
+  text_ += name;
+  if (numbered) append(text_, n);
+  text_ += "\"}}";
+}
+
+/// What the array format has no other place for.
+void trace_file::about(std::string_view name) {
+  text_ += ",\n{\"ph\":\"M\",\"name\":\"";
+  text_ += name;
+  text_ += '"';
+  place(0);
+  number(",\"args\":{\"baseTimeNanoseconds\":", base_);
+  if (ended_) {
+    std::uint64_t followed = 0, left_out = 0, dropped = 0;
+    for (std::size_t slot = 0; slot < of_.slots; ++slot) {
+      followed += of_.lanes[slot].followed();
+      left_out += of_.lanes[slot].left_out();
+      dropped += of_.lanes[slot].dropped();
+    }
+    number(",\"events\":", events_);
+    number(",\"samples_followed\":", followed);
+    number(",\"one_in\":", every_);
+    number(",\"samples_without_room\":", left_out);
+    number(",\"spans_dropped\":", dropped + left_out_);
+    text_ += full_ ? ",\"full\":true" : ",\"full\":false";
+  }
+  text_ += "}}";
+}
+
+void trace_file::place(std::uint64_t tid) {
+  number(",\"pid\":", process_);
+  number(",\"tid\":", first_thread_ + tid);
+}
+
+void trace_file::time(std::string_view name, std::uint64_t ns) {
+  text_ += name;
+  append(text_, ns / 1000);
+  const auto rest = static_cast<unsigned>(ns % 1000);
+  text_ += '.';
+  for (const unsigned digit : {rest / 100, rest / 10 % 10, rest % 10})
+    text_ += static_cast<char>('0' + digit);
+}
+
+void trace_file::number(std::string_view name, std::uint64_t value) {
+  text_ += name;
+  append(text_, value);
 }
 
 }  // namespace wick::detail

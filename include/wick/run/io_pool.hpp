@@ -4,6 +4,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
+#include <wick/system/detail/ticks.hpp>
 
 namespace wick {
 
@@ -53,6 +55,9 @@ class io_pool {
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
+  /// Of the calling thread, which is one of a pool's: its number in that.
+  [[gnu::noinline]] static std::size_t& this_thread() noexcept;
+
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
   /// and in a forked child: nobody would run the job.
   void post(job* j);
@@ -72,6 +77,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
+        const std::uint64_t begun = now_ticks();
         self->wait_.now(wait_for::io_call);
         try {
           if constexpr (std::is_void_v<result>)
@@ -81,6 +87,7 @@ class io_pool {
         } catch (...) {
           self->exception_ = std::current_exception();
         }
+        self->wait_.called(begun, this_thread());
         self->wait_.now(wait_for::worker);
         self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
         detail::post_to(self->on_, j);

@@ -34,6 +34,11 @@ struct place {
   std::uint64_t drawn = 0;     ///< not 0: it goes into another sample; tells apart those that do
 };
 
+/// Of a sample on its way: whether a trace follows it, and whether its first span was written.
+struct trace_state {
+  bool followed = false, begun = false;
+};
+
 /// What the loader's source calls its samples.
 struct sample_names {
   const void* source = nullptr;
@@ -153,6 +158,8 @@ class context {
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  /// For the loader.
+  detail::trace_state& trace() noexcept { return trace_; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -160,6 +167,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    trace_ = {};
   }
 
  private:
@@ -179,6 +187,7 @@ class context {
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
+  detail::trace_state trace_;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;

@@ -18,7 +18,10 @@
 #include <wick/run/executor.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/schedule/detail/pump_crew.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/processor_time.hpp>
+#include <wick/trace/detail/trace_file.hpp>
+#include <wick/trace/trace.hpp>
 
 namespace wick::detail {
 
@@ -66,12 +69,21 @@ class report_book {
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
     stalls_.iteration(now - begun_at, now - last_taken_);
+    if (trace_) trace_->iteration(last_taken_, begun_at, now);
     last_taken_ = now;
     if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
+  /// Whether look() is wanted for the batch that came.
+  bool looks() const noexcept { return static_cast<bool>(trace_); }
+  /// What is under way when it was taken.
+  void look(const queue_depths& depths, traced_batch batch) noexcept;
+  /// \throws wick::error when the file can't be written; there is no trace then
+  void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+             const std::string& path, const trace_options& options);
+  void stop_trace() noexcept;
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
@@ -94,6 +106,8 @@ class report_book {
   void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
                const std::vector<stage_clocks::sum>& since, double tick) const;
 
+  owned<trace_file> trace_;
+  std::string trace_note_;  // of the last one
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
   bool first_ = true;               // of an epoch

@@ -22,6 +22,7 @@
 #include <wick/run/io_pool.hpp>
 #include <wick/system/cpus.hpp>
 #include <wick/system/detail/processor_time.hpp>
+#include <wick/trace/detail/trace_file.hpp>
 
 namespace wick::detail {
 
@@ -257,6 +258,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     }
     if (s.count != 0) tell(std::move(s), i);
   }
+  if (trace_) trace_note_ = trace_->note();
+  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);
   reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();

@@ -12,8 +12,10 @@
 #include <wick/observe/stage_clock.hpp>
 #include <wick/run/detail/activity.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/processor_time.hpp>
 #include <wick/system/detail/ticks.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -35,6 +37,7 @@ class stage_clocks {
     stage_clock* clocks;
     stage_record* records;
     const tick_scale* scale;
+    trace_lane* lane;
     std::uint64_t next_probe = 0;  // ticks
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
@@ -73,6 +76,18 @@ class stage_clocks {
   void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
     mine().records[stage].waited_for(ticks);
   }
+  /// For a trace, which writes down spans of work, waits and calls; none where there is no trace.
+  trace_lane* lane() noexcept {
+    trace_lane* const of = mine().lane;
+    return of->on() ? of : nullptr;
+  }
+  /// Of each slot.
+  trace_lane* lanes() const noexcept { return lanes_.get(); }
+  /// A wait of a sample that is followed has ended, and the calls that were waited for.
+  void followed_wait(trace_span s, const activity* doing, const activity::times& spent) noexcept;
+  /// The same where the calls were so short that there was no wait.
+  void followed_calls(trace_span s, const activity* doing) noexcept;
+
   void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
   /// Once in a stage, without suspending.
   void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
@@ -119,6 +134,7 @@ class stage_clocks {
   const tick_scale scale_;
   std::vector<stage_clock> clocks_;
   std::vector<stage_record> records_;
+  const owned<trace_lane[]> lanes_;
   struct alignas(64) place : worker {};
   std::vector<place> workers_;
 };
@@ -130,14 +146,25 @@ class stopwatch {
   /// `weight`: what is timed stands for so many times as many samples. `may_probe`: they are so long that
   /// processor time can be read in between.
   stopwatch(stage_clocks::worker& w, bool may_probe, std::uint64_t weight = 1) noexcept
-      : worker_(w), weight_(weight), may_probe_(may_probe), last_(now_ticks()) {}
+      : worker_(w),
+        lane_(w.lane->on() ? w.lane : nullptr),
+        weight_(weight),
+        may_probe_(may_probe),
+        last_(now_ticks()) {}
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
   ~stopwatch() { end_probe(); }
 
-  /// What went before was `row`'s.
-  void begin(std::uint64_t index, std::size_t row) noexcept {
-    index_ = index;
+  /// What went before was `row`'s. `of` is as context, and stays until the next.
+  template <class Context>
+  void begin(Context& of, std::size_t row) noexcept {
+    index_ = of.index();
+    if (lane_ != nullptr) {
+      span_.position = of.position();
+      span_.epoch = of.epoch();
+      followed_ = of.trace().followed;
+      begun_ = &of.trace().begun;
+    }
     const std::uint64_t now = now_ticks();
     worker_.clocks[row].worked(0, weight_ * (now - last_));
     last_ = now;
@@ -151,6 +178,8 @@ class stopwatch {
     last_ = now;
     ended(row, ticks);
   }
+  /// Whether there is a trace.
+  trace_lane* lane() const noexcept { return lane_; }
   /// The same where `inside` are parts of it, with rows of their own from `parts` on.
   template <class Ticks>
   void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
@@ -160,6 +189,7 @@ class stopwatch {
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
+      if (lane_ != nullptr) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
     }
     note(row, rest);
@@ -174,9 +204,11 @@ class stopwatch {
   }
   /// All of `row` is over, at last_.
   void ended(std::size_t row, std::uint64_t ticks) noexcept {
+    if (lane_ != nullptr && followed_) write(row, ticks);
     if (probes_) return end_of(row, ticks);
     if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks);
   }
+  void write(std::size_t row, std::uint64_t ticks) noexcept;
   void took_long(std::size_t row, std::uint64_t ticks) noexcept;
   void begin_probe() noexcept;
   void end_of(std::size_t row, std::uint64_t ticks) noexcept;
@@ -185,10 +217,13 @@ class stopwatch {
   }
 
   stage_clocks::worker& worker_;
+  trace_lane* const lane_;
   const std::uint64_t weight_;
   const bool may_probe_;
-  bool probes_ = false;
+  bool probes_ = false, followed_ = false;
   std::uint64_t last_, index_ = 0;
+  bool* begun_ = nullptr;  // whether the sample's first span was written
+  trace_span span_;
   std::uint64_t cost_ = 0, readings_ = 0;
   thread_usage usage_;
 };

@@ -14,6 +14,7 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/run/detail/activity.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -50,6 +51,8 @@ class timed_await {
     Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_;
+    const bool followed = of_->trace().followed;
+    const trace_span span = followed ? begin_span() : trace_span{};
     suspended_ = true;
     bool suspends = true;
     if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
@@ -62,6 +65,7 @@ class timed_await {
     if (suspends) {
       const std::uint64_t worked = now_ticks() - begun;
       clocks->worked_before_suspending(stage, worked);
+      if (followed) write(*clocks, span, begun + worked);
     } else {
       suspended_ = false;
     }
@@ -77,26 +81,56 @@ class timed_await {
   void settle() noexcept {
     settled_ = true;
     if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
-    if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    const bool followed = of_->trace().followed;
+    if (!suspended_) {
+      if (followed) {
+        const trace_span span = begin_span();
+        write(*clocks_, span, ended_);
+        clocks_->followed_calls(span, of_->doing());
+      }
+      return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    }
     std::uint64_t ran = 0;
+    activity::times spent{};
     if (activity* const doing = of_->doing()) {
       doing->enter();  // somebody else's awaiter may have let it go on
-      const activity::times spent = doing->spent();
+      spent = doing->spent();
       const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
       // Without a wait that is wick's all of it is one that is not.
       if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
       clocks_->waited_for(stage_, spent);
     }
     clocks_->waited(stage_, ended_ - begun_, ran, of_->index());
+    if (!followed) return;
+    trace_span span = begin_span();
+    span.ended = ended_;
+    clocks_->followed_wait(span, of_->doing(), spent);
   }
 
  private:
+  trace_span begin_span() noexcept {
+    trace_span out;
+    out.begun = begun_;
+    out.position = of_->position();
+    out.index = of_->index();
+    out.epoch = of_->epoch();
+    out.row = static_cast<std::uint16_t>(stage_);
+    // Once for the await: who goes on after it finds that there was one before.
+    if (!of_->trace().begun) first_ = of_->trace().begun = true;
+    out.first = first_;
+    return out;
+  }
+  [[gnu::noinline]] static void write(Clocks& to, trace_span span, std::uint64_t ended) noexcept {
+    span.ended = ended;
+    if (trace_lane* const lane = to.lane(); lane != nullptr) lane->write(span);
+  }
+
   Inner inner_;
   Clocks* clocks_;
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
   context* of_;
-  bool suspended_ = false, settled_ = false;
+  bool suspended_ = false, settled_ = false, first_ = false;
 };
 
 }  // namespace wick::detail

@@ -95,6 +95,7 @@ void io_pool::start() {
       detail::name_this_thread("wick-io", i);
       cpus.apply();  // the caller may be a worker that is bound to one
       mine() = &s;
+      this_thread() = i;
       work(s);
     });
   }
@@ -103,6 +104,11 @@ void io_pool::start() {
 const io_pool::shared*& io_pool::mine() noexcept {
   thread_local const shared* of = nullptr;
   return of;
+}
+
+std::size_t& io_pool::this_thread() noexcept {
+  thread_local std::size_t number = 0;
+  return number;
 }
 
 void io_pool::work(shared& s) noexcept {

@@ -22,6 +22,7 @@
 #include <wick/schedule/detail/pace.hpp>
 #include <wick/schedule/detail/prefetch_choice.hpp>
 #include <wick/schedule/detail/walk_ahead.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -132,6 +133,10 @@ class claimed_runs {
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
                 stopwatch* clock, std::vector<failure>& failed) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
+    if constexpr (Timed) {
+      if (trace_lane* const lane = clock->lane(); lane != nullptr)
+        c.trace().followed = lane->wants(c.position());
+    }
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, clock);
@@ -188,6 +193,8 @@ class claimed_runs {
     failure f;
     try {
       c.watch();
+      if (trace_lane* const lane = self->runs_.path.clocks().lane(); lane != nullptr)
+        c.trace().followed = lane->wants(c.position());
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {

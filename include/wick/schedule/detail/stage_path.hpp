@@ -32,6 +32,7 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
 #include <wick/schedule/detail/pipeline_types.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -286,7 +287,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       c.enter(static_cast<std::uint32_t>(I));
       stage_clocks::worker& mine = clocks_.mine();
       stopwatch clock(mine, true);
-      clock.begin(c.index(), order_row);
+      clock.begin(c, order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
       clock.mark(I);
       mine.clocks[I].ran(1);
@@ -301,7 +302,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
     stage_clocks::worker& mine = clocks_.mine();
     stopwatch clock(mine, true);
-    clock.begin(c.index(), order_row);
+    clock.begin(c, order_row);
     pass<I, true>(std::move(item), c, j, slot, &clock);
     count(mine.clocks, I, 1, 1);
   }
@@ -331,7 +332,18 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
     this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
+    const std::uint64_t now = now_ticks();
+    clocks_.worked(static_cast<std::uint32_t>(stage), now - begun, c.index());
+    if (trace_lane* const lane = clocks_.lane(); lane != nullptr) {
+      trace_span span;
+      span.begun = begun;
+      span.ended = now;
+      span.position = span.index = c.index();
+      span.epoch = c.epoch();
+      span.row = static_cast<std::uint16_t>(stage);
+      span.kind = span_kind::batch;
+      lane->write(span);
+    }
   }
 
   /// The same through stages that suspend.
