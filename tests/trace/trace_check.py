@@ -3,8 +3,8 @@
 
 trace_check.py FILE closed|cut|open STAGE…
 
-cut: the end of what happened is missing, as when the disk is full. open: of a process that was killed; its last line may
-be torn. STAGE…: the names that spans of stages may have.
+cut: the end of what happened is missing, as when the disk is full. open: of a process that was killed; the last piece that it
+wrote, which ends with counters, may be torn. STAGE…: the names that spans of stages may have.
 """
 
 import json
@@ -30,8 +30,9 @@ def main():
     if state == "open":
         try:
             json.loads(text)
-        except ValueError:  # the last line is torn
-            text = text[: text.rindex("},\n") + 1] + "]"
+        except ValueError:
+            end = text.rindex("\n", 0, text.rindex('"bytes in flight"'))
+            text = text[: text.index("}}", end) + 2] + "]"
     try:
         events = json.loads(text, parse_float=str)
     except ValueError as e:

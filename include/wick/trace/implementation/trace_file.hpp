@@ -141,7 +141,7 @@ std::uint64_t trace_file::look(const queue_depths& d) noexcept {
     text_.clear();
   }
   const std::uint64_t ended = now_ticks();
-  next_ = ended + std::max<std::uint64_t>(20 * (ended - begun), 10'000'000);  // some milliseconds
+  next_ = ended + std::max<std::uint64_t>(40 * (ended - begun), 10'000'000);  // some milliseconds
   return ended - begun;
 }
 
