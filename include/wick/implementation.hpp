@@ -52,8 +52,10 @@
 #include <wick/observe/implementation/progress_line.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/report_formats.hpp>
+#include <wick/observe/implementation/report_page.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
+#include <wick/observe/implementation/timeline_book.hpp>
 #include <wick/observe/implementation/what_if.hpp>
 #include <wick/order/implementation/block_shuffle.hpp>
 #include <wick/order/implementation/bucket.hpp>

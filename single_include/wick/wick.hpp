@@ -10182,6 +10182,20 @@ struct worker_report {
   double processor = 0;  ///< that it had, for whomever
 };
 
+/// What happened in one piece of the time that a report is of. Times in seconds, busy ones summed over
+/// threads.
+struct timeline_piece {
+  double begin = 0, seconds = 0;  ///< begin: since the report before
+  std::uint64_t iterations = 0;   ///< of the training loop
+  double waiting = 0;             ///< of the training loop for data
+  double longest_wait = 0;        ///< of these: in one iteration
+  std::uint64_t ready = 0;        ///< at the end: batches that lie ready,
+  std::uint64_t in_flight = 0;    ///< samples under way,
+  std::uint64_t bytes = 0;        ///< and their memory, in bytes
+  std::vector<double> stages;     ///< busy, each of report::stages
+  std::vector<double> workers;    ///< busy, each of report::each_worker
+};
+
 }  // namespace detail
 
 /// What loader::report() gives: everything since the report before it. Print it.
@@ -10214,8 +10228,9 @@ struct report {
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
   std::vector<detail::worker_report> each_worker;
-  std::vector<std::string> notes;  ///< what is worth knowing, a line each
-  detail::measured_load load;      ///< what predict() reckons with
+  std::vector<std::string> notes;                ///< what is worth knowing, a line each
+  std::vector<detail::timeline_piece> timeline;  ///< of `seconds`; 128 pieces at most
+  detail::measured_load load;                    ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept;
@@ -10240,6 +10255,9 @@ struct report {
   std::string to_string() const;
   /// The same as a JSON object: names as here, times in seconds.
   std::string to_json() const;
+  /// A page for a browser, with the timeline; it needs nothing beside it: `std::ofstream("report.html") <<
+  /// train.report().to_html()`.
+  std::string to_html() const;
   /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
   std::string to_prometheus(std::string_view labels = {}) const;
   /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its
@@ -11052,6 +11070,8 @@ class stage_clocks {
     std::uint64_t workers = 0, helpers = 0;
   };
   usage ticks() const noexcept;
+  /// Of each row, as far as it is known or can be inferred.
+  std::vector<double> ticks_by_row() const;
   /// Of one worker, up to on.workers().
   std::uint64_t ticks_of(std::size_t slot) const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
@@ -11177,6 +11197,51 @@ class run_probe {
   const bool due_;
   std::uint64_t cost_ = 0;
   thread_usage usage_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/observe/detail/timeline_book.hpp
+/// \file
+/// What a report's timeline is made of: readings of the clocks, some a second.
+
+namespace wick::detail {
+
+/// By the consumer. Pieces get longer with the time: where there would be too many, two become one.
+class timeline_book {
+ public:
+  static constexpr std::size_t most_pieces = 128;
+
+  /// Ticks of work so far, and what is under way.
+  struct reading {
+    std::uint64_t at = 0;  // ticks
+    std::vector<double> rows, workers;
+    std::uint64_t ready = 0, in_flight = 0, bytes = 0;
+  };
+
+  void iteration(std::uint64_t waited) noexcept {
+    ++now_.iterations;
+    now_.waited += waited;
+    now_.longest = std::max(now_.longest, waited);
+  }
+  /// Whether nothing was read yet.
+  bool empty() const noexcept { return begin_.at == 0; }
+  bool due(std::uint64_t now) const noexcept { return now >= next_; }
+  /// A piece ends; the first reading begins one. `least`: ticks of a piece while there are few.
+  void add(reading r, std::uint64_t least);
+  /// All of it, and anew from the last reading on. `row_of`: of each of the report's stages, whose busy times
+  /// and those of the workers are those of the pieces together.
+  std::vector<timeline_piece> take(const report& of, const std::vector<std::size_t>& row_of, double tick);
+
+ private:
+  struct piece {
+    reading until;
+    std::uint64_t begin = 0, iterations = 0, waited = 0, longest = 0;
+  };
+  std::vector<piece> pieces_;
+  reading begin_;
+  piece now_;  // what is known of the one that has not ended
+  std::uint64_t next_ = ~std::uint64_t{0}, width_ = 0;
 };
 
 }  // namespace wick::detail
@@ -11569,6 +11634,7 @@ class report_book {
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
     stalls_.iteration(now - begun_at, now - last_taken_);
+    timeline_.iteration(now - begun_at);
     if (trace_) trace_->iteration(last_taken_, begun_at, now);
     last_taken_ = now;
     if (now >= next_probe_) begin_probe();
@@ -11577,8 +11643,10 @@ class report_book {
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
-  bool looks() const noexcept { return static_cast<bool>(trace_); }
-  /// What is under way when it was taken.
+  bool looks() const noexcept { return reads() || trace_; }
+  bool reads() const noexcept { return timeline_.due(last_taken_); }
+  /// What is under way when it was taken: for the timeline, if reads(), and for the trace.
+  void read_now(const subject& of, const queue_depths& depths) noexcept;
   void look(const queue_depths& depths, traced_batch batch) noexcept;
   /// \throws wick::error when the file can't be written; there is no trace then
   void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
@@ -11587,7 +11655,8 @@ class report_book {
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
-  report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
+  report close(const subject& of, const queue_depths& depths, const std::vector<std::string>& names,
+               const ledger& failures);
 
  private:
   /// Seconds, and then ticks.
@@ -11606,6 +11675,9 @@ class report_book {
   void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
                const std::vector<stage_clocks::sum>& since, double tick) const;
 
+  void read(const subject& of, const queue_depths& depths);
+
+  timeline_book timeline_;
   owned<trace_file> trace_;
   std::string trace_note_;  // of the last one
   stall_meter stalls_;
@@ -12194,7 +12266,8 @@ template <class Loader>
 struct loader_report {
   static report of(Loader& l) {
     auto& books = l.books_;
-    report r = books.report.close(report_book::of(*l.feed_), l.feed_->path().stage_names(), l.ledger());
+    report r = books.report.close(report_book::of(*l.feed_), depths(*l.feed_), l.feed_->path().stage_names(),
+                                  l.ledger());
     r.filtered = books.drops.of_training - std::exchange(books.drops.reported, books.drops.of_training);
     for (std::string& note : l.feed_->path().notes()) r.notes.push_back(std::move(note));
     if (std::string note = note_of(l.source()); !note.empty()) r.notes.push_back(std::move(note));
@@ -12210,8 +12283,9 @@ struct loader_report {
   /// At a batch that was taken, and not given back yet.
   template <class Job>
   [[gnu::noinline]] static void look(Loader& l, const Job& j) noexcept {
-    l.books_.report.look(depths(*l.feed_),
-                         {j.sequence, j.epoch, j.number, j.count, j.opened, j.published, 0});
+    const queue_depths now = depths(*l.feed_);
+    if (l.books_.report.reads()) l.books_.report.read_now(report_book::of(*l.feed_), now);
+    l.books_.report.look(now, {j.sequence, j.epoch, j.number, j.count, j.opened, j.published, 0});
   }
 
  private:
@@ -30308,6 +30382,7 @@ void report_book::begin(const subject& of) {
   taking_ = true;
   probes_ = false;
   first_ = true;
+  if (timeline_.empty()) read(of, {});
 }
 
 void report_book::end(const subject& of) {
@@ -30376,7 +30451,8 @@ struct probed_share {
   }
 };
 
-report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+report report_book::close(const subject& of, const queue_depths& depths,
+                          const std::vector<std::string>& names, const ledger& failures) {
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);
   since_ = now;
@@ -30495,6 +30571,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     }
     if (s.count != 0) tell(std::move(s), i);
   }
+  read(of, depths);
+  r.timeline = timeline_.take(r, row_of, tick);
   if (trace_) trace_note_ = trace_->note();
   if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);
@@ -30607,7 +30685,8 @@ void report_book::measure(const subject& of, report& r, const std::vector<std::s
 
 // ==== wick/loader/implementation/report_trace.hpp
 /// \file
-/// What the trace is told, of loader/detail/report_book.hpp. Included in exactly one file of a program.
+/// What the trace and the timeline are told, of loader/detail/report_book.hpp. Included in exactly one file
+/// of a program.
 
 namespace wick::detail {
 
@@ -30635,6 +30714,25 @@ void report_book::stop_trace() noexcept {
   } catch (...) {  // no memory for it
   }
   trace_.reset();
+}
+
+void report_book::read(const subject& of, const queue_depths& depths) {
+  timeline_book::reading r;
+  r.at = now_ticks();
+  r.rows = of.clocks.ticks_by_row();
+  for (std::size_t i = 0; i < of.on.workers(); ++i)
+    r.workers.push_back(static_cast<double>(of.clocks.ticks_of(i)));
+  r.ready = depths.ready;
+  r.in_flight = depths.samples;
+  r.bytes = depths.bytes;
+  timeline_.add(std::move(r), static_cast<std::uint64_t>(0.05 / scale_.seconds_per_tick()));
+}
+
+void report_book::read_now(const subject& of, const queue_depths& depths) noexcept {
+  try {
+    read(of, depths);
+  } catch (...) {  // no memory: the piece becomes longer
+  }
 }
 
 void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
@@ -32521,6 +32619,260 @@ std::vector<report::scalar> report::all_scalars() const {
 
 }  // namespace wick
 
+// ==== wick/observe/implementation/report_page.hpp
+/// \file
+/// The report as a page for a browser. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::string report_json(const timeline_piece& t) {
+  const auto number = [](double n) {
+    const std::string member = json_object().add("", n).text();  // {"":N}
+    return member.substr(4, member.size() - 5);
+  };
+  json_object out;
+  out.add("begin", t.begin).add("seconds", t.seconds).add("iterations", t.iterations);
+  out.add("waiting", t.waiting).add("longest_wait", t.longest_wait);
+  out.add("ready", t.ready).add("in_flight", t.in_flight).add("bytes", t.bytes);
+  return out.raw("stages", json_array(t.stages, number)).raw("workers", json_array(t.workers, number)).text();
+}
+
+/// Nothing in a script's data ends it.
+void append_data(std::string& to, std::string_view json) {
+  for (const char c : json) {
+    if (c == '<')
+      to += "\\u003c";
+    else
+      to += c;
+  }
+}
+
+namespace {
+
+constexpr std::string_view page_begin = R"page(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>wick: where the time went</title>
+<style>
+:root {
+  --page: #f7f7f5; --card: #fff; --ink: #1c1c1a; --soft: #62625d; --line: #dededa; --bar: #2a78d6;
+  --c0: #2a78d6; --c1: #1baf7a; --c2: #eda100; --c3: #008300; --c4: #4a3aa7; --c5: #e34948; --c6: #e87ba4; --c7: #8a8a84;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #131312; --card: #1d1d1b; --ink: #ecece8; --soft: #a3a39c; --line: #383835; --bar: #3987e5;
+    --c0: #3987e5; --c1: #199e70; --c2: #c98500; --c3: #2f9a2f; --c4: #9085e9; --c5: #e66767; --c6: #d55181; --c7: #77776f;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 24px; max-width: 1100px; background: var(--page); color: var(--ink);
+  font: 14px/1.5 system-ui, sans-serif; }
+h1 { font-size: 20px; margin: 0 0 8px; }
+h2 { font-size: 15px; margin: 0 0 8px; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 16px; margin: 16px 0; }
+.figures { display: flex; flex-wrap: wrap; gap: 8px 32px; }
+.figures div { color: var(--soft); }
+.figures b { display: block; font-size: 20px; font-weight: 600; color: var(--ink); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 4px 8px; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { color: var(--soft); font-weight: 500; }
+th:first-child, td:first-child { text-align: left; }
+svg { display: block; width: 100%; height: auto; }
+svg text { font-size: 12px; fill: var(--soft); }
+.axis { stroke: var(--line); }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 16px; color: var(--soft); margin: 0 0 8px; }
+.legend i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 6px; }
+.note { color: var(--soft); margin: 0; }
+</style>
+</head>
+<body>
+<h1>Where the time went</h1>
+<p id="advice"></p>
+<main></main>
+<script type="application/json" id="report">)page";
+
+constexpr std::string_view page_end = R"page(</script>
+<script>
+"use strict";
+const report = JSON.parse(document.getElementById("report").textContent);
+const timeline = JSON.parse(document.getElementById("timeline").textContent);
+const main = document.querySelector("main");
+const digits = n => n === 0 ? "0" : n >= 100 ? n.toFixed(0) : n.toPrecision(3);
+const units = (n, names, step) => {
+  let i = 0;
+  while (n >= step * 0.9995 && i + 1 < names.length) { n /= step; ++i; }
+  return (digits(n) + " " + names[i]).trim();
+};
+const show = {
+  time: s => s === 0 ? "0 s" : s >= 0.9995 ? digits(s) + " s" : s >= 9.995e-4 ? digits(s * 1e3) + " ms"
+    : s >= 9.995e-7 ? digits(s * 1e6) + " µs" : digits(s * 1e9) + " ns",
+  share: x => digits(100 * x) + " %",
+  count: n => n < 100000 ? String(Math.round(n)) : units(n, ["", "k", "M", "G", "T"], 1000),
+  rate: n => units(n, ["/s", "k/s", "M/s", "G/s"], 1000),
+  bytes: n => units(n, ["B", "KiB", "MiB", "GiB", "TiB"], 1024),
+};
+const at = path => path.split(".").reduce((of, name) => of[name], report);
+const make = (name, attributes, text) => {
+  const svg = ["svg", "rect", "line", "text", "title", "g", "path"].includes(name);
+  const e = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const key in attributes) e.setAttribute(key, attributes[key]);
+  if (text !== undefined) e.textContent = text;
+  return e;
+};
+const add = (to, name, attributes, text) => to.appendChild(make(name, attributes, text));
+const figure = (to, name, path, how) =>
+  add(to, name, {"data-path": path, "data-value": at(path)}, show[how](at(path)));
+const section = title => { const s = add(main, "section"); add(s, "h2", {}, title); return s; };
+
+document.getElementById("advice").textContent = report.bound.text;
+{
+  const s = add(main, "section", {class: "figures"});
+  for (const [name, path, how] of [["samples a second", "samples_per_second", "rate"], ["samples", "samples", "count"],
+      ["batches", "batches", "count"], ["of the loop's time waiting", "wait_mean", "share"],
+      ["waiting, mean", "waiting.mean", "time"], ["waiting, p99", "waiting.p99", "time"],
+      ["iteration, mean", "iteration.mean", "time"], ["taken", "taking", "time"], ["workers", "workers", "count"],
+      ["worked, summed over workers", "worked", "time"], ["memory, peak", "memory.peak", "bytes"],
+      ["samples failed", "failures", "count"]]) {
+    const d = add(s, "div");
+    figure(d, "b", path, how);
+    d.append(name);
+  }
+}
+
+const left = 64, width = 1000 - left;
+const whole = timeline.length ? timeline[timeline.length - 1].begin + timeline[timeline.length - 1].seconds : 0;
+const x = t => left + width * t / whole;
+const when = p => show.time(p.begin) + " – " + show.time(p.begin + p.seconds);
+// A frame with an axis of time; `top` is what the upper edge stands for.
+const chart = (to, height, top, how, name) => {
+  const svg = add(to, "svg", {viewBox: `0 0 1000 ${height + 24}`, role: "img", "aria-label": name});
+  if (how) {
+    add(svg, "text", {x: left - 8, y: 12, "text-anchor": "end"}, how(top));
+    add(svg, "text", {x: left - 8, y: height, "text-anchor": "end"}, "0");
+  }
+  add(svg, "line", {class: "axis", x1: left, x2: 1000, y1: height + 0.5, y2: height + 0.5});
+  for (let i = 0; i <= 4; ++i)
+    add(svg, "text", {x: left + width * i / 4, y: height + 18,
+      "text-anchor": i === 0 ? "start" : i === 4 ? "end" : "middle"}, show.time(whole * i / 4));
+  return svg;
+};
+const rect = (svg, p, y, height, color, text, more) => {
+  const r = add(svg, "rect", {x: x(p.begin).toFixed(3), width: (width * p.seconds / whole).toFixed(3), y: y.toFixed(3),
+    height: Math.max(0, height).toFixed(3), fill: color, "shape-rendering": "crispEdges", ...more});
+  add(r, "title", {}, text);
+};
+const most = values => Math.max(...values, 0);
+
+if (whole > 0) {
+  // Seven colors, and one for the rest.
+  const order = report.stages.map((s, i) => i).sort((a, b) => report.stages[b].busy - report.stages[a].busy);
+  const color = report.stages.map((s, i) => `var(--c${Math.min(order.indexOf(i), 7)})`);
+  {
+    const s = section("Stages: workers busy with each"), legend = add(s, "div", {class: "legend"});
+    const total = p => p.stages.reduce((a, b) => a + b, 0) / p.seconds;
+    const top = Math.max(report.workers, most(timeline.map(total))), height = 180;
+    report.stages.forEach((stage, i) => {
+      if (order.indexOf(i) > 7) return;
+      const l = add(legend, "span");
+      add(l, "i", {style: `background: ${color[i]}`});
+      l.append(order.indexOf(i) === 7 && order.length > 8 ? "others" : stage.name);
+    });
+    const svg = chart(s, height, top, digits, "workers busy with each stage, over time");
+    for (const p of timeline) {
+      let y = height;
+      p.stages.forEach((busy, i) => {
+        const h = height * busy / p.seconds / top;
+        if (busy === 0) return;
+        y -= h;
+        rect(svg, p, y, h, color[i], `${report.stages[i].name}\n${show.time(busy)} of work\n${when(p)}`,
+          {"data-stage": i, "data-height": h});
+      });
+    }
+  }
+  if (report.each_worker.length) {
+    const s = section("Workers: share of their time busy"), row = Math.max(4, Math.min(22, 320 / report.each_worker.length));
+    const height = row * report.each_worker.length, svg = chart(s, height, 1, null, "how busy each worker was, over time");
+    report.each_worker.forEach((w, i) => {
+      if (row >= 14) add(svg, "text", {x: left - 8, y: i * row + row / 2 + 4, "text-anchor": "end"}, "worker " + i);
+      for (const p of timeline)
+        rect(svg, p, i * row, row - 2, "var(--bar)", `worker ${i}: ${show.share(p.workers[i] / p.seconds)}\n${when(p)}`,
+          {"data-worker": i, "fill-opacity": (0.06 + 0.94 * Math.min(1, p.workers[i] / p.seconds)).toFixed(3)});
+    });
+  }
+  {
+    const s = section("The training loop: waiting for data, an iteration"), height = 120;
+    add(s, "p", {class: "note"}, "Bars: mean; lines: the longest.");
+    const top = most(timeline.map(p => p.longest_wait)) || 1e-6;
+    const svg = chart(s, height, top, show.time, "waiting of an iteration, over time");
+    for (const p of timeline) {
+      if (!p.iterations) continue;
+      const mean = p.waiting / p.iterations, text = `mean ${show.time(mean)}, longest ${show.time(p.longest_wait)}\n` +
+        `${p.iterations} iterations\n${when(p)}`;
+      rect(svg, p, height - height * mean / top, height * mean / top, "var(--bar)", text, {"data-mean": mean});
+      rect(svg, p, height - height * p.longest_wait / top, 2, "var(--c5)", text, {});
+    }
+  }
+  for (const [title, member, how] of [["Batches ready", "ready", show.count], ["Samples in flight", "in_flight", show.count],
+      ["Memory of samples in flight", "bytes", show.bytes]]) {
+    const values = timeline.map(p => p[member]), top = most(values);
+    if (top === 0 && member !== "ready") continue;
+    const s = section(title), height = 64, svg = chart(s, height, Math.max(top, 1), how, title);
+    for (const p of timeline)
+      rect(svg, p, height - height * p[member] / Math.max(top, 1), height * p[member] / Math.max(top, 1), "var(--bar)",
+        `${how(p[member])}\n${when(p)}`, {["data-" + member.replace("_", "-")]: p[member]});
+  }
+}
+{
+  const s = section("Stages"), wide = add(s, "div", {class: "wide"}), t = add(wide, "table");
+  const head = add(add(t, "thead"), "tr"), body = add(t, "tbody");
+  const columns = [["count", "count", "count"], ["busy", "busy", "time"], ["processor", "processor", "time"],
+    ["blocked", "blocked", "time"], ["median", "median", "time"], ["p90", "p90", "time"], ["p99", "p99", "time"],
+    ["slowest", "slowest", "time"], ["failed", "failed", "count"], ["bytes", "bytes", "bytes"]];
+  for (const name of ["stage", ...columns.map(c => c[0])]) add(head, "th", {scope: "col"}, name);
+  report.stages.forEach((stage, i) => {
+    const row = add(body, "tr");
+    add(row, "td", {"data-path": `stages.${i}.name`, "data-value": stage.name}, stage.name);
+    for (const [, member, how] of columns) figure(row, "td", `stages.${i}.${member}`, how);
+  });
+  add(s, "p", {class: "note"}, "Busy: on workers, summed over them. Blocked: suspended, summed over samples. Median to " +
+    "slowest: of single samples, waiting included.");
+}
+if (report.outcomes.length) {
+  const s = section("Samples that failed");
+  for (const o of report.outcomes) add(s, "p", {class: "note"}, `${o.stage}: ${o.count} ${o.outcome}`);
+}
+if (report.notes.length) {
+  const s = section("Notes");
+  for (const n of report.notes) add(s, "p", {class: "note"}, n);
+}
+</script>
+</body>
+</html>
+)page";
+
+}  // namespace
+
+}  // namespace wick::detail
+
+namespace wick {
+
+std::string report::to_html() const {
+  std::string out(detail::page_begin);
+  detail::append_data(out, to_json());
+  out += "</script>\n<script type=\"application/json\" id=\"timeline\">";
+  detail::append_data(out, detail::json_array(timeline, [](const detail::timeline_piece& t) {
+                        return detail::report_json(t);
+                      }));
+  out += detail::page_end;
+  return out;
+}
+
+}  // namespace wick
+
 // ==== wick/observe/implementation/stage_clocks.hpp
 /// \file
 /// The bodies of what observe/detail/stage_clocks.hpp declares. Included in exactly one file of a program.
@@ -32584,6 +32936,21 @@ std::vector<stage_clocks::sum> stage_clocks::totals() const {
   std::vector<sum> out(rows_ + 1);
   for (const place& w : workers_) {
     for (std::size_t i = 0; i <= rows_; ++i) out[i].add(w.clocks[i], i < rows_ ? &w.records[i] : nullptr);
+  }
+  return out;
+}
+
+std::vector<double> stage_clocks::ticks_by_row() const {
+  std::vector<double> out(rows_);
+  for (std::size_t i = 0; i < rows_; ++i) {
+    std::uint64_t count = 0, timed = 0, ticks = 0;
+    for (const place& w : workers_) {
+      count += w.clocks[i].count();
+      timed += w.clocks[i].timed();
+      ticks += w.clocks[i].timed_ticks();
+    }
+    if (timed != 0)
+      out[i] = static_cast<double>(ticks) * static_cast<double>(count) / static_cast<double>(timed);
   }
   return out;
 }
@@ -32743,6 +33110,75 @@ void stall_meter::reset() noexcept {
   bins_ = {};
   count_ = waited_ = total_ = 0;
   for (durations* d : {&waits_, &iterations_, &steps_}) d->clear();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/timeline_book.hpp
+/// \file
+/// The bodies of what observe/detail/timeline_book.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void timeline_book::add(reading r, std::uint64_t least) {
+  if (begin_.at == 0) {
+    width_ = least;
+    now_ = {};
+    next_ = r.at + width_;
+    begin_ = std::move(r);
+    return;
+  }
+  piece p = std::exchange(now_, {});
+  p.begin = pieces_.empty() ? begin_.at : pieces_.back().until.at;
+  next_ = r.at + width_;
+  p.until = std::move(r);
+  pieces_.push_back(std::move(p));
+  if (pieces_.size() < most_pieces) return;
+  width_ *= 2;
+  for (std::size_t i = 0; 2 * i + 1 < pieces_.size(); ++i) {
+    piece &first = pieces_[2 * i], &last = pieces_[2 * i + 1];
+    last.begin = first.begin;
+    last.iterations += first.iterations;
+    last.waited += first.waited;
+    last.longest = std::max(last.longest, first.longest);
+    if (i != 2 * i + 1) pieces_[i] = std::move(last);
+  }
+  pieces_.resize(pieces_.size() / 2);
+}
+
+std::vector<timeline_piece> timeline_book::take(const report& of, const std::vector<std::size_t>& row_of,
+                                                double tick) {
+  std::vector<timeline_piece> out;
+  const reading* before = &begin_;
+  for (const piece& p : pieces_) {
+    timeline_piece t;
+    t.begin = static_cast<double>(p.begin - begin_.at) * tick;
+    t.seconds = static_cast<double>(p.until.at - p.begin) * tick;
+    t.iterations = p.iterations;
+    t.waiting = static_cast<double>(p.waited) * tick;
+    t.longest_wait = static_cast<double>(p.longest) * tick;
+    t.ready = p.until.ready;
+    t.in_flight = p.until.in_flight;
+    t.bytes = p.until.bytes;
+    for (const std::size_t row : row_of)
+      t.stages.push_back(std::max(0.0, p.until.rows[row] - before->rows[row]));
+    for (std::size_t w = 0; w < of.each_worker.size(); ++w)
+      t.workers.push_back(std::max(0.0, p.until.workers[w] - before->workers[w]));
+    before = &p.until;
+    out.push_back(std::move(t));
+  }
+  // Short samples are timed now and then: how much there was of each is better known of all the time.
+  const auto fit = [&](std::vector<double> timeline_piece::*member, std::size_t i, double busy) {
+    double sum = 0;
+    for (const timeline_piece& t : out) sum += (t.*member)[i];
+    for (timeline_piece& t : out) (t.*member)[i] *= sum > 0 ? busy / sum : 0;
+  };
+  for (std::size_t i = 0; i < row_of.size(); ++i) fit(&timeline_piece::stages, i, of.stages[i].busy);
+  for (std::size_t w = 0; w < of.each_worker.size(); ++w)
+    fit(&timeline_piece::workers, w, of.each_worker[w].busy);
+  if (!pieces_.empty()) begin_ = std::move(pieces_.back().until);
+  pieces_.clear();
+  return out;
 }
 
 }  // namespace wick::detail

@@ -70,6 +70,20 @@ struct worker_report {
   double processor = 0;  ///< that it had, for whomever
 };
 
+/// What happened in one piece of the time that a report is of. Times in seconds, busy ones summed over
+/// threads.
+struct timeline_piece {
+  double begin = 0, seconds = 0;  ///< begin: since the report before
+  std::uint64_t iterations = 0;   ///< of the training loop
+  double waiting = 0;             ///< of the training loop for data
+  double longest_wait = 0;        ///< of these: in one iteration
+  std::uint64_t ready = 0;        ///< at the end: batches that lie ready,
+  std::uint64_t in_flight = 0;    ///< samples under way,
+  std::uint64_t bytes = 0;        ///< and their memory, in bytes
+  std::vector<double> stages;     ///< busy, each of report::stages
+  std::vector<double> workers;    ///< busy, each of report::each_worker
+};
+
 }  // namespace detail
 
 /// What loader::report() gives: everything since the report before it. Print it.
@@ -102,8 +116,9 @@ struct report {
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
   std::vector<detail::worker_report> each_worker;
-  std::vector<std::string> notes;  ///< what is worth knowing, a line each
-  detail::measured_load load;      ///< what predict() reckons with
+  std::vector<std::string> notes;                ///< what is worth knowing, a line each
+  std::vector<detail::timeline_piece> timeline;  ///< of `seconds`; 128 pieces at most
+  detail::measured_load load;                    ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept;
@@ -128,6 +143,9 @@ struct report {
   std::string to_string() const;
   /// The same as a JSON object: names as here, times in seconds.
   std::string to_json() const;
+  /// A page for a browser, with the timeline; it needs nothing beside it: `std::ofstream("report.html") <<
+  /// train.report().to_html()`.
+  std::string to_html() const;
   /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
   std::string to_prometheus(std::string_view labels = {}) const;
   /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its

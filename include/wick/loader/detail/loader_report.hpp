@@ -20,7 +20,8 @@ template <class Loader>
 struct loader_report {
   static report of(Loader& l) {
     auto& books = l.books_;
-    report r = books.report.close(report_book::of(*l.feed_), l.feed_->path().stage_names(), l.ledger());
+    report r = books.report.close(report_book::of(*l.feed_), depths(*l.feed_), l.feed_->path().stage_names(),
+                                  l.ledger());
     r.filtered = books.drops.of_training - std::exchange(books.drops.reported, books.drops.of_training);
     for (std::string& note : l.feed_->path().notes()) r.notes.push_back(std::move(note));
     if (std::string note = note_of(l.source()); !note.empty()) r.notes.push_back(std::move(note));
@@ -36,8 +37,9 @@ struct loader_report {
   /// At a batch that was taken, and not given back yet.
   template <class Job>
   [[gnu::noinline]] static void look(Loader& l, const Job& j) noexcept {
-    l.books_.report.look(depths(*l.feed_),
-                         {j.sequence, j.epoch, j.number, j.count, j.opened, j.published, 0});
+    const queue_depths now = depths(*l.feed_);
+    if (l.books_.report.reads()) l.books_.report.read_now(report_book::of(*l.feed_), now);
+    l.books_.report.look(now, {j.sequence, j.epoch, j.number, j.count, j.opened, j.published, 0});
   }
 
  private:

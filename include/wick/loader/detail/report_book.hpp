@@ -12,6 +12,7 @@
 #include <wick/failure/ledger.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
+#include <wick/observe/detail/timeline_book.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
 #include <wick/run/budget.hpp>
@@ -69,6 +70,7 @@ class report_book {
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
     stalls_.iteration(now - begun_at, now - last_taken_);
+    timeline_.iteration(now - begun_at);
     if (trace_) trace_->iteration(last_taken_, begun_at, now);
     last_taken_ = now;
     if (now >= next_probe_) begin_probe();
@@ -77,8 +79,10 @@ class report_book {
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
-  bool looks() const noexcept { return static_cast<bool>(trace_); }
-  /// What is under way when it was taken.
+  bool looks() const noexcept { return reads() || trace_; }
+  bool reads() const noexcept { return timeline_.due(last_taken_); }
+  /// What is under way when it was taken: for the timeline, if reads(), and for the trace.
+  void read_now(const subject& of, const queue_depths& depths) noexcept;
   void look(const queue_depths& depths, traced_batch batch) noexcept;
   /// \throws wick::error when the file can't be written; there is no trace then
   void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
@@ -87,7 +91,8 @@ class report_book {
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
-  report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
+  report close(const subject& of, const queue_depths& depths, const std::vector<std::string>& names,
+               const ledger& failures);
 
  private:
   /// Seconds, and then ticks.
@@ -106,6 +111,9 @@ class report_book {
   void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
                const std::vector<stage_clocks::sum>& since, double tick) const;
 
+  void read(const subject& of, const queue_depths& depths);
+
+  timeline_book timeline_;
   owned<trace_file> trace_;
   std::string trace_note_;  // of the last one
   stall_meter stalls_;

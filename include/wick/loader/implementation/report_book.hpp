@@ -71,6 +71,7 @@ void report_book::begin(const subject& of) {
   taking_ = true;
   probes_ = false;
   first_ = true;
+  if (timeline_.empty()) read(of, {});
 }
 
 void report_book::end(const subject& of) {
@@ -139,7 +140,8 @@ struct probed_share {
   }
 };
 
-report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+report report_book::close(const subject& of, const queue_depths& depths,
+                          const std::vector<std::string>& names, const ledger& failures) {
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);
   since_ = now;
@@ -258,6 +260,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     }
     if (s.count != 0) tell(std::move(s), i);
   }
+  read(of, depths);
+  r.timeline = timeline_.take(r, row_of, tick);
   if (trace_) trace_note_ = trace_->note();
   if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);

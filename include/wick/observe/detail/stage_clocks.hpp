@@ -121,6 +121,8 @@ class stage_clocks {
     std::uint64_t workers = 0, helpers = 0;
   };
   usage ticks() const noexcept;
+  /// Of each row, as far as it is known or can be inferred.
+  std::vector<double> ticks_by_row() const;
   /// Of one worker, up to on.workers().
   std::uint64_t ticks_of(std::size_t slot) const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }

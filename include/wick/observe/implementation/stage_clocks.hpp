@@ -79,6 +79,21 @@ std::vector<stage_clocks::sum> stage_clocks::totals() const {
   return out;
 }
 
+std::vector<double> stage_clocks::ticks_by_row() const {
+  std::vector<double> out(rows_);
+  for (std::size_t i = 0; i < rows_; ++i) {
+    std::uint64_t count = 0, timed = 0, ticks = 0;
+    for (const place& w : workers_) {
+      count += w.clocks[i].count();
+      timed += w.clocks[i].timed();
+      ticks += w.clocks[i].timed_ticks();
+    }
+    if (timed != 0)
+      out[i] = static_cast<double>(ticks) * static_cast<double>(count) / static_cast<double>(timed);
+  }
+  return out;
+}
+
 stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noexcept {
   slow_sample out;
   for (const place& w : workers_) {
