@@ -143,7 +143,10 @@ class stopwatch {
     last_ = now;
     end_probe();
     if (may_probe_ && now >= worker_.next_probe) begin_probe();
+    begun_ = last_;
   }
+  /// Of the sample, up to the last mark.
+  std::uint64_t since_begin() const noexcept { return last_ - begun_; }
   /// What went since the last mark was `row`'s.
   void mark(std::size_t row) noexcept {
     const std::uint64_t now = now_ticks(), ticks = now - last_;
@@ -188,7 +191,7 @@ class stopwatch {
   const std::uint64_t weight_;
   const bool may_probe_;
   bool probes_ = false;
-  std::uint64_t last_, index_ = 0;
+  std::uint64_t last_, begun_ = 0, index_ = 0;
   std::uint64_t cost_ = 0, readings_ = 0;
   thread_usage usage_;
 };

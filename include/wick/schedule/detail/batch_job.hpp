@@ -46,6 +46,7 @@ struct alignas(64) batch_job {
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
   std::uint64_t published = 0;  // ticks, at which it was ready
+  std::vector<std::size_t> early;  // slots that are begun before their turn, rising
   Order order;
   Columns columns;
   std::optional<Value> value;

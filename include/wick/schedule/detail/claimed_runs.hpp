@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -21,6 +22,7 @@
 #include <wick/schedule/detail/batch_job.hpp>
 #include <wick/schedule/detail/pace.hpp>
 #include <wick/schedule/detail/prefetch_choice.hpp>
+#include <wick/schedule/detail/slow_samples.hpp>
 #include <wick/schedule/detail/walk_ahead.hpp>
 
 namespace wick::detail {
@@ -42,8 +44,45 @@ class claimed_runs {
   /// How long samples take.
   const wick::detail::pace& pace() const noexcept { return pace_; }
 
-  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
-  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+  /// Of a batch that is about to be offered: those of its samples that are known to take long are begun before
+  /// their turn, so that it has not to wait for them when the others are ready. Scheduling alone: what is in it
+  /// stays what it is.
+  template <class Batches>
+  void find_early(job_type& j, Batches& batches) noexcept {
+    j.early.clear();
+    if (!slow_.any() || runs_.policy.options().compact) return;
+    try {
+      for (std::uint64_t slot = 0; slot < j.count; ++slot) {
+        if (slow_.has(runs_.plan.index(j.order, j.first + slot))) j.early.push_back(static_cast<std::size_t>(slot));
+      }
+      if (!j.early.empty()) batches.offer_early(j);
+    } catch (...) {  // no memory: they have their turn
+      j.early.clear();
+    }
+  }
+
+  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker. `early`: one that
+  /// find_early() has found; others leave these out.
+  void run(job_type& j, std::uint64_t from, std::uint64_t count, bool early = false) noexcept {
+    if (early || j.early.empty()) return run_in_order(j, from, count);
+    std::uint64_t end = from + count;
+    const auto is_early = [&](std::uint64_t slot) {
+      return std::binary_search(j.early.begin(), j.early.end(), static_cast<std::size_t>(slot));
+    };
+    // The last one is one of these: when it has ended the job may be another batch's, and is not looked at.
+    for (; end > from && is_early(end - 1); --end) owner_.give_tokens(1);
+    while (from < end) {
+      std::uint64_t until = from;
+      while (until < end && !is_early(until)) ++until;
+      if (until == end) return run_in_order(j, from, end - from);
+      if (until != from) run_in_order(j, from, until - from);
+      owner_.give_tokens(1);
+      from = until + 1;
+    }
+  }
+
+ private:
+  void run_in_order(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     const std::uint64_t first = j.first + from, moved_from = runs_.moved_from(j);
     if (const std::uint64_t own = moved_from - std::min(first, moved_from); own < count) {
       // The rest stands elsewhere by now, and its slots are left out.
@@ -56,7 +95,6 @@ class claimed_runs {
     }
   }
 
- private:
   void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     stage_clocks::worker& mine = runs_.path.clocks().mine();
     stage_clock* const clocks = mine.clocks;
@@ -135,6 +173,7 @@ class claimed_runs {
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, clock);
+      if constexpr (Timed) slow_.learn(index, clock->since_begin(), pace_.each());
     } catch (...) {
       if constexpr (Timed) clock->mark(std::min<std::size_t>(c.stage(), order_row));
       add_failed(j, failed, slot, c);
@@ -186,6 +225,7 @@ class claimed_runs {
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
     context c = self->runs_.context_at(where, *j);
     failure f;
+    const std::uint64_t begun = now_ticks();
     try {
       c.watch();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
@@ -205,15 +245,25 @@ class claimed_runs {
       // Where settling ended early it may have been anywhere.
       if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     }
+    self->took_in_all(where.index, now_ticks() - begun);
     // Before the sample counts as finished: afterwards the loader may be gone.
     self->owner_.give_tokens(1);
     self->owner_.finish_some(*j, 1);
+  }
+
+  /// Two threads that learn at once may lose what one of them said.
+  void took_in_all(std::uint64_t index, std::uint64_t ticks) noexcept {
+    const std::uint64_t mean = latency_.load(std::memory_order_relaxed);
+    latency_.store(mean == 0 ? ticks : (15 * mean + std::min(ticks, 16 * mean)) / 16, std::memory_order_relaxed);
+    if (mean != 0) slow_.learn(index, ticks, mean);
   }
 
   Runs& runs_;
   Owner& owner_;
   alignas(64) wick::detail::pace pace_;
   alignas(64) prefetch_choice depths_;
+  slow_samples slow_;
+  std::atomic<std::uint64_t> latency_{0};  // ticks from the beginning of a sample that suspends to its end, on average
 };
 
 }  // namespace wick::detail

@@ -234,6 +234,7 @@ class feed<pipeline<Source, S...>> {
     finishing_.begin(j, moved_);
     moved_.reset();
     j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
+    claimed_.find_early(j, ahead_);
     j.offer();
     finish_some(j, 1);
   }
@@ -301,7 +302,7 @@ class feed<pipeline<Source, S...>> {
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ahead_.at(s);
       j.cancelled.store(true, std::memory_order_relaxed);
-      finish_some(j, j.claim_rest());
+      finish_some(j, ahead_.claim_rest(s));
     }
     return true;
   }
@@ -336,7 +337,7 @@ class feed<pipeline<Source, S...>> {
     give_tokens(most - claimed.count);
     if (claimed.job == nullptr) return false;
     fetch_lines(*claimed.job);
-    claimed_.run(*claimed.job, claimed.from, claimed.count);
+    claimed_.run(*claimed.job, claimed.from, claimed.count, claimed.early);
     return true;
   }
 
