@@ -3014,6 +3014,10 @@ template <class T>
 struct once_decoded {
   using type = void;
 };
+/// Where data says where bytes lie and how many there are: `static std::uint64_t of(const T&)`, 0 for
+/// unknown.
+template <class T>
+struct bytes_to_read {};
 /// Whether it is what batches are made of: a tensor or an array.
 template <class T>
 inline constexpr bool is_column = false;
@@ -10909,7 +10913,10 @@ class stopwatch {
     last_ = now;
     end_probe();
     if (may_probe_ && now >= worker_.next_probe) begin_probe();
+    begun_ = last_;
   }
+  /// Of the sample, up to the last mark.
+  std::uint64_t since_begin() const noexcept { return last_ - begun_; }
   /// What went since the last mark was `row`'s.
   void mark(std::size_t row) noexcept {
     const std::uint64_t now = now_ticks(), ticks = now - last_;
@@ -10954,7 +10961,7 @@ class stopwatch {
   const std::uint64_t weight_;
   const bool may_probe_;
   bool probes_ = false;
-  std::uint64_t last_, index_ = 0;
+  std::uint64_t last_, begun_ = 0, index_ = 0;
   std::uint64_t cost_ = 0, readings_ = 0;
   thread_usage usage_;
 };
@@ -11867,6 +11874,10 @@ struct loader_options {
   /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
   /// it, so that the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
+  /// Begin samples that are known to take long before their turn, when workers have nothing else to do: by
+  /// their length, where the source says it, and by earlier epochs. At most as many batches again as are
+  /// ahead have their memory then. Batches are the same.
+  bool begin_slow_early = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   wick::executor* executor = nullptr;
   /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
@@ -13030,7 +13041,7 @@ namespace wick::detail {
 
 /// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
 /// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
+/// batch is free. Batches behind those that are open may have their places already.
 template <class Job>
 class open_batches {
  public:
@@ -13048,12 +13059,16 @@ class open_batches {
   /// No batch before this one was in its place.
   bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
 
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+  /// How many have their places so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return prepared_.load(std::memory_order_relaxed); }
+  /// The batch number count() has its place. Nobody claims of it here.
+  void prepared() noexcept { prepared_.store(count() + 1, std::memory_order_release); }
+  /// How many of them are open.
+  std::uint64_t opened() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number opened() is ready to be claimed from.
+  void publish() noexcept { opened_.store(opened() + 1, std::memory_order_release); }
 
-  /// Any thread. Samples that nobody has claimed.
+  /// Any thread. Samples that nobody has claimed, of open batches.
   std::uint64_t unclaimed() const noexcept {
     std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
@@ -13088,6 +13103,7 @@ class open_batches {
  private:
   std::unique_ptr<Job[]> ring_;
   const std::uint64_t mask_;
+  std::atomic<std::uint64_t> prepared_{0};
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
 };
@@ -13129,6 +13145,18 @@ class tokens {
  private:
   const std::uint64_t limit_;
   alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+/// The same where samples suspend; where they don't, each worker has one under way and nothing is counted.
+template <bool Suspend>
+class sample_tokens : private tokens {
+ public:
+  using tokens::tokens;
+  std::uint64_t take(std::uint64_t most) noexcept { return Suspend ? tokens::take(most) : most; }
+  bool give(std::uint64_t n) noexcept { return Suspend && n != 0 && tokens::give(n); }
+  /// 0: none.
+  std::uint64_t limit() const noexcept { return Suspend ? tokens::limit() : 0; }
+  bool any() const noexcept { return !Suspend || tokens::any(); }
 };
 
 }  // namespace wick::detail
@@ -13216,7 +13244,8 @@ struct alignas(64) batch_job {
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
-  std::uint64_t published = 0;  // ticks, at which it was ready
+  std::uint64_t published = 0;     // ticks, at which it was ready
+  std::vector<std::size_t> early;  // slots that are begun before their turn, rising
   Order order;
   Columns columns;
   std::optional<Value> value;
@@ -13236,6 +13265,16 @@ struct alignas(64) batch_job {
 
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
+
+  /// Before anything else of the batch that is to be made here is said.
+  void is_to_be(std::uint64_t of_all, std::uint64_t in_epoch, std::uint64_t in_order,
+                std::uint32_t in_pass) noexcept {
+    sequence = of_all;
+    epoch = in_epoch;
+    number = in_order;
+    pass = in_pass;
+    early.clear();
+  }
 
   struct run {
     std::uint64_t from = 0, count = 0;
@@ -13365,6 +13404,340 @@ struct batches_ahead {
 /// \file
 /// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
+
+// ==== wick/schedule/detail/early_starts.hpp
+/// \file
+/// Which samples are begun before their turn, and when.
+
+// ==== wick/run/detail/early_slots.hpp
+/// \file
+/// Places in batches that may be begun before their turn.
+
+namespace wick::detail {
+
+/// Slots of batches whose turn has not come, oldest first. Any thread.
+class early_slots {
+ public:
+  struct one {
+    std::uint64_t sequence, slot;
+  };
+  /// \throws std::bad_alloc, and then nothing was added
+  void add(std::uint64_t sequence, const std::vector<std::size_t>& slots) {
+    const std::lock_guard lock(mutex_);
+    all_.reserve(all_.size() + slots.size());
+    for (const std::size_t s : slots) all_.push_back({sequence, s});
+    count_.store(all_.size() - taken_, std::memory_order_relaxed);
+  }
+  std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
+  /// Those of one batch that nobody took, its last ones: nobody takes them any more.
+  std::size_t leave_out(std::uint64_t sequence) noexcept {
+    if (size() == 0) return 0;
+    const std::lock_guard lock(mutex_);
+    const auto first = all_.begin() + static_cast<std::ptrdiff_t>(taken_);
+    const auto rest = std::remove_if(first, all_.end(), [&](const one& o) { return o.sequence == sequence; });
+    const auto gone = static_cast<std::size_t>(all_.end() - rest);
+    all_.erase(rest, all_.end());
+    count_.store(all_.size() - taken_, std::memory_order_relaxed);
+    return gone;
+  }
+  /// False when there is none.
+  bool take(one& out) noexcept {
+    if (size() == 0) return false;
+    const std::lock_guard lock(mutex_);
+    if (taken_ == all_.size()) return false;
+    out = all_[taken_++];
+    if (taken_ == all_.size()) {
+      all_.clear();
+      taken_ = 0;
+    }
+    count_.store(all_.size() - taken_, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<one> all_;
+  std::size_t taken_ = 0;
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/slow_samples.hpp
+/// \file
+/// Samples that are known to take much longer than the others, by earlier epochs or by their lengths.
+
+namespace wick::detail {
+
+/// How long a sample is, in the source's own unit; 0: it does not say.
+template <class Source>
+std::uint64_t known_length(const Source& from, std::uint64_t i) {
+  using item = item_of<Source>;
+  const auto bytes_of = [](const auto& data) -> std::uint64_t {
+    using data_type = std::remove_cvref_t<decltype(data)>;
+    if constexpr (requires { bytes_to_read<data_type>::of(data); })
+      return bytes_to_read<data_type>::of(data);
+    else
+      return 0;
+  };
+  if constexpr (says_length<Source>)
+    return static_cast<std::uint64_t>(from.length(i));
+  else if constexpr (is_sample<item>)
+    return bytes_of(from.at(i).data);
+  else
+    return bytes_of(from.at(i));
+}
+template <class T>
+concept says_bytes = requires(const T& data) { bytes_to_read<T>::of(data); };
+template <class T>
+inline constexpr bool item_says_bytes = says_bytes<T>;
+template <class D, class T>
+inline constexpr bool item_says_bytes<sample<D, T>> = says_bytes<D>;
+template <class Source>
+inline constexpr bool knows_lengths = says_length<Source> || item_says_bytes<item_of<Source>>;
+
+/// In ticks: what is no longer is not slow, some 5 ms, more than a thread is without a processor; and where
+/// samples take less than this, nobody asks which are.
+struct slow_bounds {
+  std::uint64_t least = 12'000'000, worth_asking = 10'000;
+};
+
+/// Indexes of samples that took long when they were made last. Any thread, without a lock: a table of fixed
+/// size in which an index stays where it was put. When it is half full no more are added: so many are no
+/// exceptions.
+class slow_samples {
+ public:
+  static inline slow_bounds bounds;  // of all; for tests to change while there is no loader
+
+  slow_samples() noexcept = default;
+  slow_samples(const slow_samples&) = delete;
+  slow_samples& operator=(const slow_samples&) = delete;
+  ~slow_samples() { delete[] table_.load(std::memory_order_relaxed); }
+
+  /// Looks at the lengths of some samples. No worker is here. \throws what the source does
+  template <class Source>
+  void look_at(const Source& from) {
+    longer_than_ = 0;  // as long as the source does not say
+    if constexpr (knows_lengths<Source>) {
+      constexpr std::uint64_t most = 256;
+      const std::uint64_t size = from.size(), n = std::min(size, most);
+      std::uint64_t lengths[most];
+      for (std::uint64_t i = 0; i < n; ++i) lengths[i] = known_length(from, spread(i, n, size));
+      set_lengths(lengths, static_cast<std::size_t>(n));
+    }
+  }
+  /// What was known of the samples is no longer so.
+  void forget_all() noexcept {
+    std::atomic<std::uint64_t>* const table = table_.load(std::memory_order_relaxed);
+    if (table == nullptr) return;
+    for (std::size_t i = 0; i < places; ++i) table[i].store(0, std::memory_order_relaxed);
+    count_.store(0, std::memory_order_relaxed);
+  }
+
+  /// A sample took so many ticks. Two threads that learn at once may lose what one of them said. `early`: it
+  /// was begun before its turn, since it was thought to be slow.
+  void learn(std::uint64_t index, std::uint64_t ticks, bool early = false) noexcept {
+    const std::uint64_t typical = typical_.load(std::memory_order_relaxed);
+    if (typical == 0) return typical_.store(ticks + 1, std::memory_order_relaxed);
+    const std::uint64_t next = (15 * typical + std::min(ticks, times * typical)) / 16;
+    if (next != typical) typical_.store(std::max<std::uint64_t>(next, 1), std::memory_order_relaxed);
+    if (ticks > bounds.least && ticks / times > typical)
+      put(index, true);
+    else if (early && (ticks < bounds.least / 2 || ticks / (times / 2) < typical))
+      put(index, false);
+  }
+
+  /// Whether any may be. Not where samples are so short that asking for each would cost something.
+  bool any() const noexcept {
+    const std::uint64_t typical = typical_.load(std::memory_order_relaxed);
+    if (typical != 0 && typical < bounds.worth_asking) return false;
+    return longer_than_ != 0 || count_.load(std::memory_order_relaxed) != 0;
+  }
+  /// Whether this one is: it took long when it was made last, or it is much longer than the others.
+  template <class Source>
+  bool has(const Source& from, std::uint64_t index) const {
+    const std::uint64_t known = find(index);
+    if (known != 0) return (known & slow_bit) != 0;
+    if constexpr (knows_lengths<Source>) {
+      if (longer_than_ == 0) return false;
+      const std::uint64_t length = known_length(from, index);
+      if (length <= longer_than_) return false;
+      const std::uint64_t typical = typical_.load(std::memory_order_relaxed);
+      return typical == 0 || length / median_ > bounds.least / typical;  // if time goes by length
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::uint64_t times = 8;
+  static constexpr std::size_t places = 1 << 16;
+  static constexpr std::uint64_t slow_bit = 1;
+
+  /// Number i of n that are spread over `size`.
+  static std::uint64_t spread(std::uint64_t i, std::uint64_t n, std::uint64_t size) noexcept {
+    return i * (size / n) + i * (size % n) / n;
+  }
+  /// Much longer than the median is long. Where many are, length says little.
+  void set_lengths(std::uint64_t* lengths, std::size_t n) noexcept {
+    std::sort(lengths, lengths + n);
+    if (n < 8 || lengths[n / 2] == 0) return;
+    median_ = lengths[n / 2];
+    longer_than_ =
+        median_ > ~std::uint64_t{0} / times ? 0 : std::max(times * median_, lengths[n - 1 - n / 8]);
+  }
+
+  static std::size_t place_of(std::uint64_t index) noexcept {
+    return static_cast<std::size_t>((index * 0x9E3779B97F4A7C15) >> 48) % places;
+  }
+  /// An index and whether it is slow; never 0.
+  static std::uint64_t entry(std::uint64_t index, bool slow) noexcept {
+    return (index + 1) << 1 | (slow ? slow_bit : 0);
+  }
+  std::uint64_t find(std::uint64_t index) const noexcept {
+    const std::atomic<std::uint64_t>* const table = table_.load(std::memory_order_acquire);
+    if (table == nullptr) return 0;
+    for (std::size_t i = place_of(index);; i = (i + 1) % places) {
+      const std::uint64_t there = table[i].load(std::memory_order_relaxed);
+      if (there == 0 || there >> 1 == index + 1) return there;
+    }
+  }
+  [[gnu::noinline]] void put(std::uint64_t index, bool slow) noexcept {
+    std::atomic<std::uint64_t>* table = table_.load(std::memory_order_acquire);
+    if (table == nullptr) {
+      table = new (std::nothrow) std::atomic<std::uint64_t>[places]();
+      if (table == nullptr) return;
+      std::atomic<std::uint64_t>* other = nullptr;
+      if (!table_.compare_exchange_strong(other, table, std::memory_order_acq_rel)) {
+        delete[] table;
+        table = other;
+      }
+    }
+    for (std::size_t i = place_of(index);; i = (i + 1) % places) {
+      std::uint64_t there = table[i].load(std::memory_order_relaxed);
+      if (there == 0) {
+        if (count_.load(std::memory_order_relaxed) >= places / 2) return;
+        if (table[i].compare_exchange_strong(there, entry(index, slow), std::memory_order_relaxed)) {
+          count_.fetch_add(1, std::memory_order_relaxed);
+          return;
+        }
+      }
+      if (there >> 1 == index + 1) return table[i].store(entry(index, slow), std::memory_order_relaxed);
+    }
+  }
+
+  std::uint64_t median_ = 0, longer_than_ = 0;  // 0: lengths say nothing
+  std::atomic<std::uint64_t> typical_{0};       // ticks of a sample, slow ones aside; 0: unknown
+  std::atomic<std::atomic<std::uint64_t>*> table_{nullptr};
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Samples that are known to take long are begun when nothing of the batches that are open is left to begin,
+/// in as many batches behind those. So nothing that is wanted sooner waits for a worker because of one. Which
+/// batch a sample is in, and what becomes of it, does not change.
+///
+/// A bound on what such samples hold, so that batches that are wanted sooner go on: half of the samples that
+/// may be under way, and none is begun while half of the loader's memory is out. In that, the lowest position
+/// comes first as ever, and who holds some and waits for more is let through as ever.
+template <class Runs>
+class early_starts {
+  using job_type = typename Runs::job_type;
+  static constexpr bool suspend = Runs::types::samples_suspend;
+
+ public:
+  /// Compaction moves samples from batch to batch by what has failed before.
+  early_starts(Runs& runs, bool wanted) : runs_(runs), wanted_(wanted && !runs.policy.options().compact) {
+    look();
+  }
+  early_starts(const early_starts&) = delete;
+  early_starts& operator=(const early_starts&) = delete;
+
+  /// Whether there may ever be any.
+  bool wanted() const noexcept { return wanted_; }
+  bool any() const noexcept { return wanted_ && slow_.any(); }
+  /// The source was taken anew. No worker is here.
+  void refresh() {
+    slow_.forget_all();
+    look();
+  }
+
+  /// Of a batch whose turn has not come, those that are slow may be begun; for the thread that opens batches.
+  /// What the source can't say of has its turn like the others. \throws std::bad_alloc
+  void offer(job_type& j) {
+    find(j);
+    j.unfinished.fetch_add(j.early.size(), std::memory_order_relaxed);  // see claimed_runs::run
+    waiting_.add(j.sequence, j.early);
+  }
+  /// Its turn has come: those that were not begun are not any more, and `early` are the others. How many that
+  /// leaves out.
+  std::size_t leave_out(job_type& j) noexcept {
+    const std::size_t left = waiting_.leave_out(j.sequence);
+    j.early.resize(j.early.size() - left);
+    return left;
+  }
+
+  /// Any thread. Whether one may be begun now; a hint.
+  bool may_begin() const noexcept {
+    if (waiting_.size() == 0) return false;
+    if constexpr (suspend) {
+      return under_way_.load(std::memory_order_relaxed) < runs_.in_flight / 2 &&
+             runs_.budget.used() <= runs_.budget.limit() / 2;
+    }
+    return true;
+  }
+  /// Any thread. One that is begun now, if there is one.
+  bool take(early_slots::one& out) noexcept {
+    if (!waiting_.take(out)) return false;
+    if constexpr (suspend) under_way_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  void ended() noexcept {
+    if constexpr (suspend) under_way_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// A sample has taken so long, begun early or not.
+  void learn(std::uint64_t index, std::uint64_t ticks, bool early) noexcept {
+    if (wanted_) slow_.learn(index, ticks, early);
+  }
+
+ private:
+  void find(job_type& j) const {
+    constexpr std::uint64_t stride = 32;
+    j.early.clear();
+    for (std::uint64_t slot = 0; slot < j.count; slot += stride) {
+      std::uint64_t indexes[stride];
+      const std::uint64_t n = std::min(stride, j.count - slot);
+      runs_.plan.indexes(j.order, j.first + slot, n, indexes);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        if (is_slow(indexes[i])) j.early.push_back(static_cast<std::size_t>(slot + i));
+      }
+    }
+  }
+  bool is_slow(std::uint64_t index) const noexcept {
+    try {
+      return slow_.has(runs_.path.source(), index);
+    } catch (...) {  // it says so again where that sample comes
+      return false;
+    }
+  }
+  void look() noexcept {
+    if (!wanted_) return;
+    try {
+      slow_.look_at(runs_.path.source());
+    } catch (...) {
+    }
+  }
+
+  Runs& runs_;
+  const bool wanted_;
+  slow_samples slow_;
+  early_slots waiting_;
+  std::atomic<std::size_t> under_way_{0};
+};
+
+}  // namespace wick::detail
 
 // ==== wick/schedule/detail/pace.hpp
 /// \file
@@ -13552,27 +13925,47 @@ class claimed_runs {
   static constexpr std::size_t order_row = path_type::order_row;
 
  public:
-  claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
+  claimed_runs(Runs& runs, Owner& owner, early_starts<Runs>& early) noexcept
+      : runs_(runs), owner_(owner), early_(early) {}
 
   /// How long samples take.
   const wick::detail::pace& pace() const noexcept { return pace_; }
 
-  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
+  /// Slots [from, from + count) of a batch, but for those that were begun early. Those that suspend end
+  /// later, on any worker.
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+    if (j.early.empty()) return run_in_order(j, from, count, false);
+    const std::uint64_t end = from + count;
+    std::uint64_t passed =
+        0;  // they count as unfinished for who comes by here, too: until then the batch stays
+    for (std::uint64_t slot = from; slot != end; ++slot) {
+      if (!std::binary_search(j.early.begin(), j.early.end(), static_cast<std::size_t>(slot))) continue;
+      if (slot != from) run_in_order(j, from, slot - from, false);
+      from = slot + 1;
+      ++passed;
+    }
+    if (from != end) run_in_order(j, from, end - from, false);
+    owner_.give_tokens(passed);
+    owner_.finish_some(j, passed);
+  }
+  /// One of a batch whose turn has not come.
+  void run_early(job_type& j, std::uint64_t slot) noexcept { run_in_order(j, slot, 1, true); }
+
+ private:
+  void run_in_order(job_type& j, std::uint64_t from, std::uint64_t count, bool early) noexcept {
     const std::uint64_t first = j.first + from, moved_from = runs_.moved_from(j);
     if (const std::uint64_t own = moved_from - std::min(first, moved_from); own < count) {
       // The rest stands elsewhere by now, and its slots are left out.
       const std::uint64_t rest = count - own;
-      if (own != 0) run_all(j, from, own);
+      if (own != 0) run_all(j, from, own, early);
       owner_.give_tokens(rest);
       owner_.finish_some(j, rest);
     } else {
-      run_all(j, from, count);
+      run_all(j, from, count, early);
     }
   }
 
- private:
-  void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+  void run_all(job_type& j, std::uint64_t from, std::uint64_t count, bool early) noexcept {
     stage_clocks::worker& mine = runs_.path.clocks().mine();
     stage_clock* const clocks = mine.clocks;
     const std::uint64_t begun = now_ticks();
@@ -13596,9 +13989,9 @@ class claimed_runs {
       for_each([&](std::uint64_t i, std::uint64_t index) {
         const place where = runs_.place_of(j, from + i, index);
         try {
-          resume(run_one(this, &j, from + i, where).handle);
+          resume(run_one(this, &j, from + i, where, early).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
-          lose(j, from + i, where);
+          lose(j, from + i, where, early);
         }
       });
       took(mine, count, now_ticks() - begun);
@@ -13615,12 +14008,12 @@ class claimed_runs {
       if (timed) {
         stopwatch clock(mine, slow, weight);
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<true>(j, from + i, index, bad, c, &clock, failed);
+          run_here<true>(j, from + i, index, bad, c, &clock, failed, early);
         });
       } else {
         run_probe probe(mine, begun);
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<false>(j, from + i, index, bad, c, nullptr, failed);
+          run_here<false>(j, from + i, index, bad, c, nullptr, failed, false);
         });
         probe.end(runs_.path.clocks().runs_of(mine), begun);
       }
@@ -13645,11 +14038,12 @@ class claimed_runs {
 
   template <bool Timed>
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                stopwatch* clock, std::vector<failure>& failed) noexcept {
+                stopwatch* clock, std::vector<failure>& failed, bool early) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, clock);
+      if constexpr (Timed) early_.learn(index, clock->since_begin(), early);
     } catch (...) {
       if constexpr (Timed) clock->mark(std::min<std::size_t>(c.stage(), order_row));
       add_failed(j, failed, slot, c);
@@ -13688,23 +14082,26 @@ class claimed_runs {
     self->owner_.finish_some(*j, 1);
   }
   /// A sample for which there was no memory; called where that was caught.
-  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
+  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where, bool early) noexcept {
     context c = runs_.context_at(where, j);
     c.enter(static_cast<std::uint32_t>(types::order_end));
     j.lose(runs_.failed(slot, c, std::current_exception()));
+    if (early) early_.ended();
     owner_.give_tokens(1);
     owner_.finish_some(j, 1);
   }
 
   // ---- samples that suspend ----
 
-  static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
+  static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where, bool early) {
     context c = self->runs_.context_at(where, *j);
     failure f;
+    const std::uint64_t begun = now_ticks();
     try {
       c.watch();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
+      self->early_.learn(where.index, now_ticks() - begun, early);
     } catch (...) {
       f = self->runs_.failed(slot, c, std::current_exception());
     }
@@ -13720,6 +14117,7 @@ class claimed_runs {
       // Where settling ended early it may have been anywhere.
       if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     }
+    if (early) self->early_.ended();
     // Before the sample counts as finished: afterwards the loader may be gone.
     self->owner_.give_tokens(1);
     self->owner_.finish_some(*j, 1);
@@ -13727,6 +14125,7 @@ class claimed_runs {
 
   Runs& runs_;
   Owner& owner_;
+  early_starts<Runs>& early_;
   alignas(64) wick::detail::pace pace_;
   alignas(64) prefetch_choice depths_;
 };
@@ -15824,6 +16223,47 @@ class finishing {
 
 }  // namespace wick::detail
 
+// ==== wick/schedule/detail/leaving.hpp
+/// \file
+/// Leaving batches that are under way: another epoch was asked for, or the loader goes.
+
+namespace wick::detail {
+
+/// Unclaimed samples are not begun, the others end. For the consumer.
+template <class Feed>
+struct leaving {
+  /// Waits for those that end. What comes afterwards is stopped by `next_stop`.
+  static void drain(Feed& f, owned<stop_source> next_stop) noexcept {
+    if (cancel(f)) {
+      while (f.done_.taken() < f.ahead_.count()) f.done_.take()->drop();
+    }
+    if (!next_stop || !f.runs_.stop->stop_requested()) return;
+    // The callbacks and tokens of the old source are gone with the samples that had them.
+    const auto lock = lock_briefly(f.mutex_);
+    f.runs_.stop = std::move(next_stop);
+  }
+  static bool cancel(Feed& f) noexcept {  // false when there are none
+    std::uint64_t prepared;
+    {
+      const auto lock = lock_briefly(f.mutex_);
+      prepared = f.ahead_.count();
+    }
+    if (f.done_.taken() == prepared) return false;
+    f.runs_.stop->request_stop();
+    for (std::uint64_t s = f.done_.taken(); s < prepared; ++s) {
+      auto& j = f.ahead_.at(s);
+      j.cancelled.store(true, std::memory_order_relaxed);
+      if (s < f.ahead_.opened())
+        f.finish_some(j, j.claim_rest());
+      else
+        f.open(false);
+    }
+    return true;
+  }
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 template <class Pipeline>
@@ -15854,11 +16294,12 @@ class feed<pipeline<Source, S...>> {
         tokens_(runs_.in_flight),
         chooses_in_flight_(options.in_flight == 0),
         run_ahead_(options.prefetch_next_epoch),
-        done_(window_.most),
+        early_(runs_, options.begin_slow_early),
+        done_(early_.wanted() ? 2 * window_.most : window_.most),
         pool_(window_.make_pool(runs_.path.batch_memory())),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
-        ahead_(window_.most),
-        claimed_(runs_, *this),
+        ahead_(done_.capacity()),
+        claimed_(runs_, *this, early_),
         crew_(*this, on) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
@@ -15866,7 +16307,7 @@ class feed<pipeline<Source, S...>> {
   /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
   ~feed() {
     if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
-    drain(nullptr);
+    leaving<feed>::drain(*this, nullptr);
     std::unique_lock lock(mutex_);
     crew_.wait_all_away(lock);
   }
@@ -15886,12 +16327,8 @@ class feed<pipeline<Source, S...>> {
   feed_figures figures() noexcept {
     if (on_.forked()) return {};  // a worker that is missing here may have the mutex
     const auto lock = lock_briefly(mutex_);
-    return {window(),
-            types::samples_suspend ? tokens_.limit() : 0,
-            claimed_.pace().run_length(),
-            short_samples(),
-            chooses_in_flight_,
-            crew_.idle()};
+    return {window(),        tokens_.limit(),    claimed_.pace().run_length(),
+            short_samples(), chooses_in_flight_, crew_.idle()};
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
@@ -15900,7 +16337,7 @@ class feed<pipeline<Source, S...>> {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
-        drain(make_owned<stop_source>());
+        leaving<feed>::drain(*this, make_owned<stop_source>());
         left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
@@ -15922,7 +16359,7 @@ class feed<pipeline<Source, S...>> {
   /// Begins to drop them, without waiting. Nothing is taken before the next seek().
   void leave() noexcept {
     left_ = true;
-    cancel();
+    leaving<feed>::cancel(*this);
   }
   /// Then seek() waits no more.
   task<void> left_async() {
@@ -15936,11 +16373,14 @@ class feed<pipeline<Source, S...>> {
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh(bool source_too = true) {
-    if (started_) drain(make_owned<stop_source>());
+    if (started_) leaving<feed>::drain(*this, make_owned<stop_source>());
     started_ = left_ = run_ahead_ = false;
     planned_at_ = ahead_.count();
     runs_.refresh(source_too);
-    if (source_too) size_.take_anew();
+    if (source_too) {
+      size_.take_anew();
+      early_.refresh();
+    }
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -15986,6 +16426,7 @@ class feed<pipeline<Source, S...>> {
  private:
   friend class pump_crew<feed>;
   friend class claimed_runs<runs_type, feed>;
+  friend struct leaving<feed>;
   using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;
@@ -16001,41 +16442,47 @@ class feed<pipeline<Source, S...>> {
 
   void open_more() {
     const std::uint64_t end = done_.taken() + window();
-    while (ahead_.count() < end) {
-      if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
-      if (!run_ahead_ && to_open_ == 0) break;
-      open(ahead_.at(ahead_.count()), ahead_.count());
-      if (!run_ahead_) --to_open_;
-      advance(next_in_);
-      ahead_.publish();
+    while (ahead_.opened() < end && (ahead_.opened() < ahead_.count() || prepare(false))) open(true);
+    start_pump();
+    if (!early_.any()) return;
+    while (ahead_.count() < end + window() && prepare(true)) {
     }
     start_pump();
   }
 
-  void open(job_type& j, std::uint64_t sequence) {
+  /// False when there is no batch that may come next.
+  bool prepare(bool early) {
+    if (next_in_.number == 0 && size_.changed()) return false;  // the next epoch()'s to say
+    if (!run_ahead_ && to_open_ == 0) return false;
+    const std::uint64_t sequence = ahead_.count();
+    job_type& j = ahead_.at(sequence);
     if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
       j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
-    j.sequence = sequence;
-    j.number = next_in_.number;
-    const auto mine = runs_.plan.slice(next_in_.number, j.order);
+    if (next_in_.number == 0) ++pass_;
+    j.is_to_be(sequence, next_in_.epoch, next_in_.number, pass_);
+    const auto mine = runs_.plan.slice(j.number, j.order);
     j.first = mine.first;
     j.count = mine.count;
-    j.epoch = next_in_.epoch;
-    if (j.number == 0) ++pass_;
-    j.pass = pass_;
     finishing_.begin(j, moved_);
     moved_.reset();
-    j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
-    j.offer();
-    finish_some(j, 1);
+    j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for open()
+    if (early) early_.offer(j);
+    if (!run_ahead_) --to_open_;
+    advance(next_in_);
+    ahead_.prepared();
+    return true;
+  }
+  /// The oldest that was prepared; or it is over, but for what was begun of it.
+  void open(bool offer) noexcept {
+    job_type& j = ahead_.at(ahead_.opened());
+    const std::size_t left = early_.leave_out(j);
+    if (offer) j.offer();
+    ahead_.publish();
+    finish_some(j, 1 + left + (offer ? 0 : j.count));
   }
 
-  bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.any();
-    else
-      return true;
-  }
+  bool may_claim() const noexcept { return tokens_.any(); }
+  std::uint64_t unclaimed() const noexcept { return ahead_.unclaimed() + (early_.may_begin() ? 1 : 0); }
   /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
     stop_helping();
@@ -16053,7 +16500,7 @@ class feed<pipeline<Source, S...>> {
   }
   void start_pump() noexcept {
     if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
-    const std::uint64_t left = ahead_.unclaimed();
+    const std::uint64_t left = unclaimed();
     if (left == 0 || !may_claim()) return;
     if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left))
       return;  // it takes them when it comes for them
@@ -16062,40 +16509,13 @@ class feed<pipeline<Source, S...>> {
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
     const auto lock = lock_briefly(mutex_);
-    if (!crew_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
+    if (!crew_.too_many() && may_claim() && unclaimed() != 0) return false;
     crew_.put_away(p, !may_claim());
     return true;
   }
 
   bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
     return started_ && next_out_.epoch == epoch && next_out_.number == number;
-  }
-
-  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
-  /// afterwards is stopped by `next_stop`.
-  void drain(owned<stop_source> next_stop) noexcept {
-    if (cancel()) {
-      while (done_.taken() < ahead_.count()) done_.take()->drop();
-    }
-    if (!next_stop || !runs_.stop->stop_requested()) return;
-    // The callbacks and tokens of the old source are gone with the samples that had them.
-    const auto lock = lock_briefly(mutex_);
-    runs_.stop = std::move(next_stop);
-  }
-  bool cancel() noexcept {  // false when there are none
-    std::uint64_t opened;
-    {
-      const auto lock = lock_briefly(mutex_);
-      opened = ahead_.count();
-    }
-    if (done_.taken() == opened) return false;
-    runs_.stop->request_stop();
-    for (std::uint64_t s = done_.taken(); s < opened; ++s) {
-      job_type& j = ahead_.at(s);
-      j.cancelled.store(true, std::memory_order_relaxed);
-      finish_some(j, j.claim_rest());
-    }
-    return true;
   }
 
   // ---- workers ----
@@ -16114,13 +16534,13 @@ class feed<pipeline<Source, S...>> {
           start_pump();
         }
       }
-    } while (may_claim() && run_some());
+    } while (may_claim() && (run_some() || run_early()));
     if (!retire(p)) on_.post(p);
   }
 
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
-    const std::uint64_t most = take_tokens(claimed_.pace().run_length());
+    const std::uint64_t most = tokens_.take(claimed_.pace().run_length());
     if (most == 0) return false;
     const auto claimed = ahead_.claim(most, [&](bool another_follows) {
       return types::samples_suspend ? most : claimed_.pace().run_length_at_end(another_follows);
@@ -16131,6 +16551,17 @@ class feed<pipeline<Source, S...>> {
     claimed_.run(*claimed.job, claimed.from, claimed.count);
     return true;
   }
+  /// One that is slow, of a batch whose turn has not come.
+  bool run_early() noexcept {
+    if (!early_.may_begin() || tokens_.take(1) == 0) return false;
+    early_slots::one slow;
+    if (early_.take(slow)) {
+      claimed_.run_early(ahead_.at(slow.sequence), slow.slot);
+      return true;
+    }
+    give_tokens(1);
+    return false;
+  }
 
   /// Of a batch whose samples are short they would be waited for one by one.
   void fetch_lines(const job_type& j) const noexcept {
@@ -16138,20 +16569,11 @@ class feed<pipeline<Source, S...>> {
     fetch_to_write(&j, sizeof j);
     fetch_to_write(pool_.get(), sizeof *pool_);
   }
-  /// Up to `most` of the samples that may be under way.
-  std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.take(most);
-    else
-      return most;
-  }
-  /// Pumps that found all taken have retired: whoever gives the first back starts one.
+  /// Pumps that found all tokens taken have retired: whoever gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept {
-    if constexpr (types::samples_suspend) {
-      if (n == 0 || !tokens_.give(n)) return;
-      const auto lock = lock_briefly(mutex_);
-      start_pump();
-    }
+    if (!tokens_.give(n)) return;
+    const auto lock = lock_briefly(mutex_);
+    start_pump();
   }
 
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
@@ -16164,7 +16586,7 @@ class feed<pipeline<Source, S...>> {
   source_size<Source> size_{origin()};
   executor& on_;
   const batches_ahead window_;
-  tokens tokens_;  // of samples that may be under way at a time
+  sample_tokens<types::samples_suspend> tokens_;  // of those under way at a time
   const bool chooses_in_flight_;
   bool run_ahead_;
 
@@ -16178,6 +16600,7 @@ class feed<pipeline<Source, S...>> {
   std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
+  early_starts<runs_type> early_;
   sequencer<job_type> done_;
   std::shared_ptr<slab_pool> pool_;
   finishing<runs_type> finishing_;
@@ -19576,6 +19999,10 @@ template <>
 struct once_read<location> {
   using type = bytes;
 };
+template <>
+struct bytes_to_read<location> {
+  static std::uint64_t of(const location& l) noexcept { return l.length == location::whole ? 0 : l.length; }
+};
 
 }  // namespace detail
 
@@ -20118,6 +20545,14 @@ namespace detail {
 template <>
 struct once_read<record<location>> {
   using type = record<bytes>;
+};
+template <>
+struct bytes_to_read<record<location>> {
+  static std::uint64_t of(const record<location>& r) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < r.size(); ++i) sum += bytes_to_read<location>::of(r[i]);
+    return sum;
+  }
 };
 
 template <class T>

@@ -36,6 +36,10 @@ template <>
 struct once_read<location> {
   using type = bytes;
 };
+template <>
+struct bytes_to_read<location> {
+  static std::uint64_t of(const location& l) noexcept { return l.length == location::whole ? 0 : l.length; }
+};
 
 }  // namespace detail
 

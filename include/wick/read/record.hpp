@@ -99,6 +99,14 @@ template <>
 struct once_read<record<location>> {
   using type = record<bytes>;
 };
+template <>
+struct bytes_to_read<record<location>> {
+  static std::uint64_t of(const record<location>& r) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < r.size(); ++i) sum += bytes_to_read<location>::of(r[i]);
+    return sum;
+  }
+};
 
 template <class T>
 inline constexpr bool is_record = false;

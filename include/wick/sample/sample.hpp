@@ -40,6 +40,10 @@ template <class T>
 struct once_decoded {
   using type = void;
 };
+/// Where data says where bytes lie and how many there are: `static std::uint64_t of(const T&)`, 0 for
+/// unknown.
+template <class T>
+struct bytes_to_read {};
 /// Whether it is what batches are made of: a tensor or an array.
 template <class T>
 inline constexpr bool is_column = false;

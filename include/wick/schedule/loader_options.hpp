@@ -31,6 +31,10 @@ struct loader_options {
   /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
   /// it, so that the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
+  /// Begin samples that are known to take long before their turn, when workers have nothing else to do: by
+  /// their length, where the source says it, and by earlier epochs. At most as many batches again as are
+  /// ahead have their memory then. Batches are the same.
+  bool begin_slow_early = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   wick::executor* executor = nullptr;
   /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.

@@ -1,5 +1,5 @@
 /// \file
-/// Places in batches that are begun before their turn.
+/// Places in batches that may be begun before their turn.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace wick::detail {
 
-/// Slots that are begun before what comes first, oldest batch first. Any thread.
+/// Slots of batches whose turn has not come, oldest first. Any thread.
 class early_slots {
  public:
   struct one {
@@ -25,7 +25,7 @@ class early_slots {
     count_.store(all_.size() - taken_, std::memory_order_relaxed);
   }
   std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
-  /// Those of one batch that nobody took: nobody takes them any more.
+  /// Those of one batch that nobody took, its last ones: nobody takes them any more.
   std::size_t leave_out(std::uint64_t sequence) noexcept {
     if (size() == 0) return 0;
     const std::lock_guard lock(mutex_);

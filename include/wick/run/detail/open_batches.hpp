@@ -2,20 +2,17 @@
 /// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
-#include <wick/run/detail/early_slots.hpp>
-
 namespace wick::detail {
 
 /// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
 /// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
+/// batch is free. Batches behind those that are open may have their places already.
 template <class Job>
 class open_batches {
  public:
@@ -23,7 +20,6 @@ class open_batches {
   struct run {
     Job* job = nullptr;
     std::uint64_t from = 0, count = 0;
-    bool early = false;  // one that is begun before its turn
   };
 
   explicit open_batches(std::size_t most)
@@ -34,26 +30,18 @@ class open_batches {
   /// No batch before this one was in its place.
   bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
 
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+  /// How many have their places so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return prepared_.load(std::memory_order_relaxed); }
+  /// The batch number count() has its place. Nobody claims of it here.
+  void prepared() noexcept { prepared_.store(count() + 1, std::memory_order_release); }
+  /// How many of them are open.
+  std::uint64_t opened() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number opened() is ready to be claimed from.
+  void publish() noexcept { opened_.store(opened() + 1, std::memory_order_release); }
 
-  /// The job's `early` slots may be claimed from now on, before all others. For the thread that opens it, before
-  /// the job's others may. \throws std::bad_alloc
-  void offer_early(const Job& j) { early_.add(j.sequence, j.early); }
-  /// All that nobody has claimed of a batch; how many they were. For the thread that opens.
-  std::uint64_t claim_rest(std::uint64_t sequence) noexcept {
-    Job& j = at(sequence);
-    const std::uint64_t rest = j.claim_rest();
-    const auto begun_early = std::count_if(j.early.begin(), j.early.end(),
-                                           [&](std::size_t slot) { return slot >= j.count - rest; });
-    return rest - static_cast<std::uint64_t>(begun_early) + early_.leave_out(sequence);
-  }
-
-  /// Any thread. Samples that nobody has claimed.
+  /// Any thread. Samples that nobody has claimed, of open batches.
   std::uint64_t unclaimed() const noexcept {
-    std::uint64_t samples = early_.size();
+    std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
       samples += ring_[s & mask_].unclaimed();
@@ -71,7 +59,6 @@ class open_batches {
   /// `at_end(another batch follows)`.
   template <class AtEnd>
   run claim(std::uint64_t most, AtEnd at_end) noexcept {
-    if (early_slots::one e; early_.take(e)) return {&at(e.sequence), e.slot, 1, true};
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
       const std::uint64_t opened = opened_.load(std::memory_order_acquire);
@@ -85,9 +72,9 @@ class open_batches {
   }
 
  private:
-  early_slots early_;
   std::unique_ptr<Job[]> ring_;
   const std::uint64_t mask_;
+  std::atomic<std::uint64_t> prepared_{0};
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
 };

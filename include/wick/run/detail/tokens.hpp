@@ -40,4 +40,16 @@ class tokens {
   alignas(64) std::atomic<std::uint64_t> taken_{0};
 };
 
+/// The same where samples suspend; where they don't, each worker has one under way and nothing is counted.
+template <bool Suspend>
+class sample_tokens : private tokens {
+ public:
+  using tokens::tokens;
+  std::uint64_t take(std::uint64_t most) noexcept { return Suspend ? tokens::take(most) : most; }
+  bool give(std::uint64_t n) noexcept { return Suspend && n != 0 && tokens::give(n); }
+  /// 0: none.
+  std::uint64_t limit() const noexcept { return Suspend ? tokens::limit() : 0; }
+  bool any() const noexcept { return !Suspend || tokens::any(); }
+};
+
 }  // namespace wick::detail

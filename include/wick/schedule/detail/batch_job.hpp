@@ -45,7 +45,7 @@ struct alignas(64) batch_job {
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
-  std::uint64_t published = 0;  // ticks, at which it was ready
+  std::uint64_t published = 0;     // ticks, at which it was ready
   std::vector<std::size_t> early;  // slots that are begun before their turn, rising
   Order order;
   Columns columns;
@@ -66,6 +66,16 @@ struct alignas(64) batch_job {
 
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
+
+  /// Before anything else of the batch that is to be made here is said.
+  void is_to_be(std::uint64_t of_all, std::uint64_t in_epoch, std::uint64_t in_order,
+                std::uint32_t in_pass) noexcept {
+    sequence = of_all;
+    epoch = in_epoch;
+    number = in_order;
+    pass = in_pass;
+    early.clear();
+  }
 
   struct run {
     std::uint64_t from = 0, count = 0;

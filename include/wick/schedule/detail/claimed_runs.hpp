@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -20,9 +19,9 @@
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/early_starts.hpp>
 #include <wick/schedule/detail/pace.hpp>
 #include <wick/schedule/detail/prefetch_choice.hpp>
-#include <wick/schedule/detail/slow_samples.hpp>
 #include <wick/schedule/detail/walk_ahead.hpp>
 
 namespace wick::detail {
@@ -39,63 +38,47 @@ class claimed_runs {
   static constexpr std::size_t order_row = path_type::order_row;
 
  public:
-  claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
+  claimed_runs(Runs& runs, Owner& owner, early_starts<Runs>& early) noexcept
+      : runs_(runs), owner_(owner), early_(early) {}
 
   /// How long samples take.
   const wick::detail::pace& pace() const noexcept { return pace_; }
 
-  /// Of a batch that is about to be offered: those of its samples that are known to take long are begun before
-  /// their turn, so that it has not to wait for them when the others are ready. Scheduling alone: what is in it
-  /// stays what it is.
-  template <class Batches>
-  void find_early(job_type& j, Batches& batches) noexcept {
-    j.early.clear();
-    if (!slow_.any() || runs_.policy.options().compact) return;
-    try {
-      for (std::uint64_t slot = 0; slot < j.count; ++slot) {
-        if (slow_.has(runs_.plan.index(j.order, j.first + slot))) j.early.push_back(static_cast<std::size_t>(slot));
-      }
-      if (!j.early.empty()) batches.offer_early(j);
-    } catch (...) {  // no memory: they have their turn
-      j.early.clear();
+  /// Slots [from, from + count) of a batch, but for those that were begun early. Those that suspend end
+  /// later, on any worker.
+  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+    if (j.early.empty()) return run_in_order(j, from, count, false);
+    const std::uint64_t end = from + count;
+    std::uint64_t passed =
+        0;  // they count as unfinished for who comes by here, too: until then the batch stays
+    for (std::uint64_t slot = from; slot != end; ++slot) {
+      if (!std::binary_search(j.early.begin(), j.early.end(), static_cast<std::size_t>(slot))) continue;
+      if (slot != from) run_in_order(j, from, slot - from, false);
+      from = slot + 1;
+      ++passed;
     }
+    if (from != end) run_in_order(j, from, end - from, false);
+    owner_.give_tokens(passed);
+    owner_.finish_some(j, passed);
   }
-
-  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker. `early`: one that
-  /// find_early() has found; others leave these out.
-  void run(job_type& j, std::uint64_t from, std::uint64_t count, bool early = false) noexcept {
-    if (early || j.early.empty()) return run_in_order(j, from, count);
-    std::uint64_t end = from + count;
-    const auto is_early = [&](std::uint64_t slot) {
-      return std::binary_search(j.early.begin(), j.early.end(), static_cast<std::size_t>(slot));
-    };
-    // The last one is one of these: when it has ended the job may be another batch's, and is not looked at.
-    for (; end > from && is_early(end - 1); --end) owner_.give_tokens(1);
-    while (from < end) {
-      std::uint64_t until = from;
-      while (until < end && !is_early(until)) ++until;
-      if (until == end) return run_in_order(j, from, end - from);
-      if (until != from) run_in_order(j, from, until - from);
-      owner_.give_tokens(1);
-      from = until + 1;
-    }
-  }
+  /// One of a batch whose turn has not come.
+  void run_early(job_type& j, std::uint64_t slot) noexcept { run_in_order(j, slot, 1, true); }
 
  private:
-  void run_in_order(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+  void run_in_order(job_type& j, std::uint64_t from, std::uint64_t count, bool early) noexcept {
     const std::uint64_t first = j.first + from, moved_from = runs_.moved_from(j);
     if (const std::uint64_t own = moved_from - std::min(first, moved_from); own < count) {
       // The rest stands elsewhere by now, and its slots are left out.
       const std::uint64_t rest = count - own;
-      if (own != 0) run_all(j, from, own);
+      if (own != 0) run_all(j, from, own, early);
       owner_.give_tokens(rest);
       owner_.finish_some(j, rest);
     } else {
-      run_all(j, from, count);
+      run_all(j, from, count, early);
     }
   }
 
-  void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+  void run_all(job_type& j, std::uint64_t from, std::uint64_t count, bool early) noexcept {
     stage_clocks::worker& mine = runs_.path.clocks().mine();
     stage_clock* const clocks = mine.clocks;
     const std::uint64_t begun = now_ticks();
@@ -119,9 +102,9 @@ class claimed_runs {
       for_each([&](std::uint64_t i, std::uint64_t index) {
         const place where = runs_.place_of(j, from + i, index);
         try {
-          resume(run_one(this, &j, from + i, where).handle);
+          resume(run_one(this, &j, from + i, where, early).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
-          lose(j, from + i, where);
+          lose(j, from + i, where, early);
         }
       });
       took(mine, count, now_ticks() - begun);
@@ -138,12 +121,12 @@ class claimed_runs {
       if (timed) {
         stopwatch clock(mine, slow, weight);
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<true>(j, from + i, index, bad, c, &clock, failed);
+          run_here<true>(j, from + i, index, bad, c, &clock, failed, early);
         });
       } else {
         run_probe probe(mine, begun);
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<false>(j, from + i, index, bad, c, nullptr, failed);
+          run_here<false>(j, from + i, index, bad, c, nullptr, failed, false);
         });
         probe.end(runs_.path.clocks().runs_of(mine), begun);
       }
@@ -168,12 +151,12 @@ class claimed_runs {
 
   template <bool Timed>
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                stopwatch* clock, std::vector<failure>& failed) noexcept {
+                stopwatch* clock, std::vector<failure>& failed, bool early) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, clock);
-      if constexpr (Timed) slow_.learn(index, clock->since_begin(), pace_.each());
+      if constexpr (Timed) early_.learn(index, clock->since_begin(), early);
     } catch (...) {
       if constexpr (Timed) clock->mark(std::min<std::size_t>(c.stage(), order_row));
       add_failed(j, failed, slot, c);
@@ -212,17 +195,18 @@ class claimed_runs {
     self->owner_.finish_some(*j, 1);
   }
   /// A sample for which there was no memory; called where that was caught.
-  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
+  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where, bool early) noexcept {
     context c = runs_.context_at(where, j);
     c.enter(static_cast<std::uint32_t>(types::order_end));
     j.lose(runs_.failed(slot, c, std::current_exception()));
+    if (early) early_.ended();
     owner_.give_tokens(1);
     owner_.finish_some(j, 1);
   }
 
   // ---- samples that suspend ----
 
-  static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
+  static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where, bool early) {
     context c = self->runs_.context_at(where, *j);
     failure f;
     const std::uint64_t begun = now_ticks();
@@ -230,6 +214,7 @@ class claimed_runs {
       c.watch();
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
+      self->early_.learn(where.index, now_ticks() - begun, early);
     } catch (...) {
       f = self->runs_.failed(slot, c, std::current_exception());
     }
@@ -245,25 +230,17 @@ class claimed_runs {
       // Where settling ended early it may have been anywhere.
       if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     }
-    self->took_in_all(where.index, now_ticks() - begun);
+    if (early) self->early_.ended();
     // Before the sample counts as finished: afterwards the loader may be gone.
     self->owner_.give_tokens(1);
     self->owner_.finish_some(*j, 1);
   }
 
-  /// Two threads that learn at once may lose what one of them said.
-  void took_in_all(std::uint64_t index, std::uint64_t ticks) noexcept {
-    const std::uint64_t mean = latency_.load(std::memory_order_relaxed);
-    latency_.store(mean == 0 ? ticks : (15 * mean + std::min(ticks, 16 * mean)) / 16, std::memory_order_relaxed);
-    if (mean != 0) slow_.learn(index, ticks, mean);
-  }
-
   Runs& runs_;
   Owner& owner_;
+  early_starts<Runs>& early_;
   alignas(64) wick::detail::pace pace_;
   alignas(64) prefetch_choice depths_;
-  slow_samples slow_;
-  std::atomic<std::uint64_t> latency_{0};  // ticks from the beginning of a sample that suspends to its end, on average
 };
 
 }  // namespace wick::detail

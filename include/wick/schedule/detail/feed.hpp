@@ -23,7 +23,9 @@
 #include <wick/schedule/detail/batch_job.hpp>
 #include <wick/schedule/detail/batches_ahead.hpp>
 #include <wick/schedule/detail/claimed_runs.hpp>
+#include <wick/schedule/detail/early_starts.hpp>
 #include <wick/schedule/detail/finishing.hpp>
+#include <wick/schedule/detail/leaving.hpp>
 #include <wick/schedule/detail/pace.hpp>
 #include <wick/schedule/detail/pump_crew.hpp>
 #include <wick/schedule/detail/sample_runs.hpp>
@@ -62,11 +64,12 @@ class feed<pipeline<Source, S...>> {
         tokens_(runs_.in_flight),
         chooses_in_flight_(options.in_flight == 0),
         run_ahead_(options.prefetch_next_epoch),
-        done_(window_.most),
+        early_(runs_, options.begin_slow_early),
+        done_(early_.wanted() ? 2 * window_.most : window_.most),
         pool_(window_.make_pool(runs_.path.batch_memory())),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
-        ahead_(window_.most),
-        claimed_(runs_, *this),
+        ahead_(done_.capacity()),
+        claimed_(runs_, *this, early_),
         crew_(*this, on) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
@@ -74,7 +77,7 @@ class feed<pipeline<Source, S...>> {
   /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
   ~feed() {
     if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
-    drain(nullptr);
+    leaving<feed>::drain(*this, nullptr);
     std::unique_lock lock(mutex_);
     crew_.wait_all_away(lock);
   }
@@ -94,12 +97,8 @@ class feed<pipeline<Source, S...>> {
   feed_figures figures() noexcept {
     if (on_.forked()) return {};  // a worker that is missing here may have the mutex
     const auto lock = lock_briefly(mutex_);
-    return {window(),
-            types::samples_suspend ? tokens_.limit() : 0,
-            claimed_.pace().run_length(),
-            short_samples(),
-            chooses_in_flight_,
-            crew_.idle()};
+    return {window(),        tokens_.limit(),    claimed_.pace().run_length(),
+            short_samples(), chooses_in_flight_, crew_.idle()};
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
@@ -108,7 +107,7 @@ class feed<pipeline<Source, S...>> {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
-        drain(make_owned<stop_source>());
+        leaving<feed>::drain(*this, make_owned<stop_source>());
         left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
@@ -130,7 +129,7 @@ class feed<pipeline<Source, S...>> {
   /// Begins to drop them, without waiting. Nothing is taken before the next seek().
   void leave() noexcept {
     left_ = true;
-    cancel();
+    leaving<feed>::cancel(*this);
   }
   /// Then seek() waits no more.
   task<void> left_async() {
@@ -144,11 +143,14 @@ class feed<pipeline<Source, S...>> {
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh(bool source_too = true) {
-    if (started_) drain(make_owned<stop_source>());
+    if (started_) leaving<feed>::drain(*this, make_owned<stop_source>());
     started_ = left_ = run_ahead_ = false;
     planned_at_ = ahead_.count();
     runs_.refresh(source_too);
-    if (source_too) size_.take_anew();
+    if (source_too) {
+      size_.take_anew();
+      early_.refresh();
+    }
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -194,6 +196,7 @@ class feed<pipeline<Source, S...>> {
  private:
   friend class pump_crew<feed>;
   friend class claimed_runs<runs_type, feed>;
+  friend struct leaving<feed>;
   using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;
@@ -209,42 +212,47 @@ class feed<pipeline<Source, S...>> {
 
   void open_more() {
     const std::uint64_t end = done_.taken() + window();
-    while (ahead_.count() < end) {
-      if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
-      if (!run_ahead_ && to_open_ == 0) break;
-      open(ahead_.at(ahead_.count()), ahead_.count());
-      if (!run_ahead_) --to_open_;
-      advance(next_in_);
-      ahead_.publish();
+    while (ahead_.opened() < end && (ahead_.opened() < ahead_.count() || prepare(false))) open(true);
+    start_pump();
+    if (!early_.any()) return;
+    while (ahead_.count() < end + window() && prepare(true)) {
     }
     start_pump();
   }
 
-  void open(job_type& j, std::uint64_t sequence) {
+  /// False when there is no batch that may come next.
+  bool prepare(bool early) {
+    if (next_in_.number == 0 && size_.changed()) return false;  // the next epoch()'s to say
+    if (!run_ahead_ && to_open_ == 0) return false;
+    const std::uint64_t sequence = ahead_.count();
+    job_type& j = ahead_.at(sequence);
     if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
       j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
-    j.sequence = sequence;
-    j.number = next_in_.number;
-    const auto mine = runs_.plan.slice(next_in_.number, j.order);
+    if (next_in_.number == 0) ++pass_;
+    j.is_to_be(sequence, next_in_.epoch, next_in_.number, pass_);
+    const auto mine = runs_.plan.slice(j.number, j.order);
     j.first = mine.first;
     j.count = mine.count;
-    j.epoch = next_in_.epoch;
-    if (j.number == 0) ++pass_;
-    j.pass = pass_;
     finishing_.begin(j, moved_);
     moved_.reset();
-    j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
-    claimed_.find_early(j, ahead_);
-    j.offer();
-    finish_some(j, 1);
+    j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for open()
+    if (early) early_.offer(j);
+    if (!run_ahead_) --to_open_;
+    advance(next_in_);
+    ahead_.prepared();
+    return true;
+  }
+  /// The oldest that was prepared; or it is over, but for what was begun of it.
+  void open(bool offer) noexcept {
+    job_type& j = ahead_.at(ahead_.opened());
+    const std::size_t left = early_.leave_out(j);
+    if (offer) j.offer();
+    ahead_.publish();
+    finish_some(j, 1 + left + (offer ? 0 : j.count));
   }
 
-  bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.any();
-    else
-      return true;
-  }
+  bool may_claim() const noexcept { return tokens_.any(); }
+  std::uint64_t unclaimed() const noexcept { return ahead_.unclaimed() + (early_.may_begin() ? 1 : 0); }
   /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
     stop_helping();
@@ -262,7 +270,7 @@ class feed<pipeline<Source, S...>> {
   }
   void start_pump() noexcept {
     if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
-    const std::uint64_t left = ahead_.unclaimed();
+    const std::uint64_t left = unclaimed();
     if (left == 0 || !may_claim()) return;
     if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left))
       return;  // it takes them when it comes for them
@@ -271,40 +279,13 @@ class feed<pipeline<Source, S...>> {
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
     const auto lock = lock_briefly(mutex_);
-    if (!crew_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
+    if (!crew_.too_many() && may_claim() && unclaimed() != 0) return false;
     crew_.put_away(p, !may_claim());
     return true;
   }
 
   bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
     return started_ && next_out_.epoch == epoch && next_out_.number == number;
-  }
-
-  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
-  /// afterwards is stopped by `next_stop`.
-  void drain(owned<stop_source> next_stop) noexcept {
-    if (cancel()) {
-      while (done_.taken() < ahead_.count()) done_.take()->drop();
-    }
-    if (!next_stop || !runs_.stop->stop_requested()) return;
-    // The callbacks and tokens of the old source are gone with the samples that had them.
-    const auto lock = lock_briefly(mutex_);
-    runs_.stop = std::move(next_stop);
-  }
-  bool cancel() noexcept {  // false when there are none
-    std::uint64_t opened;
-    {
-      const auto lock = lock_briefly(mutex_);
-      opened = ahead_.count();
-    }
-    if (done_.taken() == opened) return false;
-    runs_.stop->request_stop();
-    for (std::uint64_t s = done_.taken(); s < opened; ++s) {
-      job_type& j = ahead_.at(s);
-      j.cancelled.store(true, std::memory_order_relaxed);
-      finish_some(j, ahead_.claim_rest(s));
-    }
-    return true;
   }
 
   // ---- workers ----
@@ -323,13 +304,13 @@ class feed<pipeline<Source, S...>> {
           start_pump();
         }
       }
-    } while (may_claim() && run_some());
+    } while (may_claim() && (run_some() || run_early()));
     if (!retire(p)) on_.post(p);
   }
 
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
-    const std::uint64_t most = take_tokens(claimed_.pace().run_length());
+    const std::uint64_t most = tokens_.take(claimed_.pace().run_length());
     if (most == 0) return false;
     const auto claimed = ahead_.claim(most, [&](bool another_follows) {
       return types::samples_suspend ? most : claimed_.pace().run_length_at_end(another_follows);
@@ -337,8 +318,19 @@ class feed<pipeline<Source, S...>> {
     give_tokens(most - claimed.count);
     if (claimed.job == nullptr) return false;
     fetch_lines(*claimed.job);
-    claimed_.run(*claimed.job, claimed.from, claimed.count, claimed.early);
+    claimed_.run(*claimed.job, claimed.from, claimed.count);
     return true;
+  }
+  /// One that is slow, of a batch whose turn has not come.
+  bool run_early() noexcept {
+    if (!early_.may_begin() || tokens_.take(1) == 0) return false;
+    early_slots::one slow;
+    if (early_.take(slow)) {
+      claimed_.run_early(ahead_.at(slow.sequence), slow.slot);
+      return true;
+    }
+    give_tokens(1);
+    return false;
   }
 
   /// Of a batch whose samples are short they would be waited for one by one.
@@ -347,20 +339,11 @@ class feed<pipeline<Source, S...>> {
     fetch_to_write(&j, sizeof j);
     fetch_to_write(pool_.get(), sizeof *pool_);
   }
-  /// Up to `most` of the samples that may be under way.
-  std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.take(most);
-    else
-      return most;
-  }
-  /// Pumps that found all taken have retired: whoever gives the first back starts one.
+  /// Pumps that found all tokens taken have retired: whoever gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept {
-    if constexpr (types::samples_suspend) {
-      if (n == 0 || !tokens_.give(n)) return;
-      const auto lock = lock_briefly(mutex_);
-      start_pump();
-    }
+    if (!tokens_.give(n)) return;
+    const auto lock = lock_briefly(mutex_);
+    start_pump();
   }
 
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
@@ -373,7 +356,7 @@ class feed<pipeline<Source, S...>> {
   source_size<Source> size_{origin()};
   executor& on_;
   const batches_ahead window_;
-  tokens tokens_;  // of samples that may be under way at a time
+  sample_tokens<types::samples_suspend> tokens_;  // of those under way at a time
   const bool chooses_in_flight_;
   bool run_ahead_;
 
@@ -387,6 +370,7 @@ class feed<pipeline<Source, S...>> {
   std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
+  early_starts<runs_type> early_;
   sequencer<job_type> done_;
   std::shared_ptr<slab_pool> pool_;
   finishing<runs_type> finishing_;

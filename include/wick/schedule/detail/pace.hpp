@@ -27,9 +27,6 @@ class pace {
     if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
   }
 
-  /// Ticks a sample, about.
-  std::uint64_t each() const noexcept { return each_.load(std::memory_order_relaxed); }
-
   /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
   /// waits long for the last of a batch.
   std::uint64_t run_length() const noexcept {
