@@ -18,8 +18,9 @@ namespace wick {
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
 /// soon, which calls prefetch_bytes with `most`; `length(i) const`, how long the sample is where it comes to
-/// bucket() or pack(); `std::string note() const`, a line for the report; `std::uint64_t fingerprint()
-/// const`, which differs when the data does (a resume onto other data is refused).
+/// bucket() or pack(), and by which one that is much longer than the others is begun before its turn;
+/// `std::string note() const`, a line for the report; `std::uint64_t fingerprint() const`, which differs when
+/// the data does (a resume onto other data is refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
