@@ -110,6 +110,7 @@
 #include <wick/system/implementation/cpus.hpp>
 #include <wick/system/implementation/file_system.hpp>
 #include <wick/system/implementation/json_string.hpp>
+#include <wick/system/implementation/large_memory.hpp>
 #include <wick/system/implementation/line_file.hpp>
 #include <wick/system/implementation/plain_file.hpp>
 #include <wick/system/implementation/process.hpp>

@@ -18,6 +18,7 @@
 #include <wick/run/timer_queue.hpp>
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/duration.hpp>
+#include <wick/system/detail/large_memory.hpp>
 #include <wick/system/detail/process.hpp>
 
 namespace wick::detail {
@@ -76,6 +77,8 @@ class byte_account {
 /// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest
 /// turn first, since an ordered consumer waits for that one.
 ///
+/// As many bytes of large_memory as may be out stay resident.
+///
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
 /// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
 /// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
@@ -92,7 +95,7 @@ class byte_budget {
   using clock = timer::clock;
 
   explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept
-      : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
+      : limit_(limit), resident_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
   ~byte_budget();
@@ -266,6 +269,7 @@ class byte_budget {
 
   const detail::process_mark born_;
   const std::size_t limit_;
+  const large_memory_allowance resident_;
   std::mutex mutex_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};

@@ -4,12 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <span>
 #include <string_view>
 #include <utility>
+
+#include <wick/system/detail/large_memory.hpp>
 
 namespace wick {
 
@@ -51,21 +52,23 @@ class bytes {
  public:
   bytes() noexcept = default;
   /// \throws std::bad_alloc
-  explicit bytes(std::size_t size) : size_(size) {
-    if (size != 0 && (data_ = static_cast<std::byte*>(std::malloc(size))) == nullptr) throw std::bad_alloc();
+  explicit bytes(std::size_t size) : size_(size), capacity_(size) {
+    if (size != 0 && (data_ = static_cast<std::byte*>(detail::allocate_bytes(size))) == nullptr)
+      throw std::bad_alloc();
   }
   bytes(const void* data, std::size_t size) : bytes(size) {
     if (size != 0) std::memcpy(data_, data, size);
   }
   bytes(bytes&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
   bytes& operator=(bytes&& other) noexcept {
     bytes taken(std::move(other));  // what this held is dropped here, not with `other`
     std::swap(data_, taken.data_);
     std::swap(size_, taken.size_);
+    std::swap(capacity_, taken.capacity_);
     return *this;
   }
-  ~bytes() { std::free(data_); }
+  ~bytes() { detail::release_bytes(data_, capacity_); }
 
   std::byte* data() noexcept { return data_; }
   const std::byte* data() const noexcept { return data_; }
@@ -81,7 +84,7 @@ class bytes {
 
  private:
   std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, capacity_ = 0;
 };
 
 }  // namespace wick

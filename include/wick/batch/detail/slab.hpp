@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <wick/system/detail/brief_lock.hpp>
+#include <wick/system/detail/large_memory.hpp>
 #include <wick/system/detail/owned.hpp>
 
 #ifdef __linux__
@@ -45,6 +46,12 @@ class host_slab_memory final : public slab_memory {
  public:
   static constexpr std::size_t alignment = 64;
   memory_block allocate(std::size_t bytes) override {
+    if (has_large_memory && bytes >= least_large_bytes) {
+      void* const data = large_memory::shared().allocate(bytes);
+      if (data == nullptr) throw std::bad_alloc();
+      return {static_cast<std::byte*>(data), data,
+              [](void* context) { large_memory::shared().release(context); }};
+    }
     void* const data = ::operator new(bytes, std::align_val_t{alignment});
     return {static_cast<std::byte*>(data), data,
             [](void* context) { ::operator delete(context, std::align_val_t{alignment}); }};

@@ -10,6 +10,9 @@
 #include <new>
 #include <utility>
 
+#include <wick/system/detail/address_sanitizer.hpp>
+#include <wick/system/detail/large_memory.hpp>
+
 namespace wick::detail {
 
 /// A jpeg_memory_mgr. What a decompressor is made of still comes from libjpeg's own; all that a picture asks
@@ -39,7 +42,7 @@ struct jpeg_memory {
   coefficients* arrays;
 
   static constexpr std::size_t unit = 64;  // libjpeg-turbo wants 32; its loops write up to 64 at once
-  static constexpr std::size_t first_block = std::size_t{1} << 18, most_kept = std::size_t{64} << 20;
+  static constexpr std::size_t first_block = std::size_t{1} << 18, most_kept = std::size_t{4} << 20;
 
   /// To be called right after jpeg_create_decompress.
   void install(j_common_ptr info) noexcept {
@@ -64,15 +67,10 @@ struct jpeg_memory {
  private:
   static jpeg_memory& of(j_common_ptr info) noexcept { return *reinterpret_cast<jpeg_memory*>(info->mem); }
   static constexpr std::size_t header() noexcept { return unit; }
-  static bool each_alone() noexcept {
-#if defined(__SANITIZE_ADDRESS__)
-    return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    return true;
-#endif
-#endif
-    return false;
+  static constexpr bool each_alone() noexcept { return address_sanitized; }
+  /// Aligned to a unit.
+  static void* take(std::size_t bytes) noexcept {
+    return bytes < least_large_bytes ? std::aligned_alloc(unit, bytes) : allocate_bytes(bytes);
   }
   [[noreturn]] static void fail(j_common_ptr info, int code) {
     info->err->msg_code = code;
@@ -87,7 +85,7 @@ struct jpeg_memory {
     chunk* block = self.chunks;
     if (block == nullptr || block->size - block->used < size) {
       const std::size_t capacity = each_alone() ? size : std::max(size, self.wanted);
-      void* const memory = std::aligned_alloc(unit, header() + capacity);
+      void* const memory = take(header() + capacity);
       if (memory == nullptr) fail(info, JERR_OUT_OF_MEMORY);
       block = ::new (memory) chunk{self.chunks, capacity, 0};
       self.chunks = block;
@@ -152,7 +150,10 @@ struct jpeg_memory {
     self.release();
   }
   void release() noexcept {
-    while (chunks != nullptr) std::free(std::exchange(chunks, chunks->next));
+    while (chunks != nullptr) {
+      chunk* const c = std::exchange(chunks, chunks->next);
+      release_bytes(c, header() + c->size);  // what is small is malloc's there, too
+    }
   }
   static void destroy(j_common_ptr info) {
     jpeg_memory& self = of(info);

@@ -1,6 +1,6 @@
 /// \file
-/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
-/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+/// Memory for pixels: each thread keeps the last blocks it dropped, which lie in its cache, as long as they
+/// are few; the others are large_memory's. Where pixels lie from the decoder to the batch's slot.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct block_header {
 
 inline constexpr std::size_t block_header_bytes = 64;
 inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
-inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
+inline constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;  // a thread
 
 /// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
 constexpr std::size_t block_size(std::size_t bytes) noexcept {

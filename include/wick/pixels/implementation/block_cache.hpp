@@ -3,16 +3,23 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include <wick/pixels/detail/block_cache.hpp>
+#include <wick/system/detail/address_sanitizer.hpp>
+#include <wick/system/detail/large_memory.hpp>
 
 namespace wick::detail {
 
+namespace {
+
+void free_block(block_header* block) noexcept { release_bytes(block, block_header_bytes + block->capacity); }
+
+}  // namespace
+
 block_cache::~block_cache() {
-  while (count != 0) std::free(remove(0));
+  while (count != 0) free_block(remove(0));
   block_cache_gone = true;
 }
 
@@ -35,20 +42,13 @@ block_header* block_cache::take(std::size_t size) noexcept {
 
 void block_cache::give(block_header* block) noexcept {
   while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes))
-    std::free(remove(0));
+    free_block(remove(0));
   blocks[count++] = block;
   bytes += block->capacity;
 }
 
 block_cache* this_thread_blocks() noexcept {
-#if defined(__SANITIZE_ADDRESS__)
-  return nullptr;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  return nullptr;
-#endif
-#endif
-  if (block_cache_gone) return nullptr;
+  if (address_sanitized || block_cache_gone) return nullptr;
   static thread_local block_cache blocks;
   return &blocks;
 }
@@ -61,7 +61,7 @@ void* allocate_block(std::size_t bytes) noexcept {
     if (block_cache* kept = this_thread_blocks()) block = kept->take(size);
   }
   if (block == nullptr) {
-    void* const memory = std::malloc(block_header_bytes + size);
+    void* const memory = allocate_bytes(block_header_bytes + size);
     if (memory == nullptr) return nullptr;
     block = ::new (memory) block_header{size};
   }
@@ -74,7 +74,7 @@ void release_block(void* data) noexcept {
   if (block->capacity >= smallest_kept_block && block->capacity <= most_kept_bytes) {
     if (block_cache* kept = this_thread_blocks()) return kept->give(block);
   }
-  std::free(block);
+  free_block(block);
 }
 
 void* resize_block(void* data, std::size_t bytes) noexcept {

@@ -9,18 +9,14 @@
 #include <new>
 #include <utility>
 
+#include <wick/system/detail/address_sanitizer.hpp>
+
 namespace wick::detail {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
-inline constexpr bool frames_from_heap = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if defined(WICK_FRAMES_FROM_HEAP)
 inline constexpr bool frames_from_heap = true;
 #else
-inline constexpr bool frames_from_heap = false;
-#endif
-#else
-inline constexpr bool frames_from_heap = false;
+inline constexpr bool frames_from_heap = address_sanitized;
 #endif
 
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
