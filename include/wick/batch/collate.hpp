@@ -234,11 +234,22 @@ class memory_column {
   std::shared_ptr<slab_pool> pool_;
 };
 
+/// How long what a sample came with is in its batch, beside the batch's own memory.
+enum class kept_until : std::uint8_t { placed, concluded, delivered };
+template <class Column>
+inline constexpr kept_until kept_by = kept_until::placed;
+template <class Column>
+  requires requires { Column::keeps; }
+inline constexpr kept_until kept_by<Column> = Column::keeps;
+
 /// A column of objects: a vector.
 template <class T>
 class object_column {
  public:
   using output = std::vector<T>;
+  /// A text is but a part of its sample, as a rule.
+  static constexpr kept_until keeps =
+      std::is_same_v<T, std::string> ? kept_until::placed : kept_until::delivered;
   void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&, std::size_t = 0) {
     slots_.clear();
     slots_.resize(n);
@@ -319,6 +330,9 @@ class composite_column {
 
  public:
   using output = decltype(whole(std::type_identity<tuple>{}));
+  static constexpr kept_until keeps = []<class... C>(std::type_identity<std::tuple<C...>>) {
+    return std::max({kept_until::placed, kept_by<C>...});
+  }(std::type_identity<tuple>{});
 
   /// `number` tells the columns of a batch apart, nested ones too.
   template <class Order>

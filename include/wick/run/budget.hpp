@@ -74,14 +74,36 @@ class byte_account {
   std::size_t waiting_ = 0;
 };
 
+/// What several pieces of work have taken that are done, and keep all the same until somebody has collected
+/// what was made: it is given back at once. Those of lower turns are collected first.
+class parked_bytes {
+ public:
+  parked_bytes() noexcept = default;
+  parked_bytes(const parked_bytes&) = delete;
+  parked_bytes& operator=(const parked_bytes&) = delete;
+  ~parked_bytes() { give_back(); }
+  /// Nobody may be parking here.
+  inline void give_back() noexcept;
+  /// Gives back what this has, for what another has. Nobody may be parking in either.
+  inline void take_over(parked_bytes& other) noexcept;
+
+ private:
+  friend class byte_budget;
+  byte_budget* budget_ = nullptr;  // null until something was parked
+  // The following under the budget's mutex.
+  std::size_t bytes_ = 0;
+  turn last_ = 0;  // the highest that it belongs to: not collected before all up to that are done
+  parked_bytes *next_ = nullptr, *previous_ = nullptr;
+};
+
 /// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest
 /// turn first, since an ordered consumer waits for that one.
 ///
 /// As many bytes of large_memory as may be out stay resident.
 ///
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
-/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
-/// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
+/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, or are
+/// parked with what can't be collected before one who waits is done, one is let through. And so is one when somebody waits and nothing is given back for `patience`, or
 /// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes
 /// may be waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already,
 /// since that one may have a lock and will give back; else the lowest.
@@ -121,6 +143,10 @@ class byte_budget {
     credit(into, bytes);
     return true;
   }
+
+  /// All that `from` has stays out until `in` gives it back. Nobody may be taking into `from`. \param last  the
+  /// highest turn of what is collected together
+  void park(byte_account& from, parked_bytes& in, turn last) noexcept;
 
   class waiter : protected job {
    public:
@@ -202,11 +228,18 @@ class byte_budget {
  private:
   friend class byte_charge;
   friend class byte_account;
+  friend class parked_bytes;
 
   // ---- under the mutex ----
 
   /// All that is out belongs to those who wait for more.
   bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
+  /// The same, or is kept for what can't be collected before this turn is done.
+  bool all_wait_for(turn t) const noexcept {
+    std::size_t idle = idle_;
+    for (const parked_bytes* p = parked_; p != nullptr; p = p->next_) idle += p->last_ >= t ? p->bytes_ : 0;
+    return used_.load(std::memory_order_relaxed) <= idle;
+  }
   bool fits(std::size_t bytes) const noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed);
     return bytes <= limit_ && used <= limit_ - bytes;
@@ -239,12 +272,27 @@ class byte_budget {
   /// Whether `w` has to wait.
   bool wait(waiter* w);
 
-  void release(std::size_t bytes, byte_account* from = nullptr) noexcept {
+  void link(parked_bytes& p) noexcept {
+    p.next_ = std::exchange(parked_, &p);
+    if (p.next_ != nullptr) p.next_->previous_ = &p;
+    p.previous_ = nullptr;
+  }
+  void unlink(parked_bytes& p) noexcept {
+    (p.previous_ != nullptr ? p.previous_->next_ : parked_) = p.next_;
+    if (p.next_ != nullptr) p.next_->previous_ = p.previous_;
+  }
+  void move(parked_bytes& from, parked_bytes& to) noexcept;
+
+  void release(std::size_t bytes, byte_account* from = nullptr, parked_bytes* parked = nullptr) noexcept {
     job* granted = nullptr;
     job** end = &granted;
     {
       std::lock_guard lock(mutex_);
       if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
+      if (parked != nullptr) {
+        bytes = std::exchange(parked->bytes_, 0);
+        unlink(*parked);
+      }
       used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
       given_back_ = true;
       serve_all_that_fit(end);
@@ -274,6 +322,7 @@ class byte_budget {
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
   std::size_t idle_ = 0;          // of those used, held by accounts that wait
+  parked_bytes* parked_ = nullptr;
   std::vector<waiter*> waiting_;  // a heap, lowest turn on top
 
   span patience_, at_rest_;    // while the executor has something to do, and while it has not
@@ -290,6 +339,13 @@ inline void byte_charge::reset() noexcept {
 }
 inline void byte_account::give_back() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
+}
+inline void parked_bytes::give_back() noexcept {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, nullptr, this);
+}
+inline void parked_bytes::take_over(parked_bytes& other) noexcept {
+  give_back();
+  if (other.budget_ != nullptr) other.budget_->move(other, *this);
 }
 
 }  // namespace wick::detail

@@ -146,6 +146,10 @@ class context {
   detail::activity* doing() const noexcept { return doing_.get(); }
   /// For the loader: the sample has ended.
   void give_back() noexcept { reserved_.give_back(); }
+  /// For the loader: it has ended, and what it has reserved is still there, with others up to that position.
+  void park(detail::parked_bytes& in, std::uint64_t last) noexcept {
+    if (memory_ != nullptr) memory_->park(*account_, in, {pass_, last});
+  }
 
   /// For the loader: the number of the stage that is about to run.
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }

@@ -79,6 +79,7 @@ class ragged_column {
 
  public:
   using output = padded<decltype(Output::make(slab{}, column_description{}))>;
+  static constexpr kept_until keeps = kept_until::concluded;
 
   void begin(std::size_t n, const ragged_order& how, const std::shared_ptr<slab_pool>& pool,
              std::size_t number = 0) {

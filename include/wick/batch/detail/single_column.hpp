@@ -17,6 +17,7 @@ template <class Item>
 class single_column {
  public:
   using output = std::vector<std::optional<Item>>;
+  static constexpr kept_until keeps = kept_until::delivered;
   void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
     slots_.clear();
     slots_.resize(n);

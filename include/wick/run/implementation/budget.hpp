@@ -44,12 +44,38 @@ void byte_budget::serve_all_that_fit(job**& end) noexcept {
   while (!waiting_.empty()) {
     if (fits(waiting_.front()->bytes_)) {
       serve(end);
-    } else if (all_wait()) {
+    } else if (all_wait_for(waiting_.front()->turn_)) {
       let_through(end);
     } else {
       return;
     }
   }
+}
+
+void byte_budget::park(byte_account& from, parked_bytes& in, struct turn last) noexcept {
+  if (std::exchange(from.budget_, nullptr) == nullptr) return;
+  job* granted = nullptr;
+  job** end = &granted;
+  {
+    std::lock_guard lock(mutex_);
+    in.bytes_ += std::exchange(from.bytes_, 0);
+    in.last_ = last;
+    if (in.budget_ == nullptr) {
+      in.budget_ = this;
+      link(in);
+    }
+    serve_all_that_fit(end);  // it may have been what somebody was waited for
+  }
+  post_all(granted);
+}
+
+void byte_budget::move(parked_bytes& from, parked_bytes& to) noexcept {
+  std::lock_guard lock(mutex_);
+  to.budget_ = std::exchange(from.budget_, nullptr);
+  to.bytes_ = std::exchange(from.bytes_, 0);
+  to.last_ = from.last_;
+  unlink(from);
+  link(to);
 }
 
 void byte_budget::watch(executor& on) noexcept {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <wick/failure/detail/failed_sample.hpp>
+#include <wick/run/budget.hpp>
 
 namespace wick::detail {
 
@@ -49,6 +50,7 @@ struct alignas(64) batch_job {
   Order order;
   Columns columns;
   std::optional<Value> value;
+  parked_bytes kept;  // what samples have reserved that lie in it as they came
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
@@ -139,6 +141,7 @@ struct alignas(64) batch_job {
   void drop() noexcept {
     value.reset();
     columns.drop();
+    kept.give_back();
   }
   /// Of the batch that was here before.
   void forget() noexcept {

@@ -153,6 +153,7 @@ class feed<pipeline<Source, S...>> {
 
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept {
+    in_hand_.give_back();
     job_type* const j = done_.try_take();
     if (j != nullptr) fetch_lines(*j);
     return j;
@@ -174,6 +175,7 @@ class feed<pipeline<Source, S...>> {
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) noexcept {
     j->value.reset();
+    in_hand_.take_over(j->kept);
     advance(next_out_);
     const auto lock = lock_briefly(mutex_);
     crew_.taken(j->published);
@@ -388,6 +390,7 @@ class feed<pipeline<Source, S...>> {
 
   sequencer<job_type> done_;
   std::shared_ptr<slab_pool> pool_;
+  parked_bytes in_hand_;  // with the batch that was taken last
   finishing<runs_type> finishing_;
 
   open_batches<job_type> ahead_;

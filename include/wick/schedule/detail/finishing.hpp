@@ -103,6 +103,7 @@ class finishing {
 
   // Always of the full size, so that a short last batch uses the same memory as the others.
   void begin_columns(job_type& j) {
+    j.kept.give_back();
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
       if constexpr (path_type::plan_type::packs) runs_.plan.arrange(j.number, j.order, j.columns);
@@ -197,6 +198,7 @@ class finishing {
       j.fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
+    if constexpr (types::kept != kept_until::delivered) j.kept.give_back();
     publish(j);
   }
 
@@ -214,6 +216,7 @@ class finishing {
       j->fail_whole(c.stage(), std::current_exception());
     }
     c.give_back();
+    if constexpr (types::kept != kept_until::delivered) j->kept.give_back();
     self->publish(*j);
   }
 

@@ -3,6 +3,7 @@
 /// between.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -64,6 +65,10 @@ struct pipeline_types {
   };
   using columns = typename collation<batched>::columns;
   using value = typename collation<batched>::value;
+  /// How long what samples have reserved is there: a stage behind the batch makes something else of it.
+  static constexpr kept_until kept = !batched || std::is_same_v<value, typename columns::output>
+                                         ? kept_by<columns>
+                                         : std::min(kept_by<columns>, kept_until::concluded);
   /// What the training loop gets.
   using delivered = typename collation<batched>::delivered;
   static constexpr bool materialize_last = collation<batched>::objects;

@@ -139,6 +139,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
     if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
     if constexpr (Again) path.note_begin(c);
     path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
+    keep(c, j);
   }
   /// The same where one may.
   static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
@@ -151,6 +152,11 @@ class sample_runs<pipeline<Source, S...>, Again> {
     task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(
         &self->path, std::move(item), c, j, slot);
     co_await rest;
+    keep(*c, *j);
+  }
+  /// Where samples lie in their batch as they came, so do the bytes that they have reserved.
+  static void keep(context& c, job_type& j) noexcept {
+    if constexpr (types::kept != kept_until::placed) c.park(j.kept, j.first + j.count - 1);
   }
 
   /// That the sample at `c` has failed in this slot just now.
