@@ -392,6 +392,65 @@ TEST_CASE("when all bytes are held by those who wait for more, the lowest turn i
   CHECK(b.peak() == 150);
 }
 
+TEST_CASE("what is parked stays out until it is given back, whoever took it") {
+  executor ex(1);
+  byte_budget b(100, hours(1));
+  wick::detail::parked_bytes parked, in_hand;
+  {
+    wick::detail::byte_account first, second, none;
+    CHECK(b.try_acquire(first, 30));
+    CHECK(b.try_acquire(second, 50));
+    b.park(first, parked, 3);
+    b.park(second, parked, 3);
+    b.park(none, parked, 3);
+  }
+  CHECK(b.used() == 80);
+  in_hand.take_over(parked);
+  CHECK(b.used() == 80);
+  parked.give_back();  // has none
+  CHECK(b.used() == 80);
+  wick::detail::byte_account more;
+  CHECK(b.try_acquire(more, 20));
+  b.park(more, parked, 4);
+  in_hand.take_over(parked);  // gives back the 80
+  CHECK(b.used() == 20);
+  in_hand.give_back();
+  CHECK(b.used() == 0);
+  in_hand.take_over(parked);
+}
+
+TEST_CASE("what is parked behind one who waits does not stop it, what is parked before it does") {
+  executor ex(1);
+  byte_budget b(100, hours(1));
+  std::vector<std::uint64_t> granted;
+  scope s(ex);
+  wick::detail::parked_bytes before, behind;
+  wick::detail::byte_account account;
+  CHECK(b.try_acquire(account, 60));
+  b.park(account, before, 4);
+  CHECK(b.try_acquire(account, 40));
+  s.spawn(want(&ex, &b, 50, 7, &granted));
+  settle(ex);
+  CHECK(granted.empty());
+  b.park(account, behind, 9);  // with what number 7 goes into, too
+  settle(ex);
+  CHECK(granted.empty());  // the batch before it will be taken
+  before.give_back();
+  settle(ex);
+  CHECK(granted == std::vector<std::uint64_t>{7});
+  // Nothing but bytes that can't be given back before number 8 has come.
+  CHECK(b.try_acquire(account, 60));
+  s.spawn(want(&ex, &b, 50, 8, &granted));
+  settle(ex);
+  CHECK(granted.size() == 1);
+  b.park(account, behind, 9);
+  s.wait();
+  CHECK(granted == std::vector<std::uint64_t>{7, 8});
+  CHECK(b.peak() == 150);
+  behind.give_back();
+  CHECK(b.used() == 0);
+}
+
 TEST_CASE("under load work in two steps ends, and goes beyond the limit by one of them at most") {
   executor ex(4);
   byte_budget b(1000, hours(1));

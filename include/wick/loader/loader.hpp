@@ -291,6 +291,7 @@ class loader<pipeline<Source, S...>> {
 
   std::nullopt_t at_end() {
     books_.report.end(detail::report_book::of(*feed_));
+    feed_->ask_for_none();
     books_.drops.require_some(current_epoch());
     return std::nullopt;
   }

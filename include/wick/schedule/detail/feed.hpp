@@ -151,9 +151,11 @@ class feed<pipeline<Source, S...>> {
     if (source_too) size_.take_anew();
   }
 
+  /// The loop has done with the batch that was taken last.
+  void ask_for_none() noexcept { in_hand_.give_back(); }
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept {
-    in_hand_.give_back();
+    ask_for_none();
     job_type* const j = done_.try_take();
     if (j != nullptr) fetch_lines(*j);
     return j;
