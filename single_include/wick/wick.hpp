@@ -5480,8 +5480,19 @@ class tick_scale {
   }
   /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
   double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+    // Read again if the thread lost its processor between the two clocks.
+    std::uint64_t least = ~std::uint64_t{0}, ticks = 0;
+    double seconds = 0;
+    for (int i = 0; i < 4; ++i) {
+      const std::uint64_t before = now_ticks();
+      const double now = elapsed();
+      const std::uint64_t took = now_ticks() - before;
+      if (took >= least) continue;
+      least = took;
+      ticks = before - ticks_;
+      seconds = now;
+    }
+    return ticks == 0 ? 0.0 : seconds / static_cast<double>(ticks);
   }
 
  private:
@@ -11203,6 +11214,7 @@ class report_book {
     std::size_t order_row = 0, phase_row = 0;
     std::size_t batch = 1;
     feed_figures figures = {};
+    std::uint64_t asked_at = now_ticks();  // before any figure was read
   };
 
   template <class Feed>
@@ -11245,9 +11257,11 @@ class report_book {
   report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
 
  private:
-  /// Seconds, and then ticks.
+  /// Seconds, and then ticks. `first` is before the first of its figures was read, `last` after the last of
+  /// them. A time reaches from the one's `first` to the other's `last`: nobody has used more than there was.
   struct usage {
-    double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
+    double program = 0, workers = 0, io = 0, io_calls = 0;
+    std::uint64_t first = 0, last = 0, time = 0;
     std::uint64_t own = 0, others = 0, idle_samples = 0, idle_order = 0, idle_loop = 0;
     std::vector<double> worker_seconds;
     std::vector<std::uint64_t> worker_ticks;
@@ -11279,7 +11293,7 @@ class report_book {
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
     std::vector<stage_clocks::sum> clocks;
-    double time = 0;
+    std::uint64_t first = now_ticks();
     std::uint64_t taken = 0, samples = 0, failures = 0;
     std::vector<error_count> outcomes;
   } reported_;
@@ -29824,7 +29838,7 @@ void report_book::usage::add(const usage& until, const usage& since) {
   // What may throw comes first, so that nothing is counted by half.
   worker_seconds.resize(until.worker_seconds.size());
   worker_ticks.resize(until.worker_ticks.size());
-  time += until.time - since.time;
+  time += until.last - since.first;
   program += until.program - since.program;
   workers += until.workers - since.workers;
   io += until.io - since.io;
@@ -29843,7 +29857,7 @@ void report_book::usage::add(const usage& until, const usage& since) {
 report_book::usage report_book::usage_of(const subject& of) const {
   const io_pool::usage io = of.on.io().used();
   usage out;
-  out.time = scale_.elapsed();
+  out.first = of.asked_at;
   out.program = process_seconds();
   out.worker_seconds = of.on.worker_seconds();
   for (const double s : out.worker_seconds) out.workers += s;
@@ -29856,6 +29870,7 @@ report_book::usage report_book::usage_of(const subject& of) const {
   out.idle_samples = of.figures.idle.samples;
   out.idle_order = of.figures.idle.order;
   out.idle_loop = of.figures.idle.loop;
+  out.last = now_ticks();
   return out;
 }
 
@@ -29945,8 +29960,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   since.reserve(totals.size());
   for (std::size_t i = 0; i < totals.size(); ++i) since.push_back(totals[i].since(reported_.clocks[i]));
   const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
-  r.seconds = now.time - reported_.time;
-  r.taking = used_.time;
+  r.seconds = in_seconds(now.last - reported_.first);
+  r.taking = in_seconds(used_.time);
   r.workers = of.on.workers();
   r.io_threads = of.on.io().threads();
   r.cpus = available_cpus();
@@ -30053,7 +30068,7 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     if (s.count != 0) tell(std::move(s), i);
   }
   measure(of, r, row_of, since, tick);
-  reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
+  reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
   step_ticks_ = step_nanoseconds_ = 0;

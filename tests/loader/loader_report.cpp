@@ -30,9 +30,9 @@ double seconds_since(clock_type::time_point begun) {
 /// What no report may say, whatever ran. `wall`: seconds since the report before it, or more.
 void check_possible(const wick::report& r, double wall) {
   INFO(r.to_string());
-  CHECK(r.seconds <= wall);
+  CHECK(r.seconds <= 1.001 * wall);  // two clocks
   CHECK(r.taking <= r.seconds);
-  CHECK(r.helped <= wall);
+  CHECK(r.helped <= 1.001 * wall);
   double busy = 0;
   for (const wick::detail::stage_report& s : r.stages) {
     CHECK(s.busy >= 0);

@@ -20,8 +20,19 @@ class tick_scale {
   }
   /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
   double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+    // Read again if the thread lost its processor between the two clocks.
+    std::uint64_t least = ~std::uint64_t{0}, ticks = 0;
+    double seconds = 0;
+    for (int i = 0; i < 4; ++i) {
+      const std::uint64_t before = now_ticks();
+      const double now = elapsed();
+      const std::uint64_t took = now_ticks() - before;
+      if (took >= least) continue;
+      least = took;
+      ticks = before - ticks_;
+      seconds = now;
+    }
+    return ticks == 0 ? 0.0 : seconds / static_cast<double>(ticks);
   }
 
  private:

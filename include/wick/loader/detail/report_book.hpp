@@ -36,6 +36,7 @@ class report_book {
     std::size_t order_row = 0, phase_row = 0;
     std::size_t batch = 1;
     feed_figures figures = {};
+    std::uint64_t asked_at = now_ticks();  // before any figure was read
   };
 
   template <class Feed>
@@ -78,9 +79,11 @@ class report_book {
   report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
 
  private:
-  /// Seconds, and then ticks.
+  /// Seconds, and then ticks. `first` is before the first of its figures was read, `last` after the last of
+  /// them. A time reaches from the one's `first` to the other's `last`: nobody has used more than there was.
   struct usage {
-    double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
+    double program = 0, workers = 0, io = 0, io_calls = 0;
+    std::uint64_t first = 0, last = 0, time = 0;
     std::uint64_t own = 0, others = 0, idle_samples = 0, idle_order = 0, idle_loop = 0;
     std::vector<double> worker_seconds;
     std::vector<std::uint64_t> worker_ticks;
@@ -112,7 +115,7 @@ class report_book {
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
     std::vector<stage_clocks::sum> clocks;
-    double time = 0;
+    std::uint64_t first = now_ticks();
     std::uint64_t taken = 0, samples = 0, failures = 0;
     std::vector<error_count> outcomes;
   } reported_;

@@ -29,7 +29,7 @@ void report_book::usage::add(const usage& until, const usage& since) {
   // What may throw comes first, so that nothing is counted by half.
   worker_seconds.resize(until.worker_seconds.size());
   worker_ticks.resize(until.worker_ticks.size());
-  time += until.time - since.time;
+  time += until.last - since.first;
   program += until.program - since.program;
   workers += until.workers - since.workers;
   io += until.io - since.io;
@@ -48,7 +48,7 @@ void report_book::usage::add(const usage& until, const usage& since) {
 report_book::usage report_book::usage_of(const subject& of) const {
   const io_pool::usage io = of.on.io().used();
   usage out;
-  out.time = scale_.elapsed();
+  out.first = of.asked_at;
   out.program = process_seconds();
   out.worker_seconds = of.on.worker_seconds();
   for (const double s : out.worker_seconds) out.workers += s;
@@ -61,6 +61,7 @@ report_book::usage report_book::usage_of(const subject& of) const {
   out.idle_samples = of.figures.idle.samples;
   out.idle_order = of.figures.idle.order;
   out.idle_loop = of.figures.idle.loop;
+  out.last = now_ticks();
   return out;
 }
 
@@ -150,8 +151,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   since.reserve(totals.size());
   for (std::size_t i = 0; i < totals.size(); ++i) since.push_back(totals[i].since(reported_.clocks[i]));
   const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
-  r.seconds = now.time - reported_.time;
-  r.taking = used_.time;
+  r.seconds = in_seconds(now.last - reported_.first);
+  r.taking = in_seconds(used_.time);
   r.workers = of.on.workers();
   r.io_threads = of.on.io().threads();
   r.cpus = available_cpus();
@@ -258,7 +259,7 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     if (s.count != 0) tell(std::move(s), i);
   }
   measure(of, r, row_of, since, tick);
-  reported_ = {totals, now.time, taken_, samples_, failures.total(), failures.counts()};
+  reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
   step_ticks_ = step_nanoseconds_ = 0;
