@@ -8436,7 +8436,7 @@ struct rotate_options {
 };
 
 /// torchvision's rotate: degrees, counterclockwise.
-geometry_steps turn(frame size, double angle, const rotate_options& options) noexcept;
+geometry_steps rotation_steps(frame size, double angle, const rotate_options& options) noexcept;
 
 class rotate_stage : public geometry_stage<rotate_stage> {
  public:
@@ -24697,7 +24697,7 @@ std::uint64_t affine_stage::fingerprint() const noexcept {
 
 // ---- rotate
 
-geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
+geometry_steps rotation_steps(frame size, double angle, const rotate_options& o) noexcept {
   angle = std::fmod(angle, 360);
   if (angle < 0) angle += 360;
   if (!o.center) {
@@ -24729,7 +24729,7 @@ rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_
 }
 
 geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
-  return detail::turn(size, angle_, options_);
+  return detail::rotation_steps(size, angle_, options_);
 }
 
 std::uint64_t rotate_stage::fingerprint() const noexcept {
@@ -24743,7 +24743,7 @@ random_rotation_stage::random_rotation_stage(const degree_range& degrees, const 
 }
 
 geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
-  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
+  return detail::rotation_steps(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
 }
 
 std::uint64_t random_rotation_stage::fingerprint() const noexcept {
@@ -24983,7 +24983,7 @@ struct augmenting {
         return move({0, std::trunc(value)});
       case augmentation::rotate:
         for (const geometry_step& step :
-             turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
+             rotation_steps(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
           drawn.push_back({{}, step});
         return;
       case augmentation::brightness:

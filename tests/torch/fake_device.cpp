@@ -383,18 +383,18 @@ at::Tensor& launch(const at::Tensor& in, at::Tensor& out, F f) {
   return out;
 }
 
-at::Tensor& mul_out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-  if (self.device().is_cpu()) return mul_out(other, self, out);
+at::Tensor& write_product(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+  if (self.device().is_cpu()) return write_product(other, self, out);
   return launch(self, out, [by = other.item<double>()](const at::Tensor& t) { return t.mul(by); });
 }
-at::Tensor& sub_out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
-                    at::Tensor& out) {
+at::Tensor& write_difference(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
+                             at::Tensor& out) {
   return launch(self, out,
                 [by = other.item<double>() * alpha.toDouble()](const at::Tensor& t) { return t.sub(by); });
 }
-at::Tensor& mul_(at::Tensor& self, const at::Tensor& other) { return mul_out(self, other, self); }
+at::Tensor& mul_(at::Tensor& self, const at::Tensor& other) { return write_product(self, other, self); }
 at::Tensor& sub_(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-  return sub_out(self, other, alpha, self);
+  return write_difference(self, other, alpha, self);
 }
 
 C10_REGISTER_GUARD_IMPL(PrivateUse1, guard_impl)
@@ -404,9 +404,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("empty_strided", &empty_strided);
   m.impl("as_strided", &at::native::as_strided_tensorimpl);
   m.impl("_copy_from", &copy_from);
-  m.impl("mul.out", &mul_out);
+  m.impl("mul.out", &write_product);
   m.impl("mul_.Tensor", &mul_);
-  m.impl("sub.out", &sub_out);
+  m.impl("sub.out", &write_difference);
   m.impl("sub_.Tensor", &sub_);
 }
 

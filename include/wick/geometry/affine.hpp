@@ -60,7 +60,7 @@ struct rotate_options {
 };
 
 /// torchvision's rotate: degrees, counterclockwise.
-geometry_steps turn(frame size, double angle, const rotate_options& options) noexcept;
+geometry_steps rotation_steps(frame size, double angle, const rotate_options& options) noexcept;
 
 class rotate_stage : public geometry_stage<rotate_stage> {
  public:

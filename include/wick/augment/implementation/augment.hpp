@@ -110,7 +110,7 @@ struct augmenting {
         return move({0, std::trunc(value)});
       case augmentation::rotate:
         for (const geometry_step& step :
-             turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
+             rotation_steps(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
           drawn.push_back({{}, step});
         return;
       case augmentation::brightness:

@@ -100,7 +100,7 @@ std::uint64_t affine_stage::fingerprint() const noexcept {
 
 // ---- rotate
 
-geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
+geometry_steps rotation_steps(frame size, double angle, const rotate_options& o) noexcept {
   angle = std::fmod(angle, 360);
   if (angle < 0) angle += 360;
   if (!o.center) {
@@ -132,7 +132,7 @@ rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_
 }
 
 geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
-  return detail::turn(size, angle_, options_);
+  return detail::rotation_steps(size, angle_, options_);
 }
 
 std::uint64_t rotate_stage::fingerprint() const noexcept {
@@ -146,7 +146,7 @@ random_rotation_stage::random_rotation_stage(const degree_range& degrees, const 
 }
 
 geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
-  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
+  return detail::rotation_steps(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
 }
 
 std::uint64_t random_rotation_stage::fingerprint() const noexcept {
