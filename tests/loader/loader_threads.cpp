@@ -1,51 +1,18 @@
-// Who may call a loader, and what who may not is told.
+// Which threads may call a loader, and the errors of those that may not.
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "loader/misuse_of.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using wick_test::cell;
-using wick_test::contains;
-using wick_test::message_of;
-using wick_test::numbers;
-using wick_test::targets_of;
-
-namespace {
-
-/// The text of the std::logic_error that a call throws; empty when it throws none.
-template <class Call>
-std::string misuse_of(Call&& call) {
-  try {
-    static_cast<void>(call());
-  } catch (const std::logic_error& e) {
-    return e.what();
-  }
-  return {};
-}
-
-/// Threads that begin at the same moment.
-class start_line {
- public:
-  explicit start_line(int runners) : missing_(runners) {}
-  void wait() {
-    missing_.fetch_sub(1);
-    while (missing_.load() > 0) std::this_thread::yield();
-  }
-
- private:
-  std::atomic<int> missing_;
-};
-
-}  // namespace
+using namespace wick_test;
 
 TEST_CASE(
     "next() of a loader in a stage of another one on the same executor is an error of the sample, each "
@@ -184,144 +151,4 @@ TEST_CASE(
   CHECK(batch->target.as<std::int64_t>()[9] == 9);
   CHECK(l.next());
   CHECK(!l.next());
-}
-
-TEST_CASE(
-    "threads that take from one loader at the same time get each batch once, or are told that they are two") {
-  constexpr int threads = 3;
-  for (int round = 0; round < 30; ++round) {
-    wick::loader l(numbers{4000} | wick::shuffle() | wick::array_batch(4), {.seed = 1, .workers = 2});
-    start_line line(threads);
-    std::atomic<std::uint64_t> taken{0}, samples{0}, others{0};
-    std::vector<std::thread> all;
-    for (int t = 0; t < threads; ++t) {
-      all.emplace_back([&, t] {
-        line.wait();
-        for (int i = 0; i < 300; ++i) {
-          const std::string text = misuse_of([&] {
-            if (i % 50 == 49 && t == 0) l.epoch(static_cast<std::uint64_t>(i) / 50);
-            if (const auto batch = l.next()) {
-              ++taken;
-              samples += static_cast<std::uint64_t>(batch->target.extents()[0]);
-            }
-            return 0;
-          });
-          if (!text.empty() && !contains(text, "two threads or coroutines")) ++others;
-        }
-      });
-    }
-    for (std::thread& t : all) t.join();
-    CHECK(samples == 4 * taken);
-    CHECK(others == 0);
-    CHECK(targets_of(l, 9).size() == 1000);
-  }
-}
-
-TEST_CASE(
-    "workers are refused samples without batch() as well, also those of a group that another thread began") {
-  wick::executor both(2);
-  wick::loader inner(numbers{1000} | wick::map("target", [](cell c) { return c.target; }),
-                     {.executor = &both});
-  REQUIRE(inner.next());  // and 15 more are there
-  wick::loader outer(wick::in_memory(std::vector<int>(64)) |
-                         wick::map("nested", [&](int x) { return x + int(inner.next().has_value()); }) |
-                         wick::array_batch(1),
-                     {.executor = &both});
-  std::uint64_t refused = 0;
-  for (std::uint64_t i = 0; i < outer.batches(); ++i) {
-    refused += contains(message_of([&] { return outer.next(); }), "would block a worker");
-  }
-  CHECK(refused > 0);  // all but what this thread ran while it helped
-  std::uint64_t rest = 0;
-  while (inner.next()) ++rest;
-  CHECK(rest + 1 + (64 - refused) == 1000);
-}
-
-TEST_CASE("stages that await one loader at the same time are told that they are several") {
-  wick::executor both(2);
-  wick::loader inner(numbers{100'000} | wick::array_batch(8), {.executor = &both});
-  struct stages {
-    static wick::task<int> take(int x, decltype(inner)* from) {
-      auto taking = from->next_async();
-      auto batch = co_await taking;
-      co_return x + int(batch.has_value());
-    }
-  };
-  std::vector<int> items(2000);
-  wick::loader outer(wick::in_memory(items) |
-                         wick::map("nested", [&](int x) { return stages::take(x, &inner); }) |
-                         wick::array_batch(1),
-                     {.prefetch_next_epoch = false, .executor = &both});
-  std::uint64_t good = 0;
-  for (std::uint64_t i = 0; i < outer.batches(); ++i) {
-    const std::string text = message_of([&] {
-      good += outer.next().has_value();
-      return 0;
-    });
-    if (!text.empty()) REQUIRE_MESSAGE(contains(text, "two threads or coroutines use one loader"), text);
-  }
-  CHECK(good > 0);
-}
-
-TEST_CASE("a coroutine goes from epoch to epoch, to any one, on the only worker, without blocking it") {
-  const auto slow = [](cell c, wick::context& context) -> wick::task<cell> {
-    if (context.position() % 3 == 0) co_await context.on()->schedule();
-    co_return c;
-  };
-  const auto make = [&](wick::executor& ex) {
-    return wick::loader(numbers{200} | wick::shuffle() | wick::map("slow", slow) | wick::array_batch(10),
-                        {.seed = 2, .executor = &ex});
-  };
-  wick::executor ex(1), alone(1);
-  auto l = make(ex), expected = make(alone);
-  struct consumer {
-    static wick::task<std::vector<std::int64_t>> run(wick::executor* on, decltype(l)* from,
-                                                     std::uint64_t epoch, int most) {
-      co_await on->schedule();
-      std::vector<std::int64_t> out;
-      from->epoch(epoch);
-      while (most-- > 0) {
-        auto taking = from->next_async();
-        auto batch = co_await taking;
-        if (!batch) break;
-        out.push_back(batch->target.template as<std::int64_t>()[0]);
-      }
-      co_return out;
-    }
-  };
-  const auto firsts = [&](std::uint64_t epoch) {
-    std::vector<std::int64_t> out;
-    for (const auto& batch : targets_of(expected, epoch)) out.push_back(batch[0]);
-    return out;
-  };
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 0, 100)) == firsts(0));
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 7, 3)).size() == 3);  // another one than what is prefetched
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 7, 100)) == firsts(7));
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 2, 1)).size() == 1);
-  // What a coroutine has asked for, a loop goes on with, the other way round, and a state.
-  struct asker {
-    static wick::task<void> run(wick::executor* on, decltype(l)* from, std::uint64_t epoch) {
-      co_await on->schedule();
-      from->epoch(epoch);
-    }
-  };
-  wick::sync_wait(asker::run(&ex, &l, 5));
-  const auto state = l.state();
-  CHECK(l.next()->target.as<std::int64_t>()[0] == firsts(5)[0]);
-  l.load_state(state);
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 5, 100)) == firsts(5));
-  wick::sync_wait(asker::run(&ex, &l, 1));
-  wick::sync_wait(asker::run(&ex, &l, 3));
-  CHECK(targets_of(l, 3)[0][0] == firsts(3)[0]);
-  wick::sync_wait(asker::run(&ex, &l, 8));  // and destroyed at once
-}
-
-TEST_CASE("a loader may be moved between epochs, into a container for example") {
-  auto pipeline = numbers{100} | wick::array_batch(10);
-  std::vector<wick::loader<decltype(pipeline)>> all;
-  all.reserve(1);
-  wick::loader l(std::move(pipeline), {.workers = 1});
-  CHECK(targets_of(l, 0).size() == 10);
-  all.push_back(std::move(l));
-  CHECK(targets_of(all[0], 1).size() == 10);
 }

@@ -1,0 +1,374 @@
+// Stages that are cached, suspend or fail; packed and grouped samples.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "measure/measured.hpp"
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+#include "support/picture.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/core.hpp>
+#include <wick/measure/detail/cloning.hpp>
+#include <wick/measure/measure.hpp>
+
+using namespace wick_test;
+using wick::detail::isolated_cache;
+using wick::detail::isolated_end;
+using wick::detail::isolated_failures;
+
+TEST_CASE("what can't be copied is cached where it can be cloned, also in what is made of it") {
+  using wick::detail::cloning;
+  struct only_moved {
+    std::unique_ptr<int> value;
+  };
+  struct cloned {
+    std::unique_ptr<int> value;
+    cloned clone() const { return {std::make_unique<int>(*value)}; }
+  };
+  CHECK(cloning<int>::possible);
+  CHECK_FALSE(cloning<only_moved>::possible);
+  CHECK_FALSE(cloning<std::vector<only_moved>>::possible);
+  CHECK_FALSE(cloning<wick::sample<only_moved>>::possible);
+  CHECK_FALSE(cloning<std::tuple<int, only_moved>>::possible);
+  std::vector<cloned> some;
+  some.push_back({std::make_unique<int>(3)});
+  using item_type = std::tuple<wick::sample<wick::bytes>, std::vector<cloned>>;
+  const item_type item(wick::sample<wick::bytes>{wick::bytes("abc", 3), 7}, std::move(some));
+  const auto again = cloning<item_type>::of(item);
+  CHECK(std::get<0>(again).data.text() == "abc");
+  CHECK(std::get<0>(again).target == 7);
+  CHECK(*std::get<1>(again).at(0).value == 3);
+}
+
+TEST_CASE("behind a stage that is cached nothing before it is called, and what comes is what was cached") {
+  const auto values = up_to(10'000);
+  std::atomic<std::uint64_t> before{0}, behind{0};
+  std::mutex mutex;
+  std::set<std::int64_t> came;
+  const auto first = [&before](std::int64_t v) {
+    ++before;
+    return v;
+  };
+  const auto second = [&](std::int64_t v, wick::context& c) {
+    ++behind;
+    const std::lock_guard lock(mutex);
+    came.insert(v);
+    if (static_cast<std::int64_t>(c.index()) != v) came.insert(-1);
+    return v;
+  };
+  const auto check = [&](auto pipeline) {
+    wick::loader train(pipeline, {.workers = 2});
+    auto& runs = wick::detail::loader_place<decltype(train)>::feed(train).runs();
+    using runs_type = std::remove_reference_t<decltype(runs)>;
+    wick::detail::isolated_runs<runs_type> isolated(runs, 0, 0);
+    constexpr std::size_t none = decltype(isolated)::none, all = runs_type::types::batching;
+    isolated_failures failures;
+    isolated_cache<std::int64_t> kept;
+    using cache = isolated_cache<std::int64_t>;
+    before = behind = 0;
+    isolated.template run<1, 2, none, isolated_end::dropped, void, cache>(0.01, nullptr, &kept, failures);
+    CHECK(before >= cache::most);
+    CHECK(behind == 0);
+    const std::uint64_t called = before;
+    came.clear();
+    isolated.template run<2, all, none, isolated_end::all, cache, void>(0.01, &kept, nullptr, failures);
+    CHECK(before == called);
+    CHECK(behind > cache::most);
+    CHECK(came.size() == cache::most);
+    CHECK(!came.contains(-1));
+    for (std::uint64_t i = 0; i < cache::most; ++i) CHECK(came.contains(kept.copy(i)));
+    // Without the first, the second alone is called.
+    behind = 0;
+    isolated.template run<1, all, 1, isolated_end::all, void, void>(0.01, nullptr, nullptr, failures);
+    CHECK(before == called);
+    CHECK(behind > 0);
+    CHECK(failures.count() == 0);
+  };
+  check(wick::from(values) | wick::shuffle() | first | second | wick::array_batch(64));
+  check(wick::from(values) | wick::shuffle() | first | second | hop | wick::array_batch(64));
+}
+
+TEST_CASE("as many samples are under way as the loader has") {
+  const auto values = up_to(100'000);
+  for (const std::size_t in_flight : {1, 3, 40}) {
+    std::atomic<std::size_t> now{0}, most{0};
+    const auto together = [&](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+      const std::size_t n = ++now;
+      std::size_t seen = most;
+      while (n > seen && !most.compare_exchange_weak(seen, n)) {
+      }
+      // Goes on when as many as there may be have been here at a time: fewer never would.
+      while (most < in_flight) {
+        auto pause = wick::sleep_for(100us, c);
+        co_await pause;
+      }
+      --now;
+      co_return v;
+    };
+    wick::loader train(wick::from(values) | wick::map("together", together) | wick::array_batch(16),
+                       {.workers = 2, .in_flight = in_flight});
+    const wick::measurement m = wick::measure(train, 20ms);
+    CHECK(m.in_flight == in_flight);
+    CHECK(stage(m, "together").up_to > 0);
+    CHECK(most == in_flight);
+  }
+}
+
+TEST_CASE("what would wait for ever is called off when the time is over") {
+  const auto values = up_to(100'000);
+  const auto mostly = [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+    if (v % 8 != 0) {
+      auto pause = wick::sleep_for(std::chrono::hours(1), c);
+      co_await pause;
+    }
+    co_return v;
+  };
+  wick::loader train(wick::from(values) | mostly | wick::array_batch(4), {.workers = 2});
+  const wick::measurement m = wick::measure(train, 20ms);
+  CHECK(m.samples > 0);
+  CHECK(m.failures == 0);  // being called off is none
+}
+
+TEST_CASE("samples that fail are counted and listed with key, stage and reason, and the rest is measured") {
+  const auto values = up_to(1000);
+  const auto fails = [](std::int64_t v) {
+    if (v % 10 == 7) throw std::runtime_error("the value " + std::to_string(v) + " is bad");
+    return v;
+  };
+  const auto check = [&](auto pipeline) {
+    wick::loader train(pipeline, {.workers = 2});
+    const wick::measurement m = wick::measure(train, 50ms);
+    CHECK(all_came(m));
+    CHECK(m.failures >= m.failed.size());
+    REQUIRE(!m.failed.empty());
+    CHECK(m.failed.size() <= 10);
+    std::set<std::string> keys;
+    for (const wick::ledger_entry& e : m.failed) {
+      CHECK(e.stage == "check");
+      CHECK(e.key.starts_with("sample "));
+      CHECK(contains(e.text, "the value " + e.key.substr(7) + " is bad"));
+      keys.insert(e.key);
+    }
+    CHECK(keys.size() == m.failed.size());
+    CHECK(contains(m.to_string(), m.failed[0].key + ": check: the value"));
+    CHECK(train.ledger().total() == 0);
+  };
+  check(wick::from(values) | wick::shuffle() | wick::map("check", fails) | wick::array_batch(16));
+  check(wick::from(values) | wick::shuffle() | hop | [](std::int64_t v) { return v - 1; } |
+        wick::map("check", fails) | wick::array_batch(16));
+  check(wick::from(values) | wick::map("check", fails) | hop);
+}
+
+TEST_CASE("where all fail it says so and ends") {
+  const auto values = up_to(100);
+  const auto fails = [](std::int64_t) -> std::int64_t { throw std::runtime_error("no"); };
+  wick::loader train(wick::from(values) | wick::map("fails", fails) | twice | wick::array_batch(16),
+                     {.workers = 2});
+  const wick::measurement m = wick::measure(train, 20ms);
+  CHECK(m.samples == 0);
+  CHECK_FALSE(m.first_batch.has_value());
+  CHECK(stage(m, "source").up_to > 0);
+  CHECK(stage(m, "fails").up_to == 0);
+  CHECK_FALSE(stage(m, "fails").cached.has_value());  // there was nothing to keep
+  CHECK(stage(m, "fails").without.value_or(0) > 0);
+  CHECK(m.failed.size() == 10);
+  wick::loader batches(
+      wick::from(values) | twice | wick::array_batch(16) |
+          wick::map("after", [](const wick::array&) -> wick::array { throw std::runtime_error("no"); }),
+      {.workers = 2});
+  const wick::measurement of_batches = wick::measure(batches, 20ms);
+  CHECK(of_batches.failures > 0);
+  CHECK(of_batches.failed.at(0).stage == "after");
+  CHECK(of_batches.failed.at(0).key.starts_with("batch "));
+}
+
+TEST_CASE("what is on the quarantine list is not tried") {
+  const wick_test::temp_dir folder;
+  const std::string list = folder / "bad";
+  const auto values = up_to(200);
+  std::atomic<bool> tried{false};
+  const auto fails = [&tried](std::int64_t v) {
+    if (v == 7) {
+      tried = true;
+      throw std::runtime_error("bad");
+    }
+    return v;
+  };
+  const auto pipeline = wick::from(values) | fails | wick::array_batch(16);
+  wick::loader first(pipeline, {.workers = 2, .on_error = wick::on_error(wick::skip)});
+  for (auto& batch : first.epoch(0)) CHECK(batch.extents()[0] > 0);
+  first.write_quarantine(list);
+  tried = false;
+  wick::loader second(pipeline, {.workers = 2, .on_error = wick::on_error(wick::skip), .quarantine = {list}});
+  const wick::measurement m = wick::measure(second, 30ms);
+  CHECK(all_came(m));
+  CHECK_FALSE(tried);
+  CHECK(m.failures == 0);
+}
+
+TEST_CASE("a stage that nothing can be batched without is named") {
+  const auto values = up_to(500);
+  const auto first = [](std::int64_t v) {
+    return row{std::vector<std::int64_t>(static_cast<std::size_t>(v % 5 + 1), v)};
+  };
+  const auto five = [](row r) {
+    r.values.resize(5);
+    return r;
+  };
+  const auto same = [](row r) { return r; };
+  wick::loader train(wick::from(values) | first | wick::map("resize", five) | wick::map("same", same) |
+                         wick::array_batch(16),
+                     {.workers = 2});
+  const wick::measurement m = wick::measure(train, 60ms);
+  CHECK(all_came(m));
+  CHECK_FALSE(stage(m, "resize").without.has_value());
+  CHECK(stage(m, "same").without.has_value());
+  CHECK(m.failures == 0);  // what is left out here is no fault of the data
+  REQUIRE(m.notes.size() == 1);
+  CHECK(contains(m.notes[0], "without resize: shape [", "in a batch whose first sample has"));
+}
+
+TEST_CASE("buckets, packed rows, others, ranks and a small last batch are measured, too") {
+  const auto values = up_to(333);
+  std::vector<std::uint32_t> lengths;
+  for (const std::int64_t v : values) lengths.push_back(static_cast<std::uint32_t>(v % 9 + 1));
+  const auto text = [](std::int64_t v) {
+    return std::vector<std::int32_t>(static_cast<std::size_t>(v % 9 + 1), 1);
+  };
+  {
+    wick::loader l(
+        wick::from(values) | wick::shuffle() | text | wick::array_pack(4, 16, {.lengths = lengths}),
+        {.workers = 2});
+    CHECK(all_came(wick::measure(l, 30ms)));
+  }
+  {
+    wick::loader l(wick::from(values) | wick::shuffle() | wick::bucket({.tokens = 50, .lengths = lengths}) |
+                       text | wick::array_batch(64, {.ragged = wick::pad_with(0)}),
+                   {.workers = 2});
+    CHECK(all_came(wick::measure(l, 30ms)));
+  }
+  {
+    const auto sum = [](std::int64_t own, std::vector<std::int64_t>& others) {
+      for (const std::int64_t other : others) own += other;
+      return own;
+    };
+    wick::loader l(wick::from(values) | wick::shuffle() | twice | wick::with_others(2) | wick::join(sum) |
+                       wick::array_batch(10),
+                   {.workers = 2});
+    CHECK(all_came(wick::measure(l, 30ms)));
+  }
+  {
+    wick::loader l(wick::from(values) | wick::shuffle() | wick::shard(3, 4) | twice | wick::array_batch(8),
+                   {.workers = 2});
+    CHECK(all_came(wick::measure(l, 30ms)));
+  }
+}
+
+TEST_CASE("memory is bounded as the loader's is") {
+  const auto values = up_to(5000);
+  std::atomic<std::uint64_t> held{0}, most{0};
+  const auto takes = [&](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+    co_await c.reserve(400);
+    const std::uint64_t now = held += 400;
+    std::uint64_t seen = most;
+    while (now > seen && !most.compare_exchange_weak(seen, now)) {
+    }
+    co_await c.on()->schedule();
+    held -= 400;
+    co_return v;
+  };
+  wick::loader train(wick::from(values) | takes | wick::array_batch(16), {.workers = 2, .memory = 1000});
+  CHECK(all_came(wick::measure(train, 50ms)));
+  CHECK(most <= 800);
+  CHECK(train.peak_bytes_in_flight() == 0);
+}
+
+TEST_CASE("it is refused on a worker, beside another user, and for a source of another size") {
+  wick::executor workers(2);
+  const auto values = up_to(100);
+  wick::loader train(wick::from(values) | twice | wick::array_batch(16), {.executor = &workers});
+  const auto on_worker = [](wick::executor* on, decltype(train)* of) -> wick::task<std::string> {
+    co_await on->schedule();
+    co_return text_of([&] { return wick::measure(*of, 1ms).samples; });
+  };
+  CHECK(contains(wick::sync_wait(on_worker(&workers, &train)), "measure()"));
+
+  struct growing {
+    std::shared_ptr<std::uint64_t> n = std::make_shared<std::uint64_t>(100);
+    std::uint64_t size() const { return *n; }
+    std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
+  };
+  const growing source;
+  wick::loader grows(source | wick::array_batch(16), {.prefetch_next_epoch = false, .executor = &workers});
+  *source.n = 101;
+  CHECK(contains(text_of([&] { return wick::measure(grows, 1ms).samples; }), "refresh()"));
+}
+
+TEST_CASE("a loader in the middle of next() is not measured") {
+  const auto values = up_to(64);
+  std::atomic<bool> inside{false}, go_on{false};
+  const auto holds = [&](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+    inside = true;
+    while (!go_on) {
+      auto pause = wick::sleep_for(100us, c);
+      co_await pause;
+    }
+    co_return v;
+  };
+  wick::loader train(wick::from(values) | holds | wick::array_batch(16), {.workers = 2});
+  std::thread user([&] { train.next(); });
+  while (!inside) std::this_thread::yield();
+  CHECK(contains(text_of([&] { return wick::measure(train, 1ms).samples; }), "measure()"));
+  go_on = true;
+  user.join();
+}
+
+TEST_CASE("the table is 80 columns wide at most, and says what there is") {
+  wick::measurement m;
+  m.seconds = 5;
+  m.workers = 128;
+  m.io_threads = 32;
+  m.in_flight = 592;
+  m.samples = 912.3;
+  m.batches = 3.56;
+  m.bytes = 2.15e9;
+  m.first_batch = 0.29;
+  m.stages = {{"source", 9.1e5, {}, {}},
+              {"read", 12'000, 905.0, {}},
+              {"a stage of the user's with a name that is ünreasonably long", 912, 1e15, 950.0},
+              {"batch", 912, {}, {}}};
+  m.notes = {
+      "without random_resized_crop: shape [375, 500, 3] of uint8 in a batch whose first sample has [500, "
+      "375, 3]"};
+  m.failures = 12;
+  m.failed.push_back(
+      {.key = "photos/cat/0012.jpg",
+       .stage = "decode",
+       .text = "not a JPEG or PNG (starts with 47 49 46 38); leave it out of what is trained on"});
+  const std::string text = m.to_string();
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+  CHECK(contains(text, "912 samples/s, 3.56 batches/s, 2.15GB/s"));
+  CHECK(contains(text, "the first"));
+  CHECK(contains(text, "592 samples at a time"));
+  CHECK(contains(text, "a stage of the user's with a ~"));
+  CHECK(contains(text, "\n  read" + std::string(36, ' ') + "12.0k            905              -\n"));
+  CHECK(contains(text, "note: without random_resized_crop"));
+  CHECK(contains(text, "failed: 12 times; the first:\n  photos/cat/0012.jpg: decode: not a JPEG"));
+  std::ostringstream printed;
+  printed << m;
+  CHECK(printed.str() == text);
+}

@@ -1,0 +1,113 @@
+/// \file
+/// Pipelines to measure, and what a measurement must leave as it was.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+#include "support/picture.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/core.hpp>
+#include <wick/measure/detail/cloning.hpp>
+#include <wick/measure/measure.hpp>
+
+namespace wick_test {
+
+using namespace std::chrono_literals;
+
+/// What a call that makes no sense is told.
+template <class Call>
+std::string text_of(Call&& call) {
+  try {
+    call();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return {};
+}
+inline std::vector<std::int64_t> up_to(std::int64_t n) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int64_t>(i);
+  return out;
+}
+inline std::int64_t twice(std::int64_t v) { return 2 * v; }
+inline wick::task<std::int64_t> hop(std::int64_t v, wick::context& c) {
+  if (c.position() % 3 == 0) co_await c.on()->schedule();
+  co_return v + 1;
+}
+inline std::vector<std::int64_t> values_of(const wick::array& a) {
+  const auto* const begin = reinterpret_cast<const std::int64_t*>(a.data());
+  return {begin, begin + a.extents()[0]};
+}
+inline const wick::detail::measured_stage& stage(const wick::measurement& m, std::string_view name) {
+  for (const wick::detail::measured_stage& s : m.stages) {
+    if (s.name == name) return s;
+  }
+  throw std::out_of_range(std::string(name));
+}
+inline bool all_came(const wick::measurement& m) {
+  return m.samples > 0 && std::all_of(m.stages.begin(), m.stages.end(), [](const auto& s) {
+           return s.up_to > 0 && s.cached.value_or(1) > 0 && s.without.value_or(1) > 0;
+         });
+}
+
+/// Of some length, which has to be that of the others in its batch.
+struct row {
+  std::vector<std::int64_t> values;
+  wick::shape extents() const { return {static_cast<std::int64_t>(values.size())}; }
+  static wick::dtype type() { return wick::dtype::int64; }
+  void write_to(wick::slot to) const {
+    std::memcpy(to.data, values.data(), values.size() * sizeof(values[0]));
+  }
+};
+
+/// What a report counts, of which time is no part.
+inline std::vector<std::uint64_t> counts_of(const wick::report& r) {
+  std::vector<std::uint64_t> out{r.batches, r.samples, r.failures, r.filtered};
+  for (const wick::detail::stage_report& s : r.stages) out.push_back(s.count);
+  return out;
+}
+
+/// Two loaders of a pipeline go through three epochs; one is measured before, in the middle of and behind
+/// one.
+template <class Pipeline>
+void check_undisturbed(const Pipeline& pipeline, const wick::loader_options& options) {
+  wick::loader measured(pipeline, options), plain(pipeline, options);
+  CHECK(wick::measure(measured, 20ms).samples > 0);
+  for (std::uint64_t e = 0; e < 3; ++e) {
+    auto range = measured.epoch(e);
+    auto same = plain.epoch(e);
+    for (std::uint64_t n = 0;; ++n) {
+      if (e == 1 && n == 3) CHECK(wick::measure(measured, 20ms).samples > 0);
+      CHECK(measured.state() == plain.state());
+      auto a = range.next();
+      auto b = same.next();
+      CHECK(a.has_value() == b.has_value());
+      if (!a || !b) break;
+      if constexpr (requires { a->data(); })
+        CHECK(values_of(*a) == values_of(*b));
+      else
+        CHECK(*a == *b);
+    }
+    if (e == 1) CHECK(wick::measure(measured, 20ms).samples > 0);
+    CHECK(measured.fingerprint(e) == plain.fingerprint(e));
+    CHECK(measured.ledger().total() == plain.ledger().total());
+    CHECK(counts_of(measured.report()) == counts_of(plain.report()));
+    CHECK(measured.filtered() == plain.filtered());
+    CHECK(measured.slab_allocations() == plain.slab_allocations());
+    CHECK(measured.peak_bytes_in_flight() == plain.peak_bytes_in_flight());
+  }
+}
+
+}  // namespace wick_test
