@@ -1,3 +1,23 @@
+# Headers that many files include are parsed once. A file that forgets an include compiles all the same then: builds that
+# look for that, and those with other options a file, leave it off.
+option(WICK_PRECOMPILE "Precompile what wick's own tests and examples include" OFF)
+
+# wick_precompiled(NAME TARGET HEADER…): these headers, compiled as a program that links TARGET would.
+function(wick_precompiled name target)
+  if(WICK_PRECOMPILE)
+    file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp" CONTENT "")
+    add_library(${name} OBJECT EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+    target_link_libraries(${name} PRIVATE ${target})
+    target_precompile_headers(${name} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
+function(wick_use_precompiled target name)
+  if(TARGET ${name})
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
 # wick_program(NAME SOURCES… [TORCH]): an executable of wick's own, with warnings, against wick::wick when it is to
 # have LibTorch and against wick::core otherwise.
 function(wick_program name)
@@ -6,6 +26,7 @@ function(wick_program name)
   target_compile_options(${name} PRIVATE -Wall -Wextra $<$<BOOL:${WICK_WERROR}>:-Werror>)
   if(arg_TORCH)
     target_link_libraries(${name} PRIVATE wick::wick)
+    wick_use_precompiled(${name} wick_torch_headers)
     get_property(pools GLOBAL PROPERTY JOB_POOLS)
     if(pools MATCHES "wick_torch=")
       set_target_properties(${name} PROPERTIES JOB_POOL_COMPILE wick_torch)
@@ -14,3 +35,7 @@ function(wick_program name)
     target_link_libraries(${name} PRIVATE wick::core)
   endif()
 endfunction()
+
+if(WICK_TORCH)
+  wick_precompiled(wick_torch_headers wick::wick <torch/torch.h> <wick/wick.hpp>)
+endif()

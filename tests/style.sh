@@ -10,7 +10,7 @@
 #             about a minute of one core
 #   --fix     generates, formats, and corrects what has one correction; look at what became of names
 #
-# Without a name all four. tests/run.sh does it first (with --quick without tidy).
+# Without a name all four. tests/run.sh and tests/landing.sh check all but tidy, tests/nightly.sh all.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh

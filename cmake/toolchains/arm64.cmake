@@ -1,5 +1,5 @@
 # Compiles for 64-bit ARM on a machine of another kind, and runs what it made by qemu: Debian's g++-aarch64-linux-gnu and
-# qemu-user. Libraries for ARM are taken from WICK_ARM64_PACKAGES only, where tests/run.sh --arm64 unpacks Debian's.
+# qemu-user. Libraries for ARM are taken from WICK_ARM64_PACKAGES only, where tests/nightly.sh arm64 unpacks Debian's.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
@@ -10,7 +10,7 @@ if(NOT WICK_ARM64_PACKAGES)
 endif()
 if(NOT EXISTS "${WICK_ARM64_PACKAGES}")
   message(FATAL_ERROR "wick: ${WICK_ARM64_PACKAGES} is missing, which has zlib, stb and doctest for ARM: "
-    "bash tests/run.sh --arm64 unpacks Debian's there; -DWICK_ARM64_PACKAGES=/a/prefix names others")
+    "bash tests/nightly.sh arm64 unpacks Debian's there; -DWICK_ARM64_PACKAGES=/a/prefix names others")
 endif()
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WICK_ARM64_PACKAGES)
 set(CMAKE_FIND_ROOT_PATH "${WICK_ARM64_PACKAGES}")

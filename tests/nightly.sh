@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Everything that is checked, beyond what a landing runs. Hours on two cores.
+#
+#   bash tests/nightly.sh [--no-install] [PART…]
+#
+#   landing    tests/landing.sh
+#   style      structure, format, spelling and clang-tidy
+#   default    the default preset: tests, tools, examples, guides and benchmarks, optimized; all tests but the parts below
+#   headers    each public header compiles alone
+#   consumers  wick installed, as a subdirectory, by FetchContent, as a single header
+#   compilers  coroutine pitfalls and warnings, with each compiler that is installed
+#   release    the release preset
+#   clang      the clang preset
+#   tsan       the tsan preset, the stress program for a minute in it
+#   asan       the asan preset, the stress program and the fuzzer for a minute each in it
+#   arm64      the core for 64-bit ARM, by qemu
+#   torch-2    the newest LibTorch from PyPI (several GB)
+#   valgrind   what decodes and parses, under valgrind
+#   kill       100 kills of a training, and 30 of each kind of stream
+#   stress     the stress program for 30 minutes under ThreadSanitizer
+#   fuzz       the fuzzer for 30 minutes
+#
+#   --no-install  only name what is missing, and stop with 1
+#
+# Without a part, all of them, in this order. A part that fails does not end the others. At the end, the time of each.
+# WICK_STRESS_SECONDS and WICK_FUZZ_SECONDS replace the 30 minutes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/install_deps.sh
+source tests/parts.sh
+
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 valgrind kill stress fuzz)
+parts=()
+while (($#)); do
+  case $1 in
+    --no-install) export WICK_INSTALL=no ;;
+    -h | --help) wick_usage "${BASH_SOURCE[0]}" && exit ;;
+    *)
+      [[ " ${all[*]} " == *" $1 "* ]] || wick_die "tests/nightly.sh: no part or option $1; --help lists them"
+      parts+=("$1")
+      ;;
+  esac
+  shift
+done
+((${#parts[@]})) || parts=("${all[@]}")
+
+needs() { # needs PART: the groups of tools/install_deps.sh that it takes
+  local build="build tests jpeg png"
+  case $1 in
+    landing) echo "$build torch data clang structure format spelling" ;;
+    style) echo "structure format spelling tidy" ;;
+    default | headers | consumers | release) echo "$build torch data" ;;
+    compilers) echo "$build torch data clang" ;;
+    clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
+    arm64) echo "$build arm64" ;;
+    torch-2) echo "$build data venv" ;;
+    *) echo "$build" ;;
+  esac
+}
+
+part_landing() { bash tests/landing.sh; }
+part_style() { bash tests/style.sh; }
+part_default() { wick_build_preset default && wick_test_preset default -E '^(structure/headers|consume/|compilers/|warnings/)'; }
+part_headers() { wick_build_preset default && wick_test_preset default -R '^structure/headers'; }
+part_consumers() { wick_build_preset default && wick_test_preset default -R '^consume/'; }
+part_compilers() { wick_build_preset default && wick_test_preset default -R '^(compilers|warnings)/'; }
+part_release() { wick_build_preset release && wick_test_preset release -LE slow; }
+part_clang() { wick_build_preset clang && wick_test_preset clang -LE slow; }
+part_tsan() { wick_build_preset tsan && wick_test_preset tsan; }
+part_asan() { wick_build_preset asan && wick_test_preset asan; }
+part_kill() { bash tests/kill/kill.sh 100 && bash tests/kill/kill.sh 30 --stream all; }
+
+part_arm64() {
+  if [[ $(uname -m) == aarch64 ]]; then
+    wick_say "skipped: arm64: this machine is one"
+    return
+  fi
+  wick_unpack_arm64_packages || wick_die "Debian's packages for ARM can't be had; log: build/logs/arm64-packages.log"
+  wick_build_preset arm64 && wick_test_preset arm64
+}
+
+part_torch-2() {
+  export WICK_TORCH_VENV=$wick_root/build/torch-venv
+  if [[ ! -e $WICK_TORCH_VENV/complete ]]; then
+    wick_step torch-2-venv python3 -m venv "$WICK_TORCH_VENV"
+    wick_step torch-2-pip "$WICK_TORCH_VENV/bin/pip" install torch numpy
+    touch "$WICK_TORCH_VENV/complete"
+  fi
+  wick_build_preset torch-2 && wick_test_preset torch-2 -LE slow
+}
+
+part_valgrind() {
+  local room rooms=(codec tar text)
+  wick_build_preset default "${rooms[@]/#/wick_test_}" wick_test_jpeg || return
+  for room in "${rooms[@]}"; do
+    wick_step "valgrind-$room" valgrind -q --error-exitcode=9 --trace-children=no --child-silent-after-fork=yes \
+      "build/default/tests/wick_test_$room" --no-version
+  done
+  wick_test_preset default -R valgrind
+}
+
+part_stress() {
+  wick_build_preset tsan wick_stress || return
+  local prefix=()
+  setarch "$(uname -m)" -R true 2>/dev/null && prefix=(setarch "$(uname -m)" -R)
+  TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 wick_step stress "${prefix[@]}" \
+    build/tsan/tests/stress/wick_stress --seconds "${WICK_STRESS_SECONDS:-1800}" --seed "$RANDOM"
+}
+
+part_fuzz() {
+  wick_build_preset asan wick_fuzz_pictures || return
+  WICK_FUZZ_SECONDS=${WICK_FUZZ_SECONDS:-1800} wick_test_preset asan -R '^fuzz/'
+}
+
+groups=$(for part in "${parts[@]}"; do needs "$part"; done | tr ' ' '\n' | sort -u)
+wick_require $groups
+for part in "${parts[@]}"; do
+  wick_part "$part" "part_$part"
+done
+wick_finish_parts nightly
