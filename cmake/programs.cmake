@@ -2,6 +2,11 @@
 # look for that, and those with other options a file, leave it off.
 option(WICK_PRECOMPILE "Precompile what wick's own tests and examples include" OFF)
 
+if(WICK_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A tenth less time for 130 MB more: g++ collects its garbage later.
+  add_compile_options("SHELL:--param ggc-min-heapsize=1000000")
+endif()
+
 # wick_precompiled(NAME TARGET HEADER…): these headers, compiled as a program that links TARGET would.
 function(wick_precompiled name target)
   if(WICK_PRECOMPILE)

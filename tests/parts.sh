@@ -6,7 +6,9 @@ wick_jobs=$(nproc)
 # wick_usage SCRIPT: prints the comment at the top of the script.
 wick_usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$1"; }
 
-# wick_build_preset PRESET [TARGET…]: configures and builds; the logs are in build/logs.
+wick_configure_options=()
+
+# wick_build_preset PRESET [TARGET…]: configures, with wick_configure_options, and builds; the logs are in build/logs.
 wick_build_preset() {
   local preset=$1
   shift
@@ -16,7 +18,7 @@ wick_build_preset() {
       export WICK_CXX
       ;;
   esac
-  wick_step "$preset-configure" cmake --preset "$preset"
+  wick_step "$preset-configure" cmake --preset "$preset" "${wick_configure_options[@]}"
   wick_step "$preset-build" cmake --build --preset "$preset" --parallel "$wick_jobs" ${@:+--target "$@"}
 }
 
@@ -34,6 +36,15 @@ wick_test_preset() {
     return 1
   }
   wick_say "$preset-test: $((SECONDS - start)) s"
+}
+
+# wick_make_venv NAME PACKAGE…: a Python environment build/NAME with what PyPI has of these.
+wick_make_venv() {
+  local folder=$wick_root/build/$1
+  [[ -e $folder/complete ]] && return
+  wick_step "$1" python3 -m venv "$folder"
+  wick_step "$1-pip" "$folder/bin/pip" install "${@:2}"
+  touch "$folder/complete"
 }
 
 # ---- the parts of a script

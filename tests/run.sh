@@ -6,7 +6,8 @@
 #   ROOM          only the tests of these folders of tests/: batch, loader, misuse, …
 #   --no-install  only name what is missing, and stop with 1
 #
-# Without a room: format, spelling and structure, then all tests but the slow ones, which tests/nightly.sh runs.
+# Without a room: format, spelling and structure, then the tests of a landing, without its sanitizers. The other examples are
+# built by tests/run.sh examples; tests/nightly.sh runs what takes longer.
 # The build is in build/debug; ccache is used where it is installed. The same with CMake alone:
 # cmake --workflow --preset debug.
 set -euo pipefail
@@ -42,7 +43,7 @@ wick_require "${needs[@]}"
 if ((${#rooms[@]} == 0)); then
   wick_part style bash tests/style.sh structure format spelling
   wick_part build wick_build_preset debug
-  wick_part test wick_test_preset debug -LE slow "${ctest_arguments[@]}"
+  wick_part test wick_test_preset debug "${ctest_arguments[@]}"
   wick_finish_parts tests/run.sh
   exit
 fi
@@ -51,6 +52,7 @@ targets=()
 for room in "${rooms[@]}"; do
   if [[ $room == examples ]]; then
     targets+=(examples/all tools/all)
+    wick_configure_options=(-D WICK_EXAMPLES=)
   elif [[ -e tests/$room/CMakeLists.txt ]]; then
     targets+=("tests/$room/all")
   else
