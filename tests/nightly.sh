@@ -15,6 +15,7 @@
 #   asan       the asan preset, the stress program and the fuzzer for a minute each in it
 #   arm64      the core for 64-bit ARM, by qemu
 #   torch-2    the newest LibTorch from PyPI (several GB)
+#   python     pictures as torchvision makes them, and the report as TensorBoard reads it (the same GB)
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, and 30 of each kind of stream
 #   stress     the stress program for 30 minutes under ThreadSanitizer
@@ -29,7 +30,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 valgrind kill stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python valgrind kill stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -53,7 +54,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
-    torch-2) echo "$build data venv" ;;
+    torch-2 | python) echo "$build torch data venv" ;;
     *) echo "$build" ;;
   esac
 }
@@ -80,13 +81,16 @@ part_arm64() {
 }
 
 part_torch-2() {
+  wick_make_venv torch-venv torch torchvision numpy
   export WICK_TORCH_VENV=$wick_root/build/torch-venv
-  if [[ ! -e $WICK_TORCH_VENV/complete ]]; then
-    wick_step torch-2-venv python3 -m venv "$WICK_TORCH_VENV"
-    wick_step torch-2-pip "$WICK_TORCH_VENV/bin/pip" install torch numpy
-    touch "$WICK_TORCH_VENV/complete"
-  fi
   wick_build_preset torch-2 && wick_test_preset torch-2 -LE slow
+}
+
+part_python() {
+  wick_make_venv torch-venv torch torchvision numpy
+  wick_make_venv tensorboard-venv tensorboard
+  export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
+  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13)'
 }
 
 part_valgrind() {
