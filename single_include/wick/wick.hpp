@@ -9041,8 +9041,6 @@ class decoders_seen {
   decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
 
   void saw(const picture_info& info) noexcept;
-  /// "JPEG by libjpeg-turbo, PNG by libdeflate"; empty when there was nothing.
-  std::string text() const;
   bool saw(std::string_view format, std::string_view reader) const noexcept;
 
  private:
@@ -9174,7 +9172,7 @@ class decode_stage {
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;
-  /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
+  /// For the report: what the decoders have to say, and which decoder would be faster.
   std::string note() const;
 
  private:
@@ -23236,7 +23234,7 @@ std::shared_ptr<slab_memory> make_pinned_memory();
 class pin_stage {
  public:
   using stage_kind = on_batch;
-  using stage_hooks = hooks<hook::note, hook::check, hook::slab_memory>;
+  using stage_hooks = hooks<hook::check, hook::slab_memory>;
   static constexpr std::string_view name = "pin";
 
   template <class, class... Before>
@@ -23253,11 +23251,6 @@ class pin_stage {
   std::shared_ptr<wick::detail::slab_memory> slab_memory() {
     if (memory_ == nullptr) memory_ = make_pinned_memory();
     return memory_;
-  }
-  std::string note() const {
-    return memory_ != nullptr && !memory_->recycles()
-               ? "pin: Torch has no accelerator here; batches are in ordinary memory"
-               : "";
   }
   template <class Batch>
   Batch operator()(Batch batch, context&) const {
@@ -25757,16 +25750,6 @@ void decoders_seen::saw(const picture_info& info) noexcept {
   if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
 }
 
-std::string decoders_seen::text() const {
-  std::string out;
-  const std::size_t n = count_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < n; ++i) {
-    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " +
-           std::string(reader_of(*seen_[i].decoder, seen_[i].format));
-  }
-  return out;
-}
-
 bool decoders_seen::saw(std::string_view format, std::string_view reader) const noexcept {
   const std::size_t n = count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < n; ++i) {
@@ -28056,18 +28039,16 @@ std::uint64_t decode_stage::fingerprint() const noexcept {
 
 std::string decode_stage::note() const {
   std::string text = codecs().note();
-  const std::string seen = seen_.text();
-  if (seen.empty()) return text;
-  text += (text.empty() ? "decode: " : "; decode: ") + seen;
+  const auto add = [&](const char* what) { text += (text.empty() ? "decode: " : "; ") + std::string(what); };
   if (seen_.saw("JPEG", detail::stb_codec.name)) {
-    text +=
-        "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
-        "and build wick anew, without WICK_JPEG=stb";
+    add("JPEG by stb_image: install libjpeg-turbo (apt-get install libjpeg-dev), about three times as fast, "
+        "and "
+        "build wick again, without WICK_JPEG=stb");
   }
   if (seen_.saw("PNG", "zlib")) {
-    text +=
-        "; libdeflate is faster for PNGs: install it (apt-get install libdeflate-dev) and build wick anew, "
-        "without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)";
+    add("PNG by zlib: install libdeflate (apt-get install libdeflate-dev), about three times as fast, and "
+        "build "
+        "wick again, without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)");
   }
   return text;
 }
@@ -40728,10 +40709,7 @@ void transfer_stage::deleter::operator()(shared* s) const noexcept { delete s; }
 void transfer_stage::deleter::operator()(in_flight* f) const noexcept { delete f; }
 
 transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
-  if (!there_) {
-    note_ = "transfer: to the CPU there is nothing to do";
-    return;
-  }
+  if (!there_) return;
   if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
       c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
     note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";

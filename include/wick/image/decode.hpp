@@ -69,7 +69,7 @@ class decode_stage {
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;
-  /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
+  /// For the report: what the decoders have to say, and which decoder would be faster.
   std::string note() const;
 
  private:

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include <wick/batch/detail/slab.hpp>
@@ -22,7 +21,7 @@ std::shared_ptr<slab_memory> make_pinned_memory();
 class pin_stage {
  public:
   using stage_kind = on_batch;
-  using stage_hooks = hooks<hook::note, hook::check, hook::slab_memory>;
+  using stage_hooks = hooks<hook::check, hook::slab_memory>;
   static constexpr std::string_view name = "pin";
 
   template <class, class... Before>
@@ -39,11 +38,6 @@ class pin_stage {
   std::shared_ptr<wick::detail::slab_memory> slab_memory() {
     if (memory_ == nullptr) memory_ = make_pinned_memory();
     return memory_;
-  }
-  std::string note() const {
-    return memory_ != nullptr && !memory_->recycles()
-               ? "pin: Torch has no accelerator here; batches are in ordinary memory"
-               : "";
   }
   template <class Batch>
   Batch operator()(Batch batch, context&) const {

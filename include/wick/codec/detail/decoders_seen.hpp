@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
-#include <string>
 #include <string_view>
 
 #include <wick/codec/codec.hpp>
@@ -27,8 +26,6 @@ class decoders_seen {
   decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
 
   void saw(const picture_info& info) noexcept;
-  /// "JPEG by libjpeg-turbo, PNG by libdeflate"; empty when there was nothing.
-  std::string text() const;
   bool saw(std::string_view format, std::string_view reader) const noexcept;
 
  private:

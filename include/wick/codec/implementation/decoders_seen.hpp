@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
-#include <string>
 #include <string_view>
 
 #include <wick/codec/codec.hpp>
@@ -27,16 +26,6 @@ std::string_view reader_of(const codec& decoder, std::string_view format) noexce
 
 void decoders_seen::saw(const picture_info& info) noexcept {
   if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
-}
-
-std::string decoders_seen::text() const {
-  std::string out;
-  const std::size_t n = count_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < n; ++i) {
-    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " +
-           std::string(reader_of(*seen_[i].decoder, seen_[i].format));
-  }
-  return out;
 }
 
 bool decoders_seen::saw(std::string_view format, std::string_view reader) const noexcept {

@@ -68,18 +68,16 @@ std::uint64_t decode_stage::fingerprint() const noexcept {
 
 std::string decode_stage::note() const {
   std::string text = codecs().note();
-  const std::string seen = seen_.text();
-  if (seen.empty()) return text;
-  text += (text.empty() ? "decode: " : "; decode: ") + seen;
+  const auto add = [&](const char* what) { text += (text.empty() ? "decode: " : "; ") + std::string(what); };
   if (seen_.saw("JPEG", detail::stb_codec.name)) {
-    text +=
-        "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
-        "and build wick anew, without WICK_JPEG=stb";
+    add("JPEG by stb_image: install libjpeg-turbo (apt-get install libjpeg-dev), about three times as fast, "
+        "and "
+        "build wick again, without WICK_JPEG=stb");
   }
   if (seen_.saw("PNG", "zlib")) {
-    text +=
-        "; libdeflate is faster for PNGs: install it (apt-get install libdeflate-dev) and build wick anew, "
-        "without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)";
+    add("PNG by zlib: install libdeflate (apt-get install libdeflate-dev), about three times as fast, and "
+        "build "
+        "wick again, without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)");
   }
   return text;
 }

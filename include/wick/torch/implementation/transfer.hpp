@@ -61,10 +61,7 @@ void transfer_stage::deleter::operator()(shared* s) const noexcept { delete s; }
 void transfer_stage::deleter::operator()(in_flight* f) const noexcept { delete f; }
 
 transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
-  if (!there_) {
-    note_ = "transfer: to the CPU there is nothing to do";
-    return;
-  }
+  if (!there_) return;
   if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
       c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
     note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
