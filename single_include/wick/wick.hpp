@@ -11233,17 +11233,17 @@ class report_book {
   void end(const subject& of);
   /// The loop comes for a batch. When that is, in ticks.
   std::uint64_t begin_wait() noexcept {
-    if (probes_) end_probe();
+    end_step();
     const std::uint64_t now = now_ticks();
     // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
-    if (std::exchange(first_, false)) last_taken_ = now;
+    if (std::exchange(first_, false)) begun_ = now;
     return now;
   }
   /// A batch came, for which the loop has waited since then.
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
-    stalls_.iteration(now - begun_at, now - last_taken_);
-    last_taken_ = now;
+    waited_ = now - begun_at;
+    in_step_ = true;
     if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
@@ -11267,6 +11267,14 @@ class report_book {
     void add(const usage& until, const usage& since);
   };
   usage usage_of(const subject& of) const;
+  /// An iteration is a wait and the step behind it. What is left of a step behind a report is the next one's.
+  void end_step() noexcept {
+    if (probes_) end_probe();
+    if (!std::exchange(in_step_, false)) return;
+    const std::uint64_t now = now_ticks();
+    stalls_.iteration(waited_, now - begun_);
+    begun_ = now;
+  }
   void begin_probe() noexcept;
   void end_probe() noexcept;
   /// `row_of`: of each of the report's stages.
@@ -11274,8 +11282,9 @@ class report_book {
                const std::vector<stage_clocks::sum>& since, double tick) const;
 
   stall_meter stalls_;
-  std::uint64_t last_taken_ = 0;
-  bool first_ = true;               // of an epoch
+  std::uint64_t begun_ = 0, waited_ = 0;  // of the iteration that is under way
+  bool first_ = true;                     // of an epoch
+  bool in_step_ = false;
   std::uint64_t helped_ticks_ = 0;  // since the last report
   std::uint64_t taken_ = 0, samples_ = 0;
 
@@ -29859,12 +29868,11 @@ void report_book::begin(const subject& of) {
   end(of);
   since_ = usage_of(of);
   taking_ = true;
-  probes_ = false;
   first_ = true;
 }
 
 void report_book::end(const subject& of) {
-  probes_ = false;
+  end_step();
   if (!taking_) return;
   used_.add(usage_of(of), since_);
   taking_ = false;
@@ -29930,6 +29938,7 @@ struct probed_share {
 };
 
 report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+  end_step();
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);
   since_ = now;

@@ -360,3 +360,46 @@ TEST_CASE("a step that ends on another thread than it began on says nothing of p
   other.join();
   CHECK(l.report().load.model.step_work == 0);
 }
+
+TEST_CASE("an iteration is a wait and the step behind it: an epoch of N batches has N of both") {
+  for (const std::uint64_t batches : {1, 2, 10}) {
+    for (const bool leaves : {false, true}) {
+      CAPTURE(batches);
+      CAPTURE(leaves);
+      wick::loader l(numbers{10 * batches} | wick::array_batch(10), {.workers = 1});
+      constexpr double step = 0.002;
+      for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+        std::uint64_t taken = 0;
+        for ([[maybe_unused]] auto& batch : l.epoch(epoch)) {
+          pass_time(step);
+          if (leaves && ++taken == batches) break;
+        }
+      }
+      const wick::report r = l.report();
+      INFO(r.to_string());
+      CHECK(r.iterations == 3 * batches);
+      CHECK(r.step.mean >= step);
+      CHECK(r.iteration.mean >= r.step.mean);
+      CHECK(r.wait_mean < 1);
+      CHECK(l.report().iterations == 0);
+    }
+  }
+}
+
+TEST_CASE("reports in the middle of steps lose none of the loop's time, and count no step twice") {
+  wick::loader l(numbers{400} | wick::array_batch(10), {.workers = 1});
+  std::uint64_t iterations = 0;
+  double steps = 0;
+  for ([[maybe_unused]] auto& batch : l.epoch(0)) {
+    pass_time(0.0005);
+    const wick::report r = l.report();
+    iterations += r.iterations;
+    steps += r.step.mean * static_cast<double>(r.iterations);
+    pass_time(0.0005);
+  }
+  const wick::report last = l.report();
+  iterations += last.iterations;
+  steps += last.step.mean * static_cast<double>(last.iterations);
+  CHECK(iterations == 40);
+  CHECK(steps >= 39 * 0.001);  // what is left of the last step is behind its iteration
+}

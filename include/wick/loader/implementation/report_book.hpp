@@ -69,12 +69,11 @@ void report_book::begin(const subject& of) {
   end(of);
   since_ = usage_of(of);
   taking_ = true;
-  probes_ = false;
   first_ = true;
 }
 
 void report_book::end(const subject& of) {
-  probes_ = false;
+  end_step();
   if (!taking_) return;
   used_.add(usage_of(of), since_);
   taking_ = false;
@@ -140,6 +139,7 @@ struct probed_share {
 };
 
 report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+  end_step();
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);
   since_ = now;
