@@ -5461,7 +5461,7 @@ void check_size(const picture_info& info, std::int64_t max_pixels);
 // ==== wick/observe/phases.hpp
 /// \file
 /// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
-/// own clock.
+/// own clock. Its time is that of the stage that the user wrote for it.
 
 // ==== wick/observe/clock.hpp
 /// \file
@@ -5504,9 +5504,15 @@ class tick_scale {
 
 namespace wick::detail {
 
-enum class phase : std::uint8_t { decode, resize, color };
-inline constexpr std::size_t phase_count = 3;
-inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
+enum class phase : std::uint8_t { decode, resize, color, none };
+inline constexpr std::size_t phase_count = 3;  // but for none
+
+/// A stage that leaves this to the slot says so: `static constexpr phase in_slot = phase::resize;`.
+template <class Stage>
+inline constexpr phase phase_of = phase::none;
+template <class Stage>
+  requires requires { requires std::is_same_v<decltype(Stage::in_slot), const phase>; }
+inline constexpr phase phase_of<Stage> = Stage::in_slot;
 
 /// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
 class phase_ticks {
@@ -5922,6 +5928,7 @@ template <class Stage>
 class geometry_stage {
  public:
   using stage_kind = on_sample_or_data;
+  static constexpr phase in_slot = phase::resize;
 
   lazy_image operator()(lazy_image picture, context& c) const {
     const frame size{picture.width(), picture.height()};
@@ -5954,6 +5961,7 @@ template <class Stage>
 class color_stage {
  public:
   using stage_kind = on_sample_or_data;
+  static constexpr phase in_slot = phase::color;
 
   lazy_image operator()(lazy_image picture, context& c) const {
     self().apply(picture, self().draw(c));
@@ -5993,6 +6001,7 @@ class augment_stage {
  public:
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr auto in_slot = color_stage<Stage>::in_slot;
 
   lazy_image operator()(lazy_image picture, context& c) const {
     for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {
@@ -8614,6 +8623,7 @@ namespace detail {
 
 /// What takes a picture alone, and says so where it meets one with parts.
 struct only_pictures {
+  static constexpr auto in_slot = geometry_stage<only_pictures>::in_slot;
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint>;
 
@@ -8818,6 +8828,7 @@ class random_iou_crop_stage {
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_iou_crop";
+  static constexpr auto in_slot = geometry_stage<random_iou_crop_stage>::in_slot;
 
   explicit random_iou_crop_stage(const random_iou_crop_options& options);
 
@@ -8895,6 +8906,7 @@ class pad_stage : public geometry_stage<pad_stage> {
  public:
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
+  static constexpr phase in_slot = phase::none;
 
   pad_stage(const edges& by, const pad_options& options);
   geometry_steps decide(frame, context&) const noexcept;
@@ -9158,6 +9170,7 @@ class decode_stage {
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
+  static constexpr phase in_slot = phase::decode;
 
   /// \throws wick::error when max_pixels is less than 1
   /// \param called  the stage that messages name
@@ -9215,12 +9228,14 @@ namespace detail {
 
 struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
   static constexpr std::string_view name = "horizontal_flip";
+  static constexpr phase in_slot = phase::none;
 
   geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
 };
 
 struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
   static constexpr std::string_view name = "vertical_flip";
+  static constexpr phase in_slot = phase::none;
 
   geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
 };
@@ -9229,6 +9244,7 @@ class random_horizontal_flip_stage : public geometry_stage<random_horizontal_fli
  public:
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
+  static constexpr phase in_slot = phase::none;
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
   geometry_steps decide(frame, context& ctx) const noexcept {
@@ -9245,6 +9261,7 @@ class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_st
  public:
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
+  static constexpr phase in_slot = phase::none;
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
   geometry_steps decide(frame, context& ctx) const noexcept {
@@ -9361,6 +9378,7 @@ class decode_mask_stage {
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode_mask";
+  static constexpr phase in_slot = phase::decode;
 
   explicit decode_mask_stage(const mask_options& options);
   mask operator()(bytes encoded, context& c) const;
@@ -10080,7 +10098,7 @@ struct prediction {
   double gain = 0;           ///< samples_per_second as a multiple of what was measured
   double gain_error = 0;     ///< as ± of gain
 
-  /// "1.9 x ± 0.1".
+  /// "1.9x (±0.1)".
   std::string to_string() const;
 };
 
@@ -10114,10 +10132,12 @@ struct stage_report {
   double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
   double slowest = 0;                   ///< of those that were timed
   std::string slowest_key;              ///< which it was
-  waits_report waits;                   ///< of blocked
+  double costliest = 0;                 ///< the most processor time of a sample, of those that took long
+  std::string costliest_key;            ///< which it was
+  double in_batch = 0;  ///< of busy: what batch() carries out, of a picture's decoding and resizing
+  waits_report waits;   ///< of blocked
 
   bool of_batches = false;  ///< behind batch()
-  bool part = false;        ///< of the stage behind it: "batch: decode"
 };
 
 /// What became of samples that failed in a stage: "decode", "replaced", 12.
@@ -10177,7 +10197,7 @@ struct report {
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
   std::vector<detail::worker_report> each_worker;
-  std::vector<std::string> notes;  ///< what is worth knowing, a line each
+  std::vector<std::string> notes;  ///< what to do beside, a line each
   detail::measured_load load;      ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
@@ -10197,9 +10217,11 @@ struct report {
   /// when no stage has that name, or nothing was taken yet
   prediction predict(const what_if& changed) const;
 
-  /// What bounds the pipeline, and what mending it would give; a sentence or a few.
+  /// The bottleneck, and what removing it gives, in a few sentences. It is the change with the largest
+  /// prediction; the training step where none gives 5 %. Below 30 iterations it is too early to tell.
   std::string advice() const;
-  /// All of it as text of at most 80 columns, a line a stage: what `std::cout << train.report()` prints.
+  /// All of it as text of at most 80 columns, advice() first, a line a stage: what `std::cout <<
+  /// train.report()` prints.
   std::string to_string() const;
   /// The same as a JSON object: names as here, times in seconds.
   std::string to_json() const;
@@ -10224,7 +10246,7 @@ struct report {
 };
 
 namespace detail {
-/// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
+/// "12.3 ms", in three digits: the unit is chosen by what will be printed, so 0.9999 s is "1.00 s".
 std::string format_duration(double seconds);
 /// "4.2 %", from a tenth on "42 %".
 std::string format_percent(double share);
@@ -10719,6 +10741,12 @@ class stage_record {
       if (ticks[i] != 0) add(waits_[i], ticks[i]);
     }
   }
+  /// So much processor time a sample took that took very long.
+  void cost(std::uint64_t nanoseconds, std::uint64_t index) noexcept {
+    if (nanoseconds <= costliest_.load(std::memory_order_relaxed)) return;
+    costliest_.store(nanoseconds, std::memory_order_relaxed);
+    costliest_index_.store(index, std::memory_order_relaxed);
+  }
   /// A sample that took very long: these are probed each.
   void took_long(const probe& p) noexcept {
     add(long_[0], 1);
@@ -10746,19 +10774,24 @@ class stage_record {
   /// The two may be of different samples for a moment.
   std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
   std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t costliest() const noexcept { return costliest_.load(std::memory_order_relaxed); }
+  std::uint64_t costliest_index() const noexcept { return costliest_index_.load(std::memory_order_relaxed); }
   std::uint64_t waited() const noexcept { return waited(wait_for::nothing); }
   std::uint64_t waited(wait_for what) const noexcept {
     return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
   /// The next report has a slowest one of its own. Any thread: one that is slower just now may be missed.
-  void forget_slowest() noexcept { slowest_.store(0, std::memory_order_relaxed); }
+  void forget_slowest() noexcept {
+    slowest_.store(0, std::memory_order_relaxed);
+    costliest_.store(0, std::memory_order_relaxed);
+  }
 
  private:
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   duration_counts times_, sizes_;
-  std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, bytes_{0};
+  std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, costliest_{0}, costliest_index_{0}, bytes_{0};
   std::array<std::atomic<std::uint64_t>, 5> long_{};
   std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them
 };
@@ -10870,9 +10903,11 @@ class stage_clocks {
   };
   /// Of each row, and at the end of the runs.
   std::vector<sum> totals() const;
-  /// The slowest sample since it was asked last: ticks and index; no ticks: none was timed.
+  /// The slowest sample since it was asked last, and of those that took long the one that took the most
+  /// processor time; 0: there is none.
   struct slow_sample {
     std::uint64_t ticks = 0, index = 0;
+    std::uint64_t nanoseconds = 0, costliest_index = 0;
   };
   slow_sample take_slowest(std::size_t row) const noexcept;
 
@@ -10924,7 +10959,7 @@ class stopwatch {
     const std::uint64_t now = now_ticks(), ticks = now - last_;
     note(row, ticks);
     last_ = now;
-    ended(row, ticks);
+    ended(row, ticks, row);
   }
   /// The same where `inside` are parts of it, with rows of their own from `parts` on.
   template <class Ticks>
@@ -10932,14 +10967,16 @@ class stopwatch {
     const std::uint64_t now = now_ticks();
     std::uint64_t rest = now - last_;
     const std::uint64_t ticks = rest;
+    std::size_t longest = row;
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
+      if (2 * inside[p] > ticks) longest = parts + p;
     }
     note(row, rest);
     last_ = now;
-    ended(row, ticks);
+    ended(row, ticks, longest);
   }
 
  private:
@@ -10947,14 +10984,18 @@ class stopwatch {
     worker_.clocks[row].worked(0, weight_ * ticks);
     worker_.records[row].took(ticks, index_);
   }
-  /// All of `row` is over, at last_.
-  void ended(std::size_t row, std::uint64_t ticks) noexcept {
-    if (probes_) return end_of(row, ticks);
-    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks);
+  /// All of `row` is over, at last_; most of it was `longest`, which is that row or one of its parts.
+  void ended(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+    if (probes_) return end_of(row, ticks, longest);
+    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks, longest);
   }
-  void took_long(std::size_t row, std::uint64_t ticks) noexcept;
+  void took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
   void begin_probe() noexcept;
-  void end_of(std::size_t row, std::uint64_t ticks) noexcept;
+  void end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
+  void took_long(std::size_t row, const probe& p, std::size_t longest) noexcept {
+    worker_.records[row].took_long(p);
+    worker_.records[longest].cost(p.nanoseconds, index_);
+  }
   void end_probe() noexcept {
     if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
   }
@@ -11210,6 +11251,7 @@ class report_book {
     const sample_names& names;
     std::size_t batching = 0;  ///< the number of batch()
     std::size_t order_row = 0, phase_row = 0;
+    std::array<std::size_t, phase_count> phase_stages = {};  ///< whose time that of each phase is
     std::size_t batch = 1;
     feed_figures figures = {};
     std::uint64_t asked_at = now_ticks();  // before any figure was read
@@ -11222,6 +11264,8 @@ class report_book {
     out.batching = path::types::batching;
     out.order_row = path::order_row;
     out.phase_row = path::phase_row;
+    for (std::size_t p = 0; p < phase_count; ++p)
+      out.phase_stages[p] = path::carries_out(static_cast<phase>(p));
     out.batch = f.plan().batch_size();
     out.figures = f.figures();
     return out;
@@ -14891,6 +14935,12 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   static constexpr std::size_t stages = sizeof...(S);
   /// Clocks: one a stage, one for order and source, one a phase inside the slot.
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+  /// The first stage that was written for what a phase does; where there is none, batch().
+  static constexpr std::size_t carries_out(phase p) noexcept {
+    constexpr std::array<phase, stages> phases{phase_of<S>...};
+    const auto found = std::find(phases.begin(), phases.begin() + types::batching, p);
+    return static_cast<std::size_t>(found - phases.begin());
+  }
 
   stage_path(pipeline<Source, S...> what, executor& on)
       : source_(std::move(what.origin)),
@@ -15039,7 +15089,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed && I < stages) clock->mark(I, phase_ticks::take(), phase_row);
+      if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) clock->mark(I);
@@ -30002,6 +30052,13 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   run.timed = run.probed.count;
   run.timed_ticks = run.probed.ticks;
   const probed_share of_runs(run, tick), of_batch(since[std::min(of.batching, of.order_row)], tick);
+  const auto key = [&](std::uint64_t index) -> std::string {
+    try {
+      return of.names.key(of.names.source, index);
+    } catch (...) {  // the source has fewer samples by now
+      return {};
+    }
+  };
   const auto stage = [&](std::size_t row, std::string name) {
     const stage_clocks::sum& s = since[row];
     const clocked c(s);
@@ -30018,12 +30075,12 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     out.median = s.times.quantile(0.5) * tick;
     out.p90 = s.times.quantile(0.9) * tick;
     out.p99 = s.times.quantile(0.99) * tick;
-    if (const auto slowest = of.clocks.take_slowest(row); slowest.ticks != 0 && of.clocks.of_samples(row)) {
-      out.slowest = in_seconds(slowest.ticks);
-      try {
-        out.slowest_key = of.names.key(of.names.source, slowest.index);
-      } catch (...) {  // the source has fewer samples by now
-      }
+    if (of.clocks.of_samples(row)) {
+      const stage_clocks::slow_sample slow = of.clocks.take_slowest(row);
+      out.slowest = in_seconds(slow.ticks);
+      if (slow.ticks != 0) out.slowest_key = key(slow.index);
+      out.costliest = seconds_of(slow.nanoseconds);
+      if (slow.nanoseconds != 0) out.costliest_key = key(slow.costliest_index);
     }
     const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
     waits_report& w = out.waits;
@@ -30040,23 +30097,31 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     return out;
   };
   std::vector<std::size_t> row_of;  // of each of r.stages
-  const auto tell = [&](stage_report s, std::size_t row) {
-    row_of.push_back(row);
+  const auto tell = [&](std::size_t row, std::string name) {
+    stage_report s = stage(row, std::move(name));
+    s.of_batches = !of.clocks.of_samples(row);
+    if (s.count == 0 && row != of.order_row) return;
+    double longest = s.busy;
+    std::size_t longest_row = row;
+    for (std::size_t p = 0; p < phase_count; ++p) {
+      if (of.phase_stages[p] != row) continue;
+      const stage_report part = stage(of.phase_row + p, {});
+      s.busy += part.busy;
+      s.processor += part.processor;
+      s.held += part.held;
+      s.in_batch += part.busy;
+      if (part.slowest > s.slowest) s.slowest = part.slowest, s.slowest_key = part.slowest_key;
+      if (part.costliest > s.costliest) s.costliest = part.costliest, s.costliest_key = part.costliest_key;
+      if (part.busy <= longest) continue;
+      longest = part.busy;  // single samples are those of the longest part
+      s.median = part.median, s.p90 = part.p90, s.p99 = part.p99;
+      longest_row = of.phase_row + p;
+    }
+    row_of.push_back(longest_row);
     r.stages.push_back(std::move(s));
   };
-  tell(stage(of.order_row, "order"), of.order_row);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    stage_report s = stage(i, names[i]);
-    s.of_batches = !of.clocks.of_samples(i);
-    if (i == of.batching) {
-      for (std::size_t p = 0; p < phase_count; ++p) {
-        stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
-        inside.part = true;
-        if (inside.busy > 0) tell(std::move(inside), of.phase_row + p);
-      }
-    }
-    if (s.count != 0) tell(std::move(s), i);
-  }
+  tell(of.order_row, "order");
+  for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
   measure(of, r, row_of, since, tick);
   reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
@@ -30505,12 +30570,11 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 /// \file
 /// The bodies of what observe/detail/advice.hpp declares. Included in exactly one file of a program.
 
-#include <cmath>
 #include <cstdio>
 
 // ==== wick/observe/detail/advice.hpp
 /// \file
-/// What bounds a pipeline, and what to change: by trying each change in the model of what was measured.
+/// The bottleneck of a pipeline, and what to change: each change is tried in the model of what was measured.
 
 namespace wick {
 struct report;
@@ -30520,26 +30584,26 @@ namespace wick::detail {
 
 /// What the pipeline would be faster without.
 enum class bound : std::uint8_t {
-  nothing,    ///< nothing was taken yet, or no single change would do much
-  step,       ///< the training step: the loader would give more
-  others,     ///< all are in use, by the rest of the program
+  nothing,    ///< too few iterations to tell, or no change is predicted to help a loop that waits
+  step,       ///< the training step: no change to the pipeline gives much
+  others,     ///< the processors, by the rest of the program
   loaders,    ///< other loaders have the workers
-  stage,      ///< the workers, by a stage
+  stage,      ///< the workers, by a stage; without a name, by all of them
   blocking,   ///< the workers, by a stage that holds them without a processor
   reads,      ///< calls on I/O threads
   memory,     ///< loader_options::memory
   lock,       ///< an async_mutex, async_semaphore or channel
   waits,      ///< what samples wait for that is not wick's, or sleep_for
   slow_ones,  ///< a few samples that take long
-  prefetch,   ///< batches ahead
+  prefetch,   ///< too few batches ahead
 };
 
 struct diagnosis {
   bound by = bound::nothing;
   std::string stage;  ///< where it is in one
-  what_if mending;    ///< what the text says a gain of
-  prediction gain;
-  std::string text;  ///< a sentence or a few
+  what_if mending;    ///< the change that gives the most
+  prediction gain;    ///< of it
+  std::string text;   ///< a sentence or a few
 };
 
 diagnosis diagnose(const report& r);
@@ -30551,57 +30615,55 @@ prediction predict(const measured_load& load, const what_if& changed);
 
 namespace wick::detail {
 
-/// Tries what a loader's report may name, and tells of what would help most.
+/// Predicts what each change to the pipeline gives, and names the one that gives the most.
 class adviser {
  public:
   explicit adviser(const report& r) : r_(r) {
     for (const stage_report& s : r.stages) {
-      if (s.part || s.of_batches) continue;
+      if (s.of_batches) continue;
       busy_ += s.busy;
       latency_ += s.busy + s.blocked;
     }
   }
 
   diagnosis find() {
-    if (r_.iterations == 0 || r_.load.samples_per_second <= 0) {
-      diagnosis d;
-      d.text = "nothing was taken yet";
-      return d;
+    if (r_.iterations == 0 || r_.load.samples_per_second <= 0) return says("No batch was taken yet.");
+    if (r_.iterations < enough) {
+      return says("Too early to tell: " + number(r_.iterations, "iteration") + " measured, a verdict needs " +
+                  std::to_string(enough) + ".");
     }
-    if (r_.wait_mean < hardly) return of_step();
-    if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
-    if (r_.worked + r_.others > 0 && own() < 0.5 && r_.share(r_.worked + r_.others, r_.workers) >= most)
-      return of_loaders();
-    // What one thing would give, from the most special: of two that give about as much it is the former.
+    if (r_.wait_mean >= worth_it - 1) {  // the model knows neither of these two
+      if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
+      if (r_.worked + r_.others > 0 && own() < 0.5 && workers_busy() >= 0.7) return of_loaders();
+    }
+    // Of two that give about as much, the more special one is named, and comes first.
     consider(of_memory());
     for (const stage_report& s : r_.stages) {
-      if (s.part || s.of_batches || s.count == 0) continue;
+      if (s.of_batches || s.count == 0) continue;
       consider(of_blocking(s));
       consider(of_slow_ones(s));
       consider(of_waits(s));
     }
     consider(of_reads());
-    if (best_.by != bound::nothing) return std::move(best_);
-    diagnosis stage = of_stage();
+    consider(of_work());
     consider(of_prefetch());
-    if (best_.by != bound::nothing && best_.gain.gain > 1.2 &&
-        r_.share(r_.worked + r_.others, r_.workers) < most && of_processors() < full)
-      return std::move(best_);
-    return stage;
+    return best_.by == bound::nothing ? of_step() : std::move(best_);
   }
 
  private:
-  static constexpr double hardly = 0.01;  // of the loop's time
-  static constexpr double full =
-      0.85;  // of all processors: the rest is lost, and goes to what else runs there
-  static constexpr double most = 0.7;  // of the workers' time
-  static constexpr double worth_it = 1.1;
+  static constexpr std::uint64_t enough = 30;  // iterations
+  static constexpr double worth_it = 1.05;     // times the throughput
+  static constexpr double full = 0.85;  // of all processors: what else runs on the machine has the rest
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
-  static std::string number(std::size_t n, const char* what) {
+  static diagnosis says(std::string text) {
+    diagnosis d;
+    d.text = std::move(text);
+    return d;
+  }
+  static std::string number(std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   }
-  static std::string quoted(const std::string& name) { return "'" + name + "'"; }
   static std::string bytes(double n) {
     char text[32];
     const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -30610,56 +30672,102 @@ class adviser {
     std::snprintf(text, sizeof(text), unit == 0 || n >= 9.95 ? "%.0f %s" : "%.1f %s", n, units[unit]);
     return text;
   }
-  std::string gain_of(const what_if& w) const { return predict(r_.load, w).to_string(); }
+  static std::string each(double seconds, const stage_report& s) {
+    return format_duration(seconds / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " a sample";
+  }
   double of_processors() const { return r_.share(r_.processor, r_.cpus); }
+  double workers_busy() const { return r_.share(r_.worked + r_.others, r_.workers); }
   /// The share of the program's processor time that the pipeline took.
   double pipeline() const {
     return std::clamp((r_.worker_processor + r_.io_processor + r_.helped) / r_.processor, 0.0, 1.0);
   }
   double own() const { return r_.worked / (r_.worked + r_.others); }
-  std::string waits() const { return "; the loop waits " + format_percent(r_.wait_mean) + " of its time"; }
-
-  void consider(diagnosis d) {
-    if (d.by == bound::nothing || !(d.gain.gain >= worth_it)) return;
-    if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
+  std::string usage() const {
+    return number(r_.workers, "worker") + " " + format_percent(workers_busy()) + " busy" +
+           (r_.processor > 0 ? ", CPUs " + format_percent(of_processors()) + " used" : "");
   }
-  diagnosis make(bound by, std::string stage, what_if mending) const {
+  std::string waits() const {
+    return "Training waits for data " + format_percent(r_.wait_mean) + " of the time";
+  }
+
+  /// "With decode 2x faster", and what that is.
+  struct option {
+    std::string name;
+    what_if change;
+    bool adds = false;    ///< to the one before: not worth naming unless it gives more than that
+    bool beside = false;  ///< helps whatever the bottleneck is, so it says nothing of it
+  };
+  /// Nothing where no option is worth it.
+  diagnosis make(bound by, std::string stage, const std::string& what, const std::vector<option>& options,
+                 const std::string& hint = {}) const {
     diagnosis d;
+    std::string gains;
+    double before = 0;
+    for (const option& o : options) {
+      const prediction p = predict(r_.load, o.change);
+      if (p.gain < worth_it || (o.adds && p.gain < worth_it * before)) continue;
+      gains += " " + o.name + (gains.empty() ? ": throughput " : ": ") + p.to_string() + ".";
+      before = p.gain;
+      if (o.beside || p.gain <= d.gain.gain) continue;
+      d.mending = o.change;
+      d.gain = p;
+    }
+    if (gains.empty()) return d;
     d.by = by;
     d.stage = std::move(stage);
-    d.mending = std::move(mending);
-    d.gain = predict(r_.load, d.mending);
+    d.text = "Bottleneck: " + what + ". " + waits() + "." + gains + hint;
     return d;
+  }
+  void consider(diagnosis d) {
+    if (d.by == bound::nothing) return;
+    if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
+  }
+
+  option faster(const std::string& stage) const {
+    return {"With " + stage + " 2x faster", {.stage = stage, .times_faster = 2}};
+  }
+  /// More threads where there are processors for them, else more of both.
+  option more_processors() const {
+    if (r_.workers < r_.cpus) return {"With .workers = " + std::to_string(r_.cpus), {.workers = r_.cpus}};
+    const std::size_t twice = 2 * r_.cpus;
+    return {"With " + number(twice, "CPU"), {.workers = std::max(r_.workers, twice), .processors = twice}};
+  }
+  option more_prefetch() const {
+    const std::size_t more = 4 * r_.load.model.prefetch;
+    return {"With .prefetch = " + std::to_string(more), {.prefetch = more}};
   }
 
   diagnosis of_step() const {
-    diagnosis d = make(bound::step, {}, {.step_ms = 0});
+    diagnosis d;
+    d.mending.step_ms = 0;
+    d.gain = predict(r_.load, d.mending);
+    const bool step = r_.wait_mean < 0.2;
+    d.by = step ? bound::step : bound::nothing;
+    d.text = std::string("Bottleneck: ") + (step ? "the training step. " : "not found. ") + waits() +
+             "; no change to the pipeline gives 5 % or more.";
+    if (!step || d.gain.gain < worth_it) return d;
     char rate[64];
-    std::snprintf(rate, sizeof(rate), "%.4g samples/s", d.gain.samples_per_second);
-    d.text = "the training step bounds you: the workers are idle for " +
-             format_percent(1 - r_.share(r_.worked + r_.others, r_.workers)) +
-             " of their time. Without the step the loader would give " + std::string(rate) + ", " +
-             d.gain.to_string();
+    std::snprintf(rate, sizeof(rate), "%.4g samples/s, ", d.gain.samples_per_second);
+    d.text += " The loader alone: " + std::string(rate) + d.gain.to_string() + ".";
     return d;
   }
 
   diagnosis of_others() const {
-    diagnosis d;
+    diagnosis d = says("Bottleneck: the rest of the program (" + format_percent(1 - pipeline()) +
+                       " of its CPU time, CPUs " + format_percent(of_processors()) + " used). " + waits() +
+                       ". Leave the pipeline more: wick::share_cores, fewer threads for the model.");
     d.by = bound::others;
-    d.text = "the rest of the program bounds you: all of the time of " + number(r_.cpus, "processor") +
-             " is used, " + format_percent(1 - pipeline()) + " of it by others than the pipeline" + waits() +
-             ". Leave the pipeline more (wick::share_cores, fewer threads of the model's)";
     return d;
   }
 
   diagnosis of_loaders() const {
-    diagnosis d;
+    diagnosis d =
+        says("Bottleneck: other loaders on the same workers (" + format_percent(1 - own()) +
+             " of the work). " + waits() + ". " +
+             (r_.workers < r_.cpus ? "Use more workers: " + std::to_string(r_.workers) + " now, for " +
+                                         number(r_.cpus, "CPU") + "."
+                                   : "Take from fewer loaders at a time, or make their stages cheaper."));
     d.by = bound::loaders;
-    d.text = "other loaders bound you: they have this one's workers for " + format_percent(1 - own()) +
-             " of their work" + waits() + ". " +
-             (r_.workers < r_.cpus ? "Use more workers (" + std::to_string(r_.workers) + " now, " +
-                                         number(r_.cpus, "processor") + ")"
-                                   : "Take from fewer loaders at a time, or make their stages cheaper");
     return d;
   }
 
@@ -30667,134 +30775,108 @@ class adviser {
     double waited = 0;
     for (const stage_report& s : r_.stages) waited += s.waits.memory;
     if (latency_ <= 0 || waited < 0.05 * latency_) return {};
-    diagnosis d = make(bound::memory, {}, {.memory = std::size_t{1} << 60});
-    const std::size_t enough = 4 * r_.memory_limit;
-    d.text = "memory bounds you: samples wait for " + format_percent(waited / latency_) +
-             " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) +
-             " (loader_options::memory). With " + bytes(static_cast<double>(enough)) + ": " +
-             gain_of({.memory = enough}) + "; without bound: " + d.gain.to_string();
-    return d;
+    const std::size_t enough_of_it = 4 * r_.memory_limit;
+    return make(bound::memory, {},
+                "the memory budget (samples wait " + format_percent(waited / latency_) +
+                    " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) + ")",
+                {{"With .memory = " + bytes(static_cast<double>(enough_of_it)), {.memory = enough_of_it}},
+                 {"Without a limit", {.memory = std::size_t{1} << 60}, true}});
   }
 
   diagnosis of_blocking(const stage_report& s) const {
     const double lock = latency_ > 0 ? s.waits.lock / latency_ : 0;
     if (busy_ <= 0 || (s.held < 0.1 * busy_ && lock < 0.1)) return {};
-    const bool suspended = s.waits.lock > s.held;
-    diagnosis d =
-        make(suspended ? bound::lock : bound::blocking, s.name, {.stage = s.name, .without_blocking = true});
-    if (suspended) {
-      d.text = "a lock bounds you: samples wait in " + quoted(s.name) + " for " + format_percent(lock) +
-               " of their time for it. Without: " + d.gain.to_string();
-    } else {
-      const std::size_t more = 2 * r_.workers;
-      d.text = quoted(s.name) + " bounds you: it keeps its workers without a processor for " +
-               format_percent(s.held / busy_) +
-               " of their time, in a lock or in a call that blocks. Without: " + d.gain.to_string() +
-               ". Hold the lock for less, or leave the worker while the call lasts (co_await "
-               "context.run_blocking(…)); if it is a call, " +
-               number(more, "worker") + " instead of " + std::to_string(r_.workers) + ": " +
-               gain_of({.workers = more});
+    const option without{"Without it", {.stage = s.name, .without_blocking = true}};
+    if (predict(r_.load, without.change).gain < worth_it) return {};  // halving the rest is of_work()'s
+    if (s.waits.lock > s.held) {
+      return make(bound::lock, s.name,
+                  "a lock in " + s.name + " (samples wait for it " + format_percent(lock) + " of their time)",
+                  {without, faster(s.name)});
     }
-    return d;
+    const std::size_t more = 2 * r_.workers;
+    return make(bound::blocking, s.name,
+                "a lock or a blocking call in " + s.name + " (" + format_percent(s.held / busy_) +
+                    " of worker time, without a CPU)",
+                {without, {"With .workers = " + std::to_string(more), {.workers = more}}, faster(s.name)},
+                " Run a call on an I/O thread: co_await context.run_blocking(...).");
   }
 
+  /// A scheduler's turns make any sample slow now and then: what counts is processor time, or waits that are
+  /// both frequent and longer than such turns.
   diagnosis of_slow_ones(const stage_report& s) const {
-    if (s.slowest <= 0 || s.median <= 0 || s.slowest < 8 * s.median) return {};
-    diagnosis d = make(bound::slow_ones, s.name, {.stage = s.name, .without_slowest = 0.01});
+    constexpr double turns = 0.1;
+    const bool costly = s.costliest >= 8 * s.median, often = s.p99 >= std::max(8 * s.median, turns);
+    if (s.median <= 0 || !(costly || (s.blocked > 0 && often))) return {};
+    const option without{"Without the slowest 1 %", {.stage = s.name, .without_slowest = 0.01}};
+    if (predict(r_.load, without.change).gain < worth_it) return {};
+    const double time = costly ? s.costliest : s.p99;
     char times[32];
-    std::snprintf(times, sizeof(times), "%.0f", s.slowest / s.median);
-    d.text =
-        "a few samples bound you: in " + quoted(s.name) + " the slowest takes " + format_duration(s.slowest) +
-        ", " + times + " times the median" + (s.slowest_key.empty() ? "" : " (" + s.slowest_key + ")") +
-        ". Without the slowest hundredth: " + d.gain.to_string() + "; with prefetch " +
-        std::to_string(4 * r_.load.model.prefetch) + ": " + gain_of({.prefetch = 4 * r_.load.model.prefetch});
-    return d;
+    std::snprintf(times, sizeof(times), "%.0f", time / s.median);
+    const std::string& key = costly ? s.costliest_key : s.slowest_key;
+    return make(bound::slow_ones, s.name,
+                "a few slow samples in " + s.name + " (" + format_duration(time) +
+                    (costly ? " of CPU time, " : ", ") + times + " times the median" +
+                    (key.empty() ? "" : ": " + key) + ")",
+                {without, more_prefetch()});
   }
 
   diagnosis of_waits(const stage_report& s) const {
     const double waited = s.waits.other + s.waits.time;
     if (latency_ <= 0 || waited < 0.1 * latency_) return {};
-    diagnosis d = make(bound::waits, s.name, {.stage = s.name, .times_faster = infinite});
-    const std::size_t more = 4 * std::max<std::size_t>(r_.load.model.in_flight, 1);
-    d.text = "what " + quoted(s.name) + " waits for bounds you: " +
-             format_duration(waited / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " each, " +
-             std::to_string(r_.load.model.in_flight) + " samples at a time. With in_flight " +
-             std::to_string(more) + " and prefetch " + std::to_string(4 * r_.load.model.prefetch) + ": " +
-             gain_of({.in_flight = more, .prefetch = 4 * r_.load.model.prefetch}) +
-             "; without it: " + d.gain.to_string();
-    return d;
+    const std::size_t at_once = r_.load.model.in_flight, more = 4 * std::max<std::size_t>(at_once, 1);
+    option both = more_prefetch();
+    both.change.in_flight = more;
+    both.name += " and .in_flight = " + std::to_string(more);
+    return make(bound::waits, s.name,
+                "waiting in " + s.name + " (" + each(waited, s) + ", " + std::to_string(at_once) +
+                    " samples at a time)",
+                {both, {"Without the wait", {.stage = s.name, .times_faster = infinite}}});
   }
 
   diagnosis of_reads() const {
-    const stage_report* most_waited = nullptr;
+    const stage_report* most = nullptr;
     double calls = 0;
     for (const stage_report& s : r_.stages) {
       calls += s.waits.io_call;
-      if (most_waited == nullptr || s.waits.io_call > most_waited->waits.io_call) most_waited = &s;
+      if (most == nullptr || s.waits.io_call > most->waits.io_call) most = &s;
     }
-    if (most_waited == nullptr || latency_ <= 0 || calls + most_waited->waits.io_thread < 0.1 * latency_)
-      return {};
+    if (most == nullptr || latency_ <= 0 || calls + most->waits.io_thread < 0.1 * latency_) return {};
     const std::size_t more = 4 * r_.io_threads;
-    diagnosis d = make(bound::reads, most_waited->name,
-                       {.io_threads = 16 * r_.io_threads, .prefetch = 16 * r_.load.model.prefetch});
-    const std::string each =
-        format_duration(calls / static_cast<double>(std::max<std::uint64_t>(most_waited->count, 1)));
-    d.text = "reads bound you: " + each + " each in " + quoted(most_waited->name) + ", " +
-             std::to_string(r_.io_threads) + " at a time. With io_threads " + std::to_string(more) + ": " +
-             gain_of({.io_threads = more}) + "; with prefetch " + std::to_string(4 * r_.load.model.prefetch) +
-             " as well: " + gain_of({.io_threads = more, .prefetch = 4 * r_.load.model.prefetch});
-    return d;
+    option both = more_prefetch();
+    both.change.io_threads = more;
+    both.name += " as well";
+    both.adds = true;
+    return make(
+        bound::reads, most->name,
+        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")",
+        {{"With .io_threads = " + std::to_string(more), {.io_threads = more}}, both});
+  }
+
+  /// The stage with the most work, or the processors.
+  diagnosis of_work() const {
+    const auto longest = std::max_element(r_.stages.begin(), r_.stages.end(),
+                                          [](const auto& a, const auto& b) { return a.busy < b.busy; });
+    if (longest == r_.stages.end() || longest->busy <= 0) return {};
+    const option faster_stage = faster(longest->name);
+    option more = more_processors();
+    if (predict(r_.load, faster_stage.change).gain >= worth_it) {
+      more.beside = true;
+      return make(
+          bound::stage, longest->name,
+          longest->name + " (" + format_percent(longest->busy / r_.busy()) + " of the work, " + usage() + ")",
+          {faster_stage, more});
+    }
+    // More processors make a training step faster, too: that is no change to the pipeline.
+    if (r_.wait_mean < worth_it - 1) return {};
+    return make(bound::stage, {},
+                (r_.workers < r_.cpus ? "the number of workers (" : "the CPUs (") + usage() + ")", {more});
   }
 
   diagnosis of_prefetch() const {
-    const std::size_t more = 4 * r_.load.model.prefetch;
-    diagnosis d = make(bound::prefetch, {}, {.prefetch = more});
-    d.text = "too little is made ahead: the workers are busy for " +
-             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " of their time" + waits() +
-             ". With prefetch " + std::to_string(more) + ": " + d.gain.to_string();
-    return d;
-  }
-
-  /// The stage with the most work, and the workers.
-  diagnosis of_stage() const {
-    const stage_report* slowest = nullptr;
-    double most_busy = 0;
-    for (std::size_t i = 0; i < r_.stages.size(); ++i) {
-      if (r_.stages[i].part) continue;
-      const stage_report* longest = &r_.stages[i];
-      double busy = r_.stages[i].busy;
-      for (std::size_t p = i; p-- > 0 && r_.stages[p].part;) {
-        busy += r_.stages[p].busy;
-        if (r_.stages[p].busy > longest->busy) longest = &r_.stages[p];
-      }
-      if (busy <= most_busy) continue;
-      most_busy = busy;
-      slowest = &r_.stages[i];
-      // Of what has parts, the one that is most of it.
-      if (longest->busy > busy / 2) slowest = longest, most_busy = longest->busy;
-    }
-    if (slowest == nullptr) {
-      diagnosis d;
-      d.text = "no stage takes long enough to tell" + waits();
-      return d;
-    }
-    const bool all_used = of_processors() >= full;
-    diagnosis d = make(bound::stage, slowest->name, {.stage = slowest->name, .times_faster = 2});
-    d.text = quoted(slowest->name) + " bounds you: " + number(r_.workers, "worker") +
-             (r_.workers == 1 ? " is " : " are ") +
-             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " busy" +
-             (r_.share(r_.helped, 1) > 0.005 ? ", and the waiting loop runs samples itself" : "") +
-             (all_used ? ", all of the time of " + number(r_.cpus, "processor") + " is used" : "") + ", " +
-             format_percent(most_busy / std::max(r_.busy(), 1e-12)) + " of the work in " +
-             quoted(slowest->name) + waits() + ". Twice as fast: " + d.gain.to_string();
-    if (!all_used && r_.workers < r_.cpus) {
-      d.text += "; with " + number(r_.cpus, "worker") + ": " + gain_of({.workers = r_.cpus});
-    } else {
-      const std::size_t twice = 2 * r_.cpus;
-      d.text += "; with " + number(twice, "processor") + ": " +
-                gain_of({.workers = std::max(r_.workers, twice), .processors = twice});
-    }
-    return d;
+    if (workers_busy() >= 0.7 || of_processors() >= full) return {};
+    return make(bound::prefetch, {},
+                "too few batches ahead (" + std::to_string(r_.load.model.prefetch) + ", " + usage() + ")",
+                {more_prefetch()});
   }
 
   const report& r_;
@@ -31627,17 +31709,21 @@ void progress_line::write(std::string_view text) noexcept {
 namespace wick::detail {
 
 std::string format_duration(double seconds) {
+  struct unit {
+    double seconds;
+    const char* name;
+  };
+  constexpr unit units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
+  if (seconds <= 0) return "0 s";
+  const unit* u = units;
+  while (u != units + 3 && seconds < 0.9995 * u->seconds) ++u;
+  const double n = seconds / u->seconds;
   char text[32];
-  if (seconds >= 99.995)
-    std::snprintf(text, sizeof(text), "%.0f s", seconds);
-  else if (seconds >= 0.999995)
-    std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  else if (seconds >= 0.999995e-3)
-    std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
-  else if (seconds >= 0.9995e-6)
-    std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
-  else
-    std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
+  std::snprintf(text, sizeof(text), "%.*f %s",
+                n >= 99.95 || u == units + 3 ? 0
+                : n >= 9.995                 ? 1
+                                             : 2,
+                n, u->name);
   return text;
 }
 
@@ -31701,7 +31787,7 @@ std::string wrapped(std::string_view lead, std::string_view text) {
   return out + '\n';
 }
 
-/// At most so many columns, the middle being left out.
+/// At most so many columns, the end being left out.
 std::string shortened(const std::string& name, std::size_t most) {
   if (columns(name) <= most) return name;
   std::string out;
@@ -31713,6 +31799,17 @@ std::string shortened(const std::string& name, std::size_t most) {
   return out + "~";
 }
 
+/// A line of the table: the name to the left, the others to the right.
+std::string table_line(std::size_t width, const std::string& name, const std::string (&cells)[6]) {
+  constexpr std::size_t widths[] = {9, 9, 7, 9, 9, 9};
+  const auto blanks = [](std::size_t to, const std::string& text) {
+    return std::string(to - std::min(to, columns(text)), ' ');
+  };
+  std::string out = "  " + name + blanks(width, name);
+  for (std::size_t i = 0; i < 6; ++i) out += blanks(widths[i], cells[i]) + cells[i];
+  return out + '\n';
+}
+
 }  // namespace wick::detail
 
 namespace wick {
@@ -31721,52 +31818,46 @@ std::string report::to_string() const {
   using detail::format_duration;
   using detail::format_percent;
   char line[256];
-  std::string out;
+  std::string out = detail::wrapped("", advice());
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
                 static_cast<unsigned long long>(samples), format_duration(taking).c_str(),
                 samples_per_second(), static_cast<unsigned long long>(batches), workers,
                 workers == 1 ? "" : "s", format_percent(utilization()).c_str());
   std::string first = line;
   if (share(others, workers) > 0.005)
-    first += ", with other loaders " + format_percent(share(others, workers));
+    first += ", " + format_percent(share(others, workers)) + " with other loaders";
   if (share(helped, 1) > 0.005)
     first += ", the waiting loop helps " + format_percent(share(helped, 1)) + " of its time";
   out += detail::wrapped("", first);
   if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line), "%.2f of %zu in use, %.2f by workers, %.2f by I/O threads",
+    std::snprintf(line, sizeof(line), "%.2f of %zu used, %.2f by workers, %.2f by I/O threads",
                   processor / taking, cpus, worker_processor / taking, io_processor / taking);
-    out += detail::wrapped("processors: ", line);
+    out += detail::wrapped("CPUs: ", line);
   }
-  const double idles = idle.samples + idle.order + idle.loop;
-  if (idles > 0.01 * taking * static_cast<double>(workers)) {
-    std::string why;
-    const auto add = [&](double some, const char* what) {
-      if (share(some, workers) < 0.01) return;
-      why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
-    };
-    add(idle.samples, "samples wait");
-    add(idle.order, "the oldest batch is not ready");
-    add(idle.loop, "the loop has not taken what is ready");
-    if (!why.empty()) out += detail::wrapped("workers without work: ", why);
-  }
+  std::string why;
+  const auto add = [&](double some, const char* what) {
+    if (share(some, workers) < 0.01) return;
+    why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
+  };
+  add(idle.samples, "all samples wait");
+  add(idle.order, "the oldest batch is not ready");
+  add(idle.loop, "enough batches are ready");
+  if (!why.empty()) out += detail::wrapped("idle workers: ", why);
   std::size_t width = 5;
   for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
-  width = std::min<std::size_t>(width, 22);
-  std::snprintf(line, sizeof(line), "  %-*s %8s %9s %6s %9s %9s %9s\n", static_cast<int>(width), "stage",
-                "count", "busy", "share", "median", "p99", "waited");
-  out += line;
+  width = std::min<std::size_t>(width, 26);
+  out += detail::table_line(width, "stage", {"count", "busy", "share", "median", "p99", "waited"});
   const double all = busy();
   for (const detail::stage_report& s : stages) {
-    std::string name = detail::shortened(s.name, width);
-    name.append(width - std::min(width, detail::columns(name)), ' ');
-    const std::string count =
-        s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M";
-    std::snprintf(line, sizeof(line), " %8s %9s %6s %9s %9s %9s\n", count.c_str(),
-                  format_duration(s.busy).c_str(), format_percent(all > 0 ? s.busy / all : 0).c_str(),
-                  s.median > 0 ? format_duration(s.median).c_str() : "-",
-                  s.p99 > 0 ? format_duration(s.p99).c_str() : "-",
-                  s.blocked > 0 ? format_duration(s.blocked).c_str() : "-");
-    out += "  " + name + line;
+    const double part = all > 0 ? s.busy / all : 0;
+    // Nanoseconds matter where a stage has some of the work.
+    const auto time = [&](double t) {
+      return t <= 0 || (t < 0.9995e-6 && part < 0.01) ? "-" : format_duration(t);
+    };
+    out += detail::table_line(
+        width, detail::shortened(s.name, width),
+        {s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M",
+         time(s.busy), format_percent(part), time(s.median), time(s.p99), time(s.blocked)});
   }
   std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
                 format_percent(wait_mean).c_str(), format_percent(wait_median).c_str(),
@@ -31791,7 +31882,7 @@ std::string report::to_string() const {
         detail::wrapped("", failed + (outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()"));
   }
   for (const std::string& n : notes) out += detail::wrapped("note: ", n);
-  return out + detail::wrapped("", advice());
+  return out;
 }
 
 }  // namespace wick
@@ -31872,7 +31963,8 @@ std::string report_json(const stage_report& s) {
   out.add("name", s.name).add("count", s.count).add("busy", s.busy).add("blocked", s.blocked);
   out.add("processor", s.processor).add("held", s.held).add("failed", s.failed).add("bytes", s.bytes);
   out.add("median", s.median).add("p90", s.p90).add("p99", s.p99).add("slowest", s.slowest);
-  out.add("slowest_key", s.slowest_key).add("of_batches", s.of_batches).add("part", s.part);
+  out.add("slowest_key", s.slowest_key).add("costliest", s.costliest).add("costliest_key", s.costliest_key);
+  out.add("in_batch", s.in_batch).add("of_batches", s.of_batches);
   return out.raw("waits", waits.text()).text();
 }
 
@@ -32110,7 +32202,11 @@ stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noex
   slow_sample out;
   for (const place& w : workers_) {
     stage_record& r = w.records[row];
-    if (r.slowest() > out.ticks) out = {r.slowest(), r.slowest_index()};
+    if (r.slowest() > out.ticks) out.ticks = r.slowest(), out.index = r.slowest_index();
+    if (r.costliest() > out.nanoseconds) {
+      out.nanoseconds = r.costliest();
+      out.costliest_index = r.costliest_index();
+    }
     r.forget_slowest();
   }
   return out;
@@ -32160,12 +32256,12 @@ void stopwatch::begin_probe() noexcept {
   last_ = now;
 }
 
-void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
+void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
   const thread_usage now = usage_of_this_thread();
   if (now.nanoseconds == 0) return;  // the system doesn't say
   const probe p = between(usage_, now, ticks);
   if (ticks > worker_.long_ticks)
-    worker_.records[row].took_long(p);
+    took_long(row, p, longest);
   else
     worker_.clocks[row].probed(p);
   usage_ = now;
@@ -32176,7 +32272,7 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
 }
 
 /// That it would was not known at its beginning: what came between the last probe and that is taken as work.
-void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
+void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
   // A place for those who help may have been another thread's.
@@ -32186,7 +32282,7 @@ void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
     const double least = static_cast<double>(p.nanoseconds) - nanoseconds * static_cast<double>(before);
     p.nanoseconds =
         static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
-    worker_.records[row].took_long(p);
+    took_long(row, p, longest);
   }
   worker_.last = now;
   worker_.last_at = now_ticks();
@@ -32275,8 +32371,7 @@ load_model changed(const measured_load& load, const what_if& w) {
   if (w.stage.empty()) return m;
   bool found = false;
   for (std::size_t i = 0; i < m.stages.size(); ++i) {
-    const std::string& name = load.names[i];
-    if (name != w.stage && name.rfind(w.stage + ": ", 0) != 0) continue;
+    if (load.names[i] != w.stage) continue;
     found = true;
     load_model::stage& s = m.stages[i];
     double factor = w.times_faster > 0 ? 1 / w.times_faster : 1;
@@ -32333,7 +32428,7 @@ namespace wick {
 std::string prediction::to_string() const {
   char text[64];
   const int digits = gain < 1.95 ? 2 : gain < 9.95 ? 1 : 0;
-  std::snprintf(text, sizeof(text), "%.*f x ± %.*f", digits, gain, digits,
+  std::snprintf(text, sizeof(text), "%.*fx (±%.*f)", digits, gain, digits,
                 std::max(gain_error, std::pow(10.0, -digits)));
   return text;
 }

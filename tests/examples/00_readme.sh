@@ -29,4 +29,6 @@ awk -v first="${losses[0]}" -v last="${losses[4]}" 'BEGIN { exit !(last < 0.9 * 
 # Of five epochs 800 samples; how many of the sixth are made ahead is a matter of time.
 count=$(sed -n 's/^  random_resized_crop  *\([0-9]*\) .*/\1/p' <<<"$out")
 ((count >= 800 && count <= 800 + 160 + 9 * 32)) || { echo "random_resized_crop ran $count times"; exit 1; }
-grep -q 'waiting for data' <<<"$out"
+grep -q '^waiting for data: mean' <<<"$out"
+# The verdict comes first, of 30 iterations or more.
+grep -A 1 '^epoch 5' <<<"$out" | tail -1 | grep -q '^Too early to tell: 25 iterations measured'

@@ -8,7 +8,7 @@ out=$("$program" "$scratch" --epochs 1 --limit 6400 --workers 2)
 echo "$out"
 accuracy=$(sed -n 's/^test accuracy \([0-9]*\).*/\1/p' <<<"$out")
 ((accuracy >= 65)) || { echo "accuracy $accuracy % after 100 batches; expected at least 65"; exit 1; }
-for stage in order read decode random_horizontal_flip 'batch: decode' batch pin transfer normalize; do
+for stage in order read decode random_horizontal_flip batch pin transfer normalize; do
   grep -q "^  $stage  *[0-9]" <<<"$out" || { echo "no line for the stage $stage"; exit 1; }
 done
 grep -q '^waiting for data: mean' <<<"$out"

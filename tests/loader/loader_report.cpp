@@ -6,14 +6,17 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
+#include "support/picture.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
+#include <wick/system/detail/processor_time.hpp>
 
 using wick_test::cell;
 using wick_test::contains;
@@ -186,8 +189,10 @@ TEST_CASE("a loader whose executor another one has is told so") {
   CHECK(r.others > 0);
   CHECK_FALSE(contains(r.advice(), "io_threads"));
   // On a machine where other programs have the processors, the worker may be kept from both loaders.
-  if (r.share(r.worked + r.others, 1) > 0.7) CHECK(contains(r.advice(), "they have this one's workers for"));
-  CHECK(contains(r.to_string(), "with other loaders "));
+  if (r.share(r.worked + r.others, 1) > 0.7) CHECK(contains(r.advice(), "other loaders on the same workers"));
+  std::string text = r.to_string();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  CHECK(contains(text, " with other loaders"));
   const wick::report b = busy.report();
   CHECK(b.others > 0);
 }
@@ -402,4 +407,108 @@ TEST_CASE("reports in the middle of steps lose none of the loop's time, and coun
   steps += last.step.mean * static_cast<double>(last.iterations);
   CHECK(iterations == 40);
   CHECK(steps >= 39 * 0.001);  // what is left of the last step is behind its iteration
+}
+
+TEST_CASE("a short run has no verdict: one batch is no 'waiting 100 %'") {
+  wick::loader l(numbers{290} | wick::map("toil", toil) | wick::array_batch(10), {.workers = 2});
+  const auto some = [&](int batches) {
+    for ([[maybe_unused]] auto& batch : l.epoch(0)) {
+      if (--batches == 0) break;
+    }
+    return l.report();
+  };
+  CHECK(contains(some(1).to_string(), "Too early to tell: 1 iteration measured, a verdict needs 30.\n"));
+  CHECK(contains(some(29).advice(), "Too early to tell: 29 iterations"));
+  CHECK_FALSE(contains(l.report().to_string(), "Bottleneck"));
+}
+
+namespace {
+
+/// Pictures in memory, each of these bytes.
+struct encoded {
+  std::string file;
+  std::uint64_t count;
+  std::uint64_t size() const noexcept { return count; }
+  wick::bytes at(std::uint64_t) const { return wick_test::as_bytes(file); }
+};
+/// A report over an epoch of a pipeline, and its stages in their order.
+template <class Pipeline>
+std::pair<wick::report, std::string> over_epoch(Pipeline&& pipeline) {
+  wick::loader l(std::forward<Pipeline>(pipeline), {.workers = 2, .prefetch_next_epoch = false});
+  l.epoch(0);
+  while (l.next()) {
+  }
+  std::pair<wick::report, std::string> out{l.report(), ""};
+  for (const auto& s : out.first.stages) out.second += (out.second.empty() ? "" : " ") + s.name;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "decoding, resizing and coloring in the batch are the time of the stages written for them, a row each") {
+  const encoded source{wick_test::encode_png(wick_test::photo(160, 120)), 640};
+  const auto [r, rows] =
+      over_epoch(wick::from(source) | wick::decode() | wick::horizontal_flip() | wick::resize(32, 32) |
+                 wick::center_crop(24) | wick::adjust_brightness(1.5) | wick::array_batch(16));
+  INFO(r.to_string());
+  CHECK(rows == "order decode horizontal_flip resize center_crop adjust_brightness batch");
+  const auto& decode = stage_of(r, "decode");
+  CHECK(decode.busy > 0.5 * r.busy());
+  CHECK(decode.in_batch > 0.2 * r.busy());
+  CHECK(decode.busy >= decode.in_batch);
+  CHECK(decode.median > 10e-6);  // not of its reading of the header
+  CHECK(decode.processor + decode.held <= 1.001 * decode.busy);
+  CHECK(decode.count == 640);
+  CHECK(stage_of(r, "resize").in_batch > 0);
+  CHECK(stage_of(r, "adjust_brightness").in_batch > 0);
+  for (const auto* other : {"horizontal_flip", "center_crop", "batch"})
+    CHECK(stage_of(r, other).in_batch == 0);
+  CHECK_FALSE(contains(r.to_string(), "batch: "));
+  CHECK(r.predict({.stage = "decode", .times_faster = 2}).gain > 1.1);
+  CHECK(contains(r.advice(), "Bottleneck: decode ("));
+}
+
+TEST_CASE(
+    "the costliest sample is the one with the most processor time, not the one that was kept from it "
+    "longest") {
+  struct stage {
+    static cell uneven(cell c, wick::context& context) {
+      if (context.index() % 100 == 7) {
+        const auto used = [] { return wick::detail::usage_of_this_thread().nanoseconds; };
+        for (const std::uint64_t until = used() + 10'000'000; used() < until;) {
+        }
+      } else if (context.index() % 100 == 9) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      }
+      return work<2000>(c);
+    }
+  };
+  const auto [r, rows] =
+      over_epoch(wick::from(numbers{1000}) | wick::map("uneven", &stage::uneven) | wick::array_batch(10));
+  INFO(r.to_string());
+  const auto& s = stage_of(r, "uneven");
+  CHECK(s.slowest >= 0.03);
+  CHECK(s.costliest >= 0.005);
+  CHECK(s.costliest < 0.03);
+  CHECK(s.costliest_key.ends_with("7"));
+}
+
+TEST_CASE("without a stage that was written for it, what the batch carries out is its own time") {
+  const std::vector<wick::image> pictures(64, wick_test::photo(64, 48));
+  const auto [r, rows] = over_epoch(wick::in_memory(pictures) | [](const wick::image& p) {
+    return wick::lazy_image(p);
+  } | wick::array_batch(16));
+  INFO(r.to_string());
+  CHECK(rows == "order map batch");
+  CHECK(stage_of(r, "batch").in_batch > 0);
+  CHECK(stage_of(r, "batch").busy >= stage_of(r, "batch").in_batch);
+}
+
+TEST_CASE("without batch() decoding is the stage's time, and not that of the order") {
+  const encoded source{wick_test::encode_png(wick_test::photo(160, 120)), 640};
+  const auto [r, rows] = over_epoch(wick::from(source) | wick::decode() | wick::resize(32, 32));
+  INFO(r.to_string());
+  CHECK(rows == "order decode resize");
+  CHECK(stage_of(r, "decode").busy > 0.5 * r.busy());
 }

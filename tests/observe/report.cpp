@@ -65,25 +65,27 @@ report example() {
 
 }  // namespace
 
-TEST_CASE("durations have the unit in which they are easy to read") {
-  CHECK(format_duration(0) == "0 ns");
+TEST_CASE("durations have three digits, in the unit in which they are easy to read") {
+  CHECK(format_duration(0) == "0 s");
   CHECK(format_duration(7e-9) == "7 ns");
   CHECK(format_duration(250e-9) == "250 ns");
-  CHECK(format_duration(1.5e-6) == "1.50 us");
-  CHECK(format_duration(12.34e-3) == "12.34 ms");
+  CHECK(format_duration(1.5e-6) == "1.50 µs");
+  CHECK(format_duration(363.4e-6) == "363 µs");
+  CHECK(format_duration(12.34e-3) == "12.3 ms");
   CHECK(format_duration(1) == "1.00 s");
-  CHECK(format_duration(59.5) == "59.50 s");
+  CHECK(format_duration(59.5) == "59.5 s");
   CHECK(format_duration(100) == "100 s");
   CHECK(format_duration(86400) == "86400 s");
 }
 
 TEST_CASE("a duration just below a unit is rounded up into it") {
-  CHECK(format_duration(999.7e-9) == "1.00 us");
-  CHECK(format_duration(999.997e-6) == "1.00 ms");
+  CHECK(format_duration(999.7e-9) == "1.00 µs");
+  CHECK(format_duration(999.7e-6) == "1.00 ms");
   CHECK(format_duration(999.997e-3) == "1.00 s");
-  CHECK(format_duration(99.997) == "100 s");
+  CHECK(format_duration(9.997) == "10.0 s");
+  CHECK(format_duration(99.97) == "100 s");
   CHECK(format_duration(999.4e-9) == "999 ns");
-  CHECK(format_duration(999.99e-6) == "999.99 us");
+  CHECK(format_duration(999.4e-6) == "999 µs");
 }
 
 TEST_CASE("shares are percent, small ones with a decimal") {
@@ -112,13 +114,13 @@ TEST_CASE(
   report r = example();
   r.worked = 10;
   r.helped = 6;
-  CHECK(has(
-      words(r.to_string()),
-      "10240 samples in 10.00 s (1024 samples/s), 40 batches, 2 workers 50 % busy, the waiting loop helps "
-      "60 % of its time"));
+  CHECK(
+      has(words(r.to_string()),
+          "10240 samples in 10.0 s (1024 samples/s), 40 batches, 2 workers 50 % busy, the waiting loop helps "
+          "60 % of its time"));
   r.others = 8;
   CHECK(has(words(r.to_string()),
-            "2 workers 50 % busy, with other loaders 40 %, the waiting loop helps 60 % of its time"));
+            "2 workers 50 % busy, 40 % with other loaders, the waiting loop helps 60 % of its time"));
   r.workers = 1;
   CHECK(has(r.to_string(), "1 worker 100 % busy"));
 }
@@ -134,10 +136,10 @@ TEST_CASE("processors have a line where the system says what they did") {
   r.processor = 19;
   r.worker_processor = 14.5;
   r.io_processor = 0.5;
-  CHECK(lines_of(r.to_string())[1] == "processors: 1.90 of 2 in use, 1.45 by workers, 0.05 by I/O threads");
+  CHECK(has(r.to_string(), "\nCPUs: 1.90 of 2 used, 1.45 by workers, 0.05 by I/O threads\n"));
 }
 
-TEST_CASE("the text is a summary, a table of the stages, the waiting and the advice") {
+TEST_CASE("the text is the verdict, a summary, a table of the stages and the waiting") {
   report r = example();
   r.stages[1].median = 1.2e-3;
   r.stages[1].p99 = 5e-3;
@@ -145,22 +147,30 @@ TEST_CASE("the text is a summary, a table of the stages, the waiting and the adv
   r.iteration = {0.25, 0.2, 0.75};
   const std::vector<std::string> lines = lines_of(r.to_string());
   REQUIRE(lines.size() == 8);
-  CHECK(words(lines[0]) == "10240 samples in 10.00 s (1024 samples/s), 40 batches, 2 workers 80 % busy");
-  CHECK(words(lines[1]) == "stage count busy share median p99 waited");
-  CHECK(words(lines[2]) == "read 10240 2.00 s 12 % - - 500.00 ms");
-  CHECK(words(lines[3]) == "decode 10240 14.00 s 88 % 1.20 ms 5.00 ms -");
-  CHECK(words(lines[4]) == "batch 40 0 ns 0.0 % - - -");
-  CHECK(words(lines[5] + " " + lines[6]) ==
-        "waiting for data: mean 40 %, median 35 % of 40 iterations; 100.00 ms of 250.00 ms, p99 500.00 ms of "
-        "750.00 ms");
-  CHECK(lines[7] == r.advice());
+  CHECK(lines[0] == r.advice());
+  CHECK(words(lines[1]) == "10240 samples in 10.0 s (1024 samples/s), 40 batches, 2 workers 80 % busy");
+  CHECK(words(lines[2]) == "stage count busy share median p99 waited");
+  CHECK(words(lines[3]) == "read 10240 2.00 s 12 % - - 500 ms");
+  CHECK(words(lines[4]) == "decode 10240 14.0 s 88 % 1.20 ms 5.00 ms -");
+  CHECK(words(lines[5]) == "batch 40 - 0.0 % - - -");
+  CHECK(words(lines[6] + " " + lines[7]) ==
+        "waiting for data: mean 40 %, median 35 % of 40 iterations; 100 ms of 250 ms, p99 500 ms of 750 ms");
 }
 
-TEST_CASE("workers without work are told why") {
+TEST_CASE("nanoseconds are shown of stages that have some of the work, and of no other") {
+  report r = example();
+  r.stages[0].busy = 1e-3;
+  for (auto& s : r.stages) s.median = 80e-9, s.p99 = 20e-6;
+  const std::vector<std::string> lines = lines_of(r.to_string());
+  CHECK(words(lines[3]) == "read 10240 1.00 ms 0.0 % - 20.0 µs 500 ms");
+  CHECK(words(lines[4]) == "decode 10240 14.0 s 100 % 80 ns 20.0 µs -");
+  CHECK(words(lines[5]) == "batch 40 - 0.0 % - 20.0 µs -");
+}
+
+TEST_CASE("workers without work are explained") {
   report r = example();
   r.idle = {2, 0.05, 1};
-  CHECK(has(r.to_string(),
-            "\nworkers without work: 10 % samples wait, 5.0 % the loop has not taken what is\n"));
+  CHECK(has(r.to_string(), "\nidle workers: 10 % all samples wait, 5.0 % enough batches are ready\n"));
 }
 
 TEST_CASE("no line of the text is wider than 80 columns, however long names and numbers are") {
@@ -191,8 +201,9 @@ TEST_CASE("the columns of the table are aligned, however long the names") {
   r.stages[1].name = "random_resized_crop";
   r.stages[2].name = std::string(100, 'x');
   const std::vector<std::string> lines = lines_of(r.to_string());
-  for (std::size_t i = 2; i <= 4; ++i) CHECK(lines[i].size() == lines[1].size());
-  CHECK(has(lines[4], std::string(21, 'x') + "~"));
+  for (std::size_t i = 3; i <= 5; ++i)
+    CHECK(wick::detail::columns(lines[i]) == wick::detail::columns(lines[2]));
+  CHECK(has(lines[5], std::string(25, 'x') + "~"));
 }
 
 TEST_CASE("failures are counted in words, and only when there are some") {
@@ -219,7 +230,7 @@ TEST_CASE("each note has a line of its own") {
 
 TEST_CASE("an empty report is printed without a division by zero") {
   const std::string text = report().to_string();
-  CHECK(has(text, "0 samples in 0 ns (0 samples/s), 0 batches, 0 workers 0.0 % busy"));
+  CHECK(has(text, "0 samples in 0 s (0 samples/s), 0 batches, 0 workers 0.0 % busy"));
   CHECK_FALSE(has(text, "nan"));
   CHECK_FALSE(has(text, "inf"));
 }
@@ -234,6 +245,7 @@ TEST_CASE("JSON has the figures of the report, and any name") {
   report r = example();
   r.stages[0].name = "read \"\\\n\xff";
   r.stages[1].slowest_key = "photos/ä.jpg";
+  r.stages[1].in_batch = 13;
   r.outcomes = {{"decode", "skipped", 2}};
   r.notes = {"a note"};
   r.wait_mean = std::numeric_limits<double>::infinity();
@@ -246,6 +258,8 @@ TEST_CASE("JSON has the figures of the report, and any name") {
   CHECK(j.at("stages")[0].at("name") == "read \"\\\n\\xff");
   CHECK(j.at("stages")[1].at("busy") == 14);
   CHECK(j.at("stages")[1].at("slowest_key") == "photos/ä.jpg");
+  CHECK(j.at("stages")[1].at("costliest") == 0);
+  CHECK(j.at("stages")[1].at("in_batch") == 13);
   CHECK(j.at("stages")[1].at("waits").at("memory") == 0);
   CHECK(j.at("outcomes")[0].at("outcome") == "skipped");
   CHECK(j.at("bound").at("text") == r.advice());

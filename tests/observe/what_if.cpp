@@ -82,12 +82,12 @@ TEST_CASE("a gain is printed with as many digits as are worth it") {
   wick::prediction p;
   p.gain = 1.234;
   p.gain_error = 0.056;
-  CHECK(p.to_string() == "1.23 x ± 0.06");
+  CHECK(p.to_string() == "1.23x (±0.06)");
   p.gain = 3.48;
-  CHECK(p.to_string() == "3.5 x ± 0.1");
+  CHECK(p.to_string() == "3.5x (±0.1)");
   p.gain = 42.4;
   p.gain_error = 3.2;
-  CHECK(p.to_string() == "42 x ± 3");
+  CHECK(p.to_string() == "42x (±3)");
 }
 
 TEST_CASE("what takes no time at all predicts numbers all the same") {

@@ -35,6 +35,7 @@ class augment_stage {
  public:
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr auto in_slot = color_stage<Stage>::in_slot;
 
   lazy_image operator()(lazy_image picture, context& c) const {
     for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {

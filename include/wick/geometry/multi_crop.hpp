@@ -25,6 +25,7 @@ namespace detail {
 
 /// What takes a picture alone, and says so where it meets one with parts.
 struct only_pictures {
+  static constexpr auto in_slot = geometry_stage<only_pictures>::in_slot;
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint>;
 

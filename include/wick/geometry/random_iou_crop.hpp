@@ -41,6 +41,7 @@ class random_iou_crop_stage {
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_iou_crop";
+  static constexpr auto in_slot = geometry_stage<random_iou_crop_stage>::in_slot;
 
   explicit random_iou_crop_stage(const random_iou_crop_options& options);
 

@@ -55,6 +55,7 @@ class decode_stage {
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
+  static constexpr phase in_slot = phase::decode;
 
   /// \throws wick::error when max_pixels is less than 1
   /// \param called  the stage that messages name

@@ -9,6 +9,7 @@
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
@@ -19,12 +20,14 @@ namespace detail {
 
 struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
   static constexpr std::string_view name = "horizontal_flip";
+  static constexpr phase in_slot = phase::none;
 
   geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
 };
 
 struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
   static constexpr std::string_view name = "vertical_flip";
+  static constexpr phase in_slot = phase::none;
 
   geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
 };
@@ -33,6 +36,7 @@ class random_horizontal_flip_stage : public geometry_stage<random_horizontal_fli
  public:
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
+  static constexpr phase in_slot = phase::none;
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
   geometry_steps decide(frame, context& ctx) const noexcept {
@@ -49,6 +53,7 @@ class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_st
  public:
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
+  static constexpr phase in_slot = phase::none;
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
   geometry_steps decide(frame, context& ctx) const noexcept {

@@ -73,6 +73,7 @@ class decode_mask_stage {
   using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode_mask";
+  static constexpr phase in_slot = phase::decode;
 
   explicit decode_mask_stage(const mask_options& options);
   mask operator()(bytes encoded, context& c) const;

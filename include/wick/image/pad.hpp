@@ -39,6 +39,7 @@ class pad_stage : public geometry_stage<pad_stage> {
  public:
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
+  static constexpr phase in_slot = phase::none;
 
   pad_stage(const edges& by, const pad_options& options);
   geometry_steps decide(frame, context&) const noexcept;

@@ -1,20 +1,26 @@
 /// \file
 /// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
-/// own clock.
+/// own clock. Its time is that of the stage that the user wrote for it.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <type_traits>
 
 #include <wick/observe/clock.hpp>
 
 namespace wick::detail {
 
-enum class phase : std::uint8_t { decode, resize, color };
-inline constexpr std::size_t phase_count = 3;
-inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
+enum class phase : std::uint8_t { decode, resize, color, none };
+inline constexpr std::size_t phase_count = 3;  // but for none
+
+/// A stage that leaves this to the slot says so: `static constexpr phase in_slot = phase::resize;`.
+template <class Stage>
+inline constexpr phase phase_of = phase::none;
+template <class Stage>
+  requires requires { requires std::is_same_v<decltype(Stage::in_slot), const phase>; }
+inline constexpr phase phase_of<Stage> = Stage::in_slot;
 
 /// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
 class phase_ticks {

@@ -39,10 +39,12 @@ struct stage_report {
   double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
   double slowest = 0;                   ///< of those that were timed
   std::string slowest_key;              ///< which it was
-  waits_report waits;                   ///< of blocked
+  double costliest = 0;                 ///< the most processor time of a sample, of those that took long
+  std::string costliest_key;            ///< which it was
+  double in_batch = 0;  ///< of busy: what batch() carries out, of a picture's decoding and resizing
+  waits_report waits;   ///< of blocked
 
   bool of_batches = false;  ///< behind batch()
-  bool part = false;        ///< of the stage behind it: "batch: decode"
 };
 
 /// What became of samples that failed in a stage: "decode", "replaced", 12.
@@ -102,7 +104,7 @@ struct report {
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
   std::vector<detail::worker_report> each_worker;
-  std::vector<std::string> notes;  ///< what is worth knowing, a line each
+  std::vector<std::string> notes;  ///< what to do beside, a line each
   detail::measured_load load;      ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
@@ -122,9 +124,11 @@ struct report {
   /// when no stage has that name, or nothing was taken yet
   prediction predict(const what_if& changed) const;
 
-  /// What bounds the pipeline, and what mending it would give; a sentence or a few.
+  /// The bottleneck, and what removing it gives, in a few sentences. It is the change with the largest
+  /// prediction; the training step where none gives 5 %. Below 30 iterations it is too early to tell.
   std::string advice() const;
-  /// All of it as text of at most 80 columns, a line a stage: what `std::cout << train.report()` prints.
+  /// All of it as text of at most 80 columns, advice() first, a line a stage: what `std::cout <<
+  /// train.report()` prints.
   std::string to_string() const;
   /// The same as a JSON object: names as here, times in seconds.
   std::string to_json() const;
@@ -149,7 +153,7 @@ struct report {
 };
 
 namespace detail {
-/// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
+/// "12.3 ms", in three digits: the unit is chosen by what will be printed, so 0.9999 s is "1.00 s".
 std::string format_duration(double seconds);
 /// "4.2 %", from a tenth on "42 %".
 std::string format_percent(double share);

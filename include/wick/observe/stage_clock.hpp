@@ -97,6 +97,12 @@ class stage_record {
       if (ticks[i] != 0) add(waits_[i], ticks[i]);
     }
   }
+  /// So much processor time a sample took that took very long.
+  void cost(std::uint64_t nanoseconds, std::uint64_t index) noexcept {
+    if (nanoseconds <= costliest_.load(std::memory_order_relaxed)) return;
+    costliest_.store(nanoseconds, std::memory_order_relaxed);
+    costliest_index_.store(index, std::memory_order_relaxed);
+  }
   /// A sample that took very long: these are probed each.
   void took_long(const probe& p) noexcept {
     add(long_[0], 1);
@@ -124,19 +130,24 @@ class stage_record {
   /// The two may be of different samples for a moment.
   std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
   std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t costliest() const noexcept { return costliest_.load(std::memory_order_relaxed); }
+  std::uint64_t costliest_index() const noexcept { return costliest_index_.load(std::memory_order_relaxed); }
   std::uint64_t waited() const noexcept { return waited(wait_for::nothing); }
   std::uint64_t waited(wait_for what) const noexcept {
     return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
   /// The next report has a slowest one of its own. Any thread: one that is slower just now may be missed.
-  void forget_slowest() noexcept { slowest_.store(0, std::memory_order_relaxed); }
+  void forget_slowest() noexcept {
+    slowest_.store(0, std::memory_order_relaxed);
+    costliest_.store(0, std::memory_order_relaxed);
+  }
 
  private:
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   duration_counts times_, sizes_;
-  std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, bytes_{0};
+  std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, costliest_{0}, costliest_index_{0}, bytes_{0};
   std::array<std::atomic<std::uint64_t>, 5> long_{};
   std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them
 };

@@ -31,7 +31,7 @@ struct prediction {
   double gain = 0;           ///< samples_per_second as a multiple of what was measured
   double gain_error = 0;     ///< as ± of gain
 
-  /// "1.9 x ± 0.1".
+  /// "1.9x (±0.1)".
   std::string to_string() const;
 };
 

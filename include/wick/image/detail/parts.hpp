@@ -14,6 +14,7 @@
 #include <wick/batch/fields.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/sample/context.hpp>
@@ -119,6 +120,7 @@ template <class Stage>
 class geometry_stage {
  public:
   using stage_kind = on_sample_or_data;
+  static constexpr phase in_slot = phase::resize;
 
   lazy_image operator()(lazy_image picture, context& c) const {
     const frame size{picture.width(), picture.height()};
@@ -151,6 +153,7 @@ template <class Stage>
 class color_stage {
  public:
   using stage_kind = on_sample_or_data;
+  static constexpr phase in_slot = phase::color;
 
   lazy_image operator()(lazy_image picture, context& c) const {
     self().apply(picture, self().draw(c));

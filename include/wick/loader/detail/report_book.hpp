@@ -2,6 +2,7 @@
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <wick/failure/ledger.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
 #include <wick/run/budget.hpp>
@@ -34,6 +36,7 @@ class report_book {
     const sample_names& names;
     std::size_t batching = 0;  ///< the number of batch()
     std::size_t order_row = 0, phase_row = 0;
+    std::array<std::size_t, phase_count> phase_stages = {};  ///< whose time that of each phase is
     std::size_t batch = 1;
     feed_figures figures = {};
     std::uint64_t asked_at = now_ticks();  // before any figure was read
@@ -46,6 +49,8 @@ class report_book {
     out.batching = path::types::batching;
     out.order_row = path::order_row;
     out.phase_row = path::phase_row;
+    for (std::size_t p = 0; p < phase_count; ++p)
+      out.phase_stages[p] = path::carries_out(static_cast<phase>(p));
     out.batch = f.plan().batch_size();
     out.figures = f.figures();
     return out;

@@ -203,6 +203,13 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   run.timed = run.probed.count;
   run.timed_ticks = run.probed.ticks;
   const probed_share of_runs(run, tick), of_batch(since[std::min(of.batching, of.order_row)], tick);
+  const auto key = [&](std::uint64_t index) -> std::string {
+    try {
+      return of.names.key(of.names.source, index);
+    } catch (...) {  // the source has fewer samples by now
+      return {};
+    }
+  };
   const auto stage = [&](std::size_t row, std::string name) {
     const stage_clocks::sum& s = since[row];
     const clocked c(s);
@@ -219,12 +226,12 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     out.median = s.times.quantile(0.5) * tick;
     out.p90 = s.times.quantile(0.9) * tick;
     out.p99 = s.times.quantile(0.99) * tick;
-    if (const auto slowest = of.clocks.take_slowest(row); slowest.ticks != 0 && of.clocks.of_samples(row)) {
-      out.slowest = in_seconds(slowest.ticks);
-      try {
-        out.slowest_key = of.names.key(of.names.source, slowest.index);
-      } catch (...) {  // the source has fewer samples by now
-      }
+    if (of.clocks.of_samples(row)) {
+      const stage_clocks::slow_sample slow = of.clocks.take_slowest(row);
+      out.slowest = in_seconds(slow.ticks);
+      if (slow.ticks != 0) out.slowest_key = key(slow.index);
+      out.costliest = seconds_of(slow.nanoseconds);
+      if (slow.nanoseconds != 0) out.costliest_key = key(slow.costliest_index);
     }
     const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
     waits_report& w = out.waits;
@@ -241,23 +248,31 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
     return out;
   };
   std::vector<std::size_t> row_of;  // of each of r.stages
-  const auto tell = [&](stage_report s, std::size_t row) {
-    row_of.push_back(row);
+  const auto tell = [&](std::size_t row, std::string name) {
+    stage_report s = stage(row, std::move(name));
+    s.of_batches = !of.clocks.of_samples(row);
+    if (s.count == 0 && row != of.order_row) return;
+    double longest = s.busy;
+    std::size_t longest_row = row;
+    for (std::size_t p = 0; p < phase_count; ++p) {
+      if (of.phase_stages[p] != row) continue;
+      const stage_report part = stage(of.phase_row + p, {});
+      s.busy += part.busy;
+      s.processor += part.processor;
+      s.held += part.held;
+      s.in_batch += part.busy;
+      if (part.slowest > s.slowest) s.slowest = part.slowest, s.slowest_key = part.slowest_key;
+      if (part.costliest > s.costliest) s.costliest = part.costliest, s.costliest_key = part.costliest_key;
+      if (part.busy <= longest) continue;
+      longest = part.busy;  // single samples are those of the longest part
+      s.median = part.median, s.p90 = part.p90, s.p99 = part.p99;
+      longest_row = of.phase_row + p;
+    }
+    row_of.push_back(longest_row);
     r.stages.push_back(std::move(s));
   };
-  tell(stage(of.order_row, "order"), of.order_row);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    stage_report s = stage(i, names[i]);
-    s.of_batches = !of.clocks.of_samples(i);
-    if (i == of.batching) {
-      for (std::size_t p = 0; p < phase_count; ++p) {
-        stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
-        inside.part = true;
-        if (inside.busy > 0) tell(std::move(inside), of.phase_row + p);
-      }
-    }
-    if (s.count != 0) tell(std::move(s), i);
-  }
+  tell(of.order_row, "order");
+  for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
   measure(of, r, row_of, since, tick);
   reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();

@@ -1,5 +1,5 @@
 /// \file
-/// What bounds a pipeline, and what to change: by trying each change in the model of what was measured.
+/// The bottleneck of a pipeline, and what to change: each change is tried in the model of what was measured.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ namespace wick::detail {
 
 /// What the pipeline would be faster without.
 enum class bound : std::uint8_t {
-  nothing,    ///< nothing was taken yet, or no single change would do much
-  step,       ///< the training step: the loader would give more
-  others,     ///< all are in use, by the rest of the program
+  nothing,    ///< too few iterations to tell, or no change is predicted to help a loop that waits
+  step,       ///< the training step: no change to the pipeline gives much
+  others,     ///< the processors, by the rest of the program
   loaders,    ///< other loaders have the workers
-  stage,      ///< the workers, by a stage
+  stage,      ///< the workers, by a stage; without a name, by all of them
   blocking,   ///< the workers, by a stage that holds them without a processor
   reads,      ///< calls on I/O threads
   memory,     ///< loader_options::memory
   lock,       ///< an async_mutex, async_semaphore or channel
   waits,      ///< what samples wait for that is not wick's, or sleep_for
   slow_ones,  ///< a few samples that take long
-  prefetch,   ///< batches ahead
+  prefetch,   ///< too few batches ahead
 };
 
 struct diagnosis {
   bound by = bound::nothing;
   std::string stage;  ///< where it is in one
-  what_if mending;    ///< what the text says a gain of
-  prediction gain;
-  std::string text;  ///< a sentence or a few
+  what_if mending;    ///< the change that gives the most
+  prediction gain;    ///< of it
+  std::string text;   ///< a sentence or a few
 };
 
 diagnosis diagnose(const report& r);

@@ -95,9 +95,11 @@ class stage_clocks {
   };
   /// Of each row, and at the end of the runs.
   std::vector<sum> totals() const;
-  /// The slowest sample since it was asked last: ticks and index; no ticks: none was timed.
+  /// The slowest sample since it was asked last, and of those that took long the one that took the most
+  /// processor time; 0: there is none.
   struct slow_sample {
     std::uint64_t ticks = 0, index = 0;
+    std::uint64_t nanoseconds = 0, costliest_index = 0;
   };
   slow_sample take_slowest(std::size_t row) const noexcept;
 
@@ -149,7 +151,7 @@ class stopwatch {
     const std::uint64_t now = now_ticks(), ticks = now - last_;
     note(row, ticks);
     last_ = now;
-    ended(row, ticks);
+    ended(row, ticks, row);
   }
   /// The same where `inside` are parts of it, with rows of their own from `parts` on.
   template <class Ticks>
@@ -157,14 +159,16 @@ class stopwatch {
     const std::uint64_t now = now_ticks();
     std::uint64_t rest = now - last_;
     const std::uint64_t ticks = rest;
+    std::size_t longest = row;
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
+      if (2 * inside[p] > ticks) longest = parts + p;
     }
     note(row, rest);
     last_ = now;
-    ended(row, ticks);
+    ended(row, ticks, longest);
   }
 
  private:
@@ -172,14 +176,18 @@ class stopwatch {
     worker_.clocks[row].worked(0, weight_ * ticks);
     worker_.records[row].took(ticks, index_);
   }
-  /// All of `row` is over, at last_.
-  void ended(std::size_t row, std::uint64_t ticks) noexcept {
-    if (probes_) return end_of(row, ticks);
-    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks);
+  /// All of `row` is over, at last_; most of it was `longest`, which is that row or one of its parts.
+  void ended(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+    if (probes_) return end_of(row, ticks, longest);
+    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks, longest);
   }
-  void took_long(std::size_t row, std::uint64_t ticks) noexcept;
+  void took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
   void begin_probe() noexcept;
-  void end_of(std::size_t row, std::uint64_t ticks) noexcept;
+  void end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
+  void took_long(std::size_t row, const probe& p, std::size_t longest) noexcept {
+    worker_.records[row].took_long(p);
+    worker_.records[longest].cost(p.nanoseconds, index_);
+  }
   void end_probe() noexcept {
     if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
   }

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <string>
@@ -18,57 +16,55 @@
 
 namespace wick::detail {
 
-/// Tries what a loader's report may name, and tells of what would help most.
+/// Predicts what each change to the pipeline gives, and names the one that gives the most.
 class adviser {
  public:
   explicit adviser(const report& r) : r_(r) {
     for (const stage_report& s : r.stages) {
-      if (s.part || s.of_batches) continue;
+      if (s.of_batches) continue;
       busy_ += s.busy;
       latency_ += s.busy + s.blocked;
     }
   }
 
   diagnosis find() {
-    if (r_.iterations == 0 || r_.load.samples_per_second <= 0) {
-      diagnosis d;
-      d.text = "nothing was taken yet";
-      return d;
+    if (r_.iterations == 0 || r_.load.samples_per_second <= 0) return says("No batch was taken yet.");
+    if (r_.iterations < enough) {
+      return says("Too early to tell: " + number(r_.iterations, "iteration") + " measured, a verdict needs " +
+                  std::to_string(enough) + ".");
     }
-    if (r_.wait_mean < hardly) return of_step();
-    if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
-    if (r_.worked + r_.others > 0 && own() < 0.5 && r_.share(r_.worked + r_.others, r_.workers) >= most)
-      return of_loaders();
-    // What one thing would give, from the most special: of two that give about as much it is the former.
+    if (r_.wait_mean >= worth_it - 1) {  // the model knows neither of these two
+      if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
+      if (r_.worked + r_.others > 0 && own() < 0.5 && workers_busy() >= 0.7) return of_loaders();
+    }
+    // Of two that give about as much, the more special one is named, and comes first.
     consider(of_memory());
     for (const stage_report& s : r_.stages) {
-      if (s.part || s.of_batches || s.count == 0) continue;
+      if (s.of_batches || s.count == 0) continue;
       consider(of_blocking(s));
       consider(of_slow_ones(s));
       consider(of_waits(s));
     }
     consider(of_reads());
-    if (best_.by != bound::nothing) return std::move(best_);
-    diagnosis stage = of_stage();
+    consider(of_work());
     consider(of_prefetch());
-    if (best_.by != bound::nothing && best_.gain.gain > 1.2 &&
-        r_.share(r_.worked + r_.others, r_.workers) < most && of_processors() < full)
-      return std::move(best_);
-    return stage;
+    return best_.by == bound::nothing ? of_step() : std::move(best_);
   }
 
  private:
-  static constexpr double hardly = 0.01;  // of the loop's time
-  static constexpr double full =
-      0.85;  // of all processors: the rest is lost, and goes to what else runs there
-  static constexpr double most = 0.7;  // of the workers' time
-  static constexpr double worth_it = 1.1;
+  static constexpr std::uint64_t enough = 30;  // iterations
+  static constexpr double worth_it = 1.05;     // times the throughput
+  static constexpr double full = 0.85;  // of all processors: what else runs on the machine has the rest
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
-  static std::string number(std::size_t n, const char* what) {
+  static diagnosis says(std::string text) {
+    diagnosis d;
+    d.text = std::move(text);
+    return d;
+  }
+  static std::string number(std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   }
-  static std::string quoted(const std::string& name) { return "'" + name + "'"; }
   static std::string bytes(double n) {
     char text[32];
     const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -77,56 +73,102 @@ class adviser {
     std::snprintf(text, sizeof(text), unit == 0 || n >= 9.95 ? "%.0f %s" : "%.1f %s", n, units[unit]);
     return text;
   }
-  std::string gain_of(const what_if& w) const { return predict(r_.load, w).to_string(); }
+  static std::string each(double seconds, const stage_report& s) {
+    return format_duration(seconds / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " a sample";
+  }
   double of_processors() const { return r_.share(r_.processor, r_.cpus); }
+  double workers_busy() const { return r_.share(r_.worked + r_.others, r_.workers); }
   /// The share of the program's processor time that the pipeline took.
   double pipeline() const {
     return std::clamp((r_.worker_processor + r_.io_processor + r_.helped) / r_.processor, 0.0, 1.0);
   }
   double own() const { return r_.worked / (r_.worked + r_.others); }
-  std::string waits() const { return "; the loop waits " + format_percent(r_.wait_mean) + " of its time"; }
-
-  void consider(diagnosis d) {
-    if (d.by == bound::nothing || !(d.gain.gain >= worth_it)) return;
-    if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
+  std::string usage() const {
+    return number(r_.workers, "worker") + " " + format_percent(workers_busy()) + " busy" +
+           (r_.processor > 0 ? ", CPUs " + format_percent(of_processors()) + " used" : "");
   }
-  diagnosis make(bound by, std::string stage, what_if mending) const {
+  std::string waits() const {
+    return "Training waits for data " + format_percent(r_.wait_mean) + " of the time";
+  }
+
+  /// "With decode 2x faster", and what that is.
+  struct option {
+    std::string name;
+    what_if change;
+    bool adds = false;    ///< to the one before: not worth naming unless it gives more than that
+    bool beside = false;  ///< helps whatever the bottleneck is, so it says nothing of it
+  };
+  /// Nothing where no option is worth it.
+  diagnosis make(bound by, std::string stage, const std::string& what, const std::vector<option>& options,
+                 const std::string& hint = {}) const {
     diagnosis d;
+    std::string gains;
+    double before = 0;
+    for (const option& o : options) {
+      const prediction p = predict(r_.load, o.change);
+      if (p.gain < worth_it || (o.adds && p.gain < worth_it * before)) continue;
+      gains += " " + o.name + (gains.empty() ? ": throughput " : ": ") + p.to_string() + ".";
+      before = p.gain;
+      if (o.beside || p.gain <= d.gain.gain) continue;
+      d.mending = o.change;
+      d.gain = p;
+    }
+    if (gains.empty()) return d;
     d.by = by;
     d.stage = std::move(stage);
-    d.mending = std::move(mending);
-    d.gain = predict(r_.load, d.mending);
+    d.text = "Bottleneck: " + what + ". " + waits() + "." + gains + hint;
     return d;
+  }
+  void consider(diagnosis d) {
+    if (d.by == bound::nothing) return;
+    if (best_.by == bound::nothing || d.gain.gain > 1.03 * best_.gain.gain) best_ = std::move(d);
+  }
+
+  option faster(const std::string& stage) const {
+    return {"With " + stage + " 2x faster", {.stage = stage, .times_faster = 2}};
+  }
+  /// More threads where there are processors for them, else more of both.
+  option more_processors() const {
+    if (r_.workers < r_.cpus) return {"With .workers = " + std::to_string(r_.cpus), {.workers = r_.cpus}};
+    const std::size_t twice = 2 * r_.cpus;
+    return {"With " + number(twice, "CPU"), {.workers = std::max(r_.workers, twice), .processors = twice}};
+  }
+  option more_prefetch() const {
+    const std::size_t more = 4 * r_.load.model.prefetch;
+    return {"With .prefetch = " + std::to_string(more), {.prefetch = more}};
   }
 
   diagnosis of_step() const {
-    diagnosis d = make(bound::step, {}, {.step_ms = 0});
+    diagnosis d;
+    d.mending.step_ms = 0;
+    d.gain = predict(r_.load, d.mending);
+    const bool step = r_.wait_mean < 0.2;
+    d.by = step ? bound::step : bound::nothing;
+    d.text = std::string("Bottleneck: ") + (step ? "the training step. " : "not found. ") + waits() +
+             "; no change to the pipeline gives 5 % or more.";
+    if (!step || d.gain.gain < worth_it) return d;
     char rate[64];
-    std::snprintf(rate, sizeof(rate), "%.4g samples/s", d.gain.samples_per_second);
-    d.text = "the training step bounds you: the workers are idle for " +
-             format_percent(1 - r_.share(r_.worked + r_.others, r_.workers)) +
-             " of their time. Without the step the loader would give " + std::string(rate) + ", " +
-             d.gain.to_string();
+    std::snprintf(rate, sizeof(rate), "%.4g samples/s, ", d.gain.samples_per_second);
+    d.text += " The loader alone: " + std::string(rate) + d.gain.to_string() + ".";
     return d;
   }
 
   diagnosis of_others() const {
-    diagnosis d;
+    diagnosis d = says("Bottleneck: the rest of the program (" + format_percent(1 - pipeline()) +
+                       " of its CPU time, CPUs " + format_percent(of_processors()) + " used). " + waits() +
+                       ". Leave the pipeline more: wick::share_cores, fewer threads for the model.");
     d.by = bound::others;
-    d.text = "the rest of the program bounds you: all of the time of " + number(r_.cpus, "processor") +
-             " is used, " + format_percent(1 - pipeline()) + " of it by others than the pipeline" + waits() +
-             ". Leave the pipeline more (wick::share_cores, fewer threads of the model's)";
     return d;
   }
 
   diagnosis of_loaders() const {
-    diagnosis d;
+    diagnosis d =
+        says("Bottleneck: other loaders on the same workers (" + format_percent(1 - own()) +
+             " of the work). " + waits() + ". " +
+             (r_.workers < r_.cpus ? "Use more workers: " + std::to_string(r_.workers) + " now, for " +
+                                         number(r_.cpus, "CPU") + "."
+                                   : "Take from fewer loaders at a time, or make their stages cheaper."));
     d.by = bound::loaders;
-    d.text = "other loaders bound you: they have this one's workers for " + format_percent(1 - own()) +
-             " of their work" + waits() + ". " +
-             (r_.workers < r_.cpus ? "Use more workers (" + std::to_string(r_.workers) + " now, " +
-                                         number(r_.cpus, "processor") + ")"
-                                   : "Take from fewer loaders at a time, or make their stages cheaper");
     return d;
   }
 
@@ -134,134 +176,108 @@ class adviser {
     double waited = 0;
     for (const stage_report& s : r_.stages) waited += s.waits.memory;
     if (latency_ <= 0 || waited < 0.05 * latency_) return {};
-    diagnosis d = make(bound::memory, {}, {.memory = std::size_t{1} << 60});
-    const std::size_t enough = 4 * r_.memory_limit;
-    d.text = "memory bounds you: samples wait for " + format_percent(waited / latency_) +
-             " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) +
-             " (loader_options::memory). With " + bytes(static_cast<double>(enough)) + ": " +
-             gain_of({.memory = enough}) + "; without bound: " + d.gain.to_string();
-    return d;
+    const std::size_t enough_of_it = 4 * r_.memory_limit;
+    return make(bound::memory, {},
+                "the memory budget (samples wait " + format_percent(waited / latency_) +
+                    " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) + ")",
+                {{"With .memory = " + bytes(static_cast<double>(enough_of_it)), {.memory = enough_of_it}},
+                 {"Without a limit", {.memory = std::size_t{1} << 60}, true}});
   }
 
   diagnosis of_blocking(const stage_report& s) const {
     const double lock = latency_ > 0 ? s.waits.lock / latency_ : 0;
     if (busy_ <= 0 || (s.held < 0.1 * busy_ && lock < 0.1)) return {};
-    const bool suspended = s.waits.lock > s.held;
-    diagnosis d =
-        make(suspended ? bound::lock : bound::blocking, s.name, {.stage = s.name, .without_blocking = true});
-    if (suspended) {
-      d.text = "a lock bounds you: samples wait in " + quoted(s.name) + " for " + format_percent(lock) +
-               " of their time for it. Without: " + d.gain.to_string();
-    } else {
-      const std::size_t more = 2 * r_.workers;
-      d.text = quoted(s.name) + " bounds you: it keeps its workers without a processor for " +
-               format_percent(s.held / busy_) +
-               " of their time, in a lock or in a call that blocks. Without: " + d.gain.to_string() +
-               ". Hold the lock for less, or leave the worker while the call lasts (co_await "
-               "context.run_blocking(…)); if it is a call, " +
-               number(more, "worker") + " instead of " + std::to_string(r_.workers) + ": " +
-               gain_of({.workers = more});
+    const option without{"Without it", {.stage = s.name, .without_blocking = true}};
+    if (predict(r_.load, without.change).gain < worth_it) return {};  // halving the rest is of_work()'s
+    if (s.waits.lock > s.held) {
+      return make(bound::lock, s.name,
+                  "a lock in " + s.name + " (samples wait for it " + format_percent(lock) + " of their time)",
+                  {without, faster(s.name)});
     }
-    return d;
+    const std::size_t more = 2 * r_.workers;
+    return make(bound::blocking, s.name,
+                "a lock or a blocking call in " + s.name + " (" + format_percent(s.held / busy_) +
+                    " of worker time, without a CPU)",
+                {without, {"With .workers = " + std::to_string(more), {.workers = more}}, faster(s.name)},
+                " Run a call on an I/O thread: co_await context.run_blocking(...).");
   }
 
+  /// A scheduler's turns make any sample slow now and then: what counts is processor time, or waits that are
+  /// both frequent and longer than such turns.
   diagnosis of_slow_ones(const stage_report& s) const {
-    if (s.slowest <= 0 || s.median <= 0 || s.slowest < 8 * s.median) return {};
-    diagnosis d = make(bound::slow_ones, s.name, {.stage = s.name, .without_slowest = 0.01});
+    constexpr double turns = 0.1;
+    const bool costly = s.costliest >= 8 * s.median, often = s.p99 >= std::max(8 * s.median, turns);
+    if (s.median <= 0 || !(costly || (s.blocked > 0 && often))) return {};
+    const option without{"Without the slowest 1 %", {.stage = s.name, .without_slowest = 0.01}};
+    if (predict(r_.load, without.change).gain < worth_it) return {};
+    const double time = costly ? s.costliest : s.p99;
     char times[32];
-    std::snprintf(times, sizeof(times), "%.0f", s.slowest / s.median);
-    d.text =
-        "a few samples bound you: in " + quoted(s.name) + " the slowest takes " + format_duration(s.slowest) +
-        ", " + times + " times the median" + (s.slowest_key.empty() ? "" : " (" + s.slowest_key + ")") +
-        ". Without the slowest hundredth: " + d.gain.to_string() + "; with prefetch " +
-        std::to_string(4 * r_.load.model.prefetch) + ": " + gain_of({.prefetch = 4 * r_.load.model.prefetch});
-    return d;
+    std::snprintf(times, sizeof(times), "%.0f", time / s.median);
+    const std::string& key = costly ? s.costliest_key : s.slowest_key;
+    return make(bound::slow_ones, s.name,
+                "a few slow samples in " + s.name + " (" + format_duration(time) +
+                    (costly ? " of CPU time, " : ", ") + times + " times the median" +
+                    (key.empty() ? "" : ": " + key) + ")",
+                {without, more_prefetch()});
   }
 
   diagnosis of_waits(const stage_report& s) const {
     const double waited = s.waits.other + s.waits.time;
     if (latency_ <= 0 || waited < 0.1 * latency_) return {};
-    diagnosis d = make(bound::waits, s.name, {.stage = s.name, .times_faster = infinite});
-    const std::size_t more = 4 * std::max<std::size_t>(r_.load.model.in_flight, 1);
-    d.text = "what " + quoted(s.name) + " waits for bounds you: " +
-             format_duration(waited / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " each, " +
-             std::to_string(r_.load.model.in_flight) + " samples at a time. With in_flight " +
-             std::to_string(more) + " and prefetch " + std::to_string(4 * r_.load.model.prefetch) + ": " +
-             gain_of({.in_flight = more, .prefetch = 4 * r_.load.model.prefetch}) +
-             "; without it: " + d.gain.to_string();
-    return d;
+    const std::size_t at_once = r_.load.model.in_flight, more = 4 * std::max<std::size_t>(at_once, 1);
+    option both = more_prefetch();
+    both.change.in_flight = more;
+    both.name += " and .in_flight = " + std::to_string(more);
+    return make(bound::waits, s.name,
+                "waiting in " + s.name + " (" + each(waited, s) + ", " + std::to_string(at_once) +
+                    " samples at a time)",
+                {both, {"Without the wait", {.stage = s.name, .times_faster = infinite}}});
   }
 
   diagnosis of_reads() const {
-    const stage_report* most_waited = nullptr;
+    const stage_report* most = nullptr;
     double calls = 0;
     for (const stage_report& s : r_.stages) {
       calls += s.waits.io_call;
-      if (most_waited == nullptr || s.waits.io_call > most_waited->waits.io_call) most_waited = &s;
+      if (most == nullptr || s.waits.io_call > most->waits.io_call) most = &s;
     }
-    if (most_waited == nullptr || latency_ <= 0 || calls + most_waited->waits.io_thread < 0.1 * latency_)
-      return {};
+    if (most == nullptr || latency_ <= 0 || calls + most->waits.io_thread < 0.1 * latency_) return {};
     const std::size_t more = 4 * r_.io_threads;
-    diagnosis d = make(bound::reads, most_waited->name,
-                       {.io_threads = 16 * r_.io_threads, .prefetch = 16 * r_.load.model.prefetch});
-    const std::string each =
-        format_duration(calls / static_cast<double>(std::max<std::uint64_t>(most_waited->count, 1)));
-    d.text = "reads bound you: " + each + " each in " + quoted(most_waited->name) + ", " +
-             std::to_string(r_.io_threads) + " at a time. With io_threads " + std::to_string(more) + ": " +
-             gain_of({.io_threads = more}) + "; with prefetch " + std::to_string(4 * r_.load.model.prefetch) +
-             " as well: " + gain_of({.io_threads = more, .prefetch = 4 * r_.load.model.prefetch});
-    return d;
+    option both = more_prefetch();
+    both.change.io_threads = more;
+    both.name += " as well";
+    both.adds = true;
+    return make(
+        bound::reads, most->name,
+        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")",
+        {{"With .io_threads = " + std::to_string(more), {.io_threads = more}}, both});
+  }
+
+  /// The stage with the most work, or the processors.
+  diagnosis of_work() const {
+    const auto longest = std::max_element(r_.stages.begin(), r_.stages.end(),
+                                          [](const auto& a, const auto& b) { return a.busy < b.busy; });
+    if (longest == r_.stages.end() || longest->busy <= 0) return {};
+    const option faster_stage = faster(longest->name);
+    option more = more_processors();
+    if (predict(r_.load, faster_stage.change).gain >= worth_it) {
+      more.beside = true;
+      return make(
+          bound::stage, longest->name,
+          longest->name + " (" + format_percent(longest->busy / r_.busy()) + " of the work, " + usage() + ")",
+          {faster_stage, more});
+    }
+    // More processors make a training step faster, too: that is no change to the pipeline.
+    if (r_.wait_mean < worth_it - 1) return {};
+    return make(bound::stage, {},
+                (r_.workers < r_.cpus ? "the number of workers (" : "the CPUs (") + usage() + ")", {more});
   }
 
   diagnosis of_prefetch() const {
-    const std::size_t more = 4 * r_.load.model.prefetch;
-    diagnosis d = make(bound::prefetch, {}, {.prefetch = more});
-    d.text = "too little is made ahead: the workers are busy for " +
-             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " of their time" + waits() +
-             ". With prefetch " + std::to_string(more) + ": " + d.gain.to_string();
-    return d;
-  }
-
-  /// The stage with the most work, and the workers.
-  diagnosis of_stage() const {
-    const stage_report* slowest = nullptr;
-    double most_busy = 0;
-    for (std::size_t i = 0; i < r_.stages.size(); ++i) {
-      if (r_.stages[i].part) continue;
-      const stage_report* longest = &r_.stages[i];
-      double busy = r_.stages[i].busy;
-      for (std::size_t p = i; p-- > 0 && r_.stages[p].part;) {
-        busy += r_.stages[p].busy;
-        if (r_.stages[p].busy > longest->busy) longest = &r_.stages[p];
-      }
-      if (busy <= most_busy) continue;
-      most_busy = busy;
-      slowest = &r_.stages[i];
-      // Of what has parts, the one that is most of it.
-      if (longest->busy > busy / 2) slowest = longest, most_busy = longest->busy;
-    }
-    if (slowest == nullptr) {
-      diagnosis d;
-      d.text = "no stage takes long enough to tell" + waits();
-      return d;
-    }
-    const bool all_used = of_processors() >= full;
-    diagnosis d = make(bound::stage, slowest->name, {.stage = slowest->name, .times_faster = 2});
-    d.text = quoted(slowest->name) + " bounds you: " + number(r_.workers, "worker") +
-             (r_.workers == 1 ? " is " : " are ") +
-             format_percent(r_.share(r_.worked + r_.others, r_.workers)) + " busy" +
-             (r_.share(r_.helped, 1) > 0.005 ? ", and the waiting loop runs samples itself" : "") +
-             (all_used ? ", all of the time of " + number(r_.cpus, "processor") + " is used" : "") + ", " +
-             format_percent(most_busy / std::max(r_.busy(), 1e-12)) + " of the work in " +
-             quoted(slowest->name) + waits() + ". Twice as fast: " + d.gain.to_string();
-    if (!all_used && r_.workers < r_.cpus) {
-      d.text += "; with " + number(r_.cpus, "worker") + ": " + gain_of({.workers = r_.cpus});
-    } else {
-      const std::size_t twice = 2 * r_.cpus;
-      d.text += "; with " + number(twice, "processor") + ": " +
-                gain_of({.workers = std::max(r_.workers, twice), .processors = twice});
-    }
-    return d;
+    if (workers_busy() >= 0.7 || of_processors() >= full) return {};
+    return make(bound::prefetch, {},
+                "too few batches ahead (" + std::to_string(r_.load.model.prefetch) + ", " + usage() + ")",
+                {more_prefetch()});
   }
 
   const report& r_;

@@ -14,17 +14,21 @@
 namespace wick::detail {
 
 std::string format_duration(double seconds) {
+  struct unit {
+    double seconds;
+    const char* name;
+  };
+  constexpr unit units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
+  if (seconds <= 0) return "0 s";
+  const unit* u = units;
+  while (u != units + 3 && seconds < 0.9995 * u->seconds) ++u;
+  const double n = seconds / u->seconds;
   char text[32];
-  if (seconds >= 99.995)
-    std::snprintf(text, sizeof(text), "%.0f s", seconds);
-  else if (seconds >= 0.999995)
-    std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  else if (seconds >= 0.999995e-3)
-    std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
-  else if (seconds >= 0.9995e-6)
-    std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
-  else
-    std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
+  std::snprintf(text, sizeof(text), "%.*f %s",
+                n >= 99.95 || u == units + 3 ? 0
+                : n >= 9.995                 ? 1
+                                             : 2,
+                n, u->name);
   return text;
 }
 
@@ -88,7 +92,7 @@ std::string wrapped(std::string_view lead, std::string_view text) {
   return out + '\n';
 }
 
-/// At most so many columns, the middle being left out.
+/// At most so many columns, the end being left out.
 std::string shortened(const std::string& name, std::size_t most) {
   if (columns(name) <= most) return name;
   std::string out;
@@ -100,6 +104,17 @@ std::string shortened(const std::string& name, std::size_t most) {
   return out + "~";
 }
 
+/// A line of the table: the name to the left, the others to the right.
+std::string table_line(std::size_t width, const std::string& name, const std::string (&cells)[6]) {
+  constexpr std::size_t widths[] = {9, 9, 7, 9, 9, 9};
+  const auto blanks = [](std::size_t to, const std::string& text) {
+    return std::string(to - std::min(to, columns(text)), ' ');
+  };
+  std::string out = "  " + name + blanks(width, name);
+  for (std::size_t i = 0; i < 6; ++i) out += blanks(widths[i], cells[i]) + cells[i];
+  return out + '\n';
+}
+
 }  // namespace wick::detail
 
 namespace wick {
@@ -108,52 +123,46 @@ std::string report::to_string() const {
   using detail::format_duration;
   using detail::format_percent;
   char line[256];
-  std::string out;
+  std::string out = detail::wrapped("", advice());
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
                 static_cast<unsigned long long>(samples), format_duration(taking).c_str(),
                 samples_per_second(), static_cast<unsigned long long>(batches), workers,
                 workers == 1 ? "" : "s", format_percent(utilization()).c_str());
   std::string first = line;
   if (share(others, workers) > 0.005)
-    first += ", with other loaders " + format_percent(share(others, workers));
+    first += ", " + format_percent(share(others, workers)) + " with other loaders";
   if (share(helped, 1) > 0.005)
     first += ", the waiting loop helps " + format_percent(share(helped, 1)) + " of its time";
   out += detail::wrapped("", first);
   if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line), "%.2f of %zu in use, %.2f by workers, %.2f by I/O threads",
+    std::snprintf(line, sizeof(line), "%.2f of %zu used, %.2f by workers, %.2f by I/O threads",
                   processor / taking, cpus, worker_processor / taking, io_processor / taking);
-    out += detail::wrapped("processors: ", line);
+    out += detail::wrapped("CPUs: ", line);
   }
-  const double idles = idle.samples + idle.order + idle.loop;
-  if (idles > 0.01 * taking * static_cast<double>(workers)) {
-    std::string why;
-    const auto add = [&](double some, const char* what) {
-      if (share(some, workers) < 0.01) return;
-      why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
-    };
-    add(idle.samples, "samples wait");
-    add(idle.order, "the oldest batch is not ready");
-    add(idle.loop, "the loop has not taken what is ready");
-    if (!why.empty()) out += detail::wrapped("workers without work: ", why);
-  }
+  std::string why;
+  const auto add = [&](double some, const char* what) {
+    if (share(some, workers) < 0.01) return;
+    why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
+  };
+  add(idle.samples, "all samples wait");
+  add(idle.order, "the oldest batch is not ready");
+  add(idle.loop, "enough batches are ready");
+  if (!why.empty()) out += detail::wrapped("idle workers: ", why);
   std::size_t width = 5;
   for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
-  width = std::min<std::size_t>(width, 22);
-  std::snprintf(line, sizeof(line), "  %-*s %8s %9s %6s %9s %9s %9s\n", static_cast<int>(width), "stage",
-                "count", "busy", "share", "median", "p99", "waited");
-  out += line;
+  width = std::min<std::size_t>(width, 26);
+  out += detail::table_line(width, "stage", {"count", "busy", "share", "median", "p99", "waited"});
   const double all = busy();
   for (const detail::stage_report& s : stages) {
-    std::string name = detail::shortened(s.name, width);
-    name.append(width - std::min(width, detail::columns(name)), ' ');
-    const std::string count =
-        s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M";
-    std::snprintf(line, sizeof(line), " %8s %9s %6s %9s %9s %9s\n", count.c_str(),
-                  format_duration(s.busy).c_str(), format_percent(all > 0 ? s.busy / all : 0).c_str(),
-                  s.median > 0 ? format_duration(s.median).c_str() : "-",
-                  s.p99 > 0 ? format_duration(s.p99).c_str() : "-",
-                  s.blocked > 0 ? format_duration(s.blocked).c_str() : "-");
-    out += "  " + name + line;
+    const double part = all > 0 ? s.busy / all : 0;
+    // Nanoseconds matter where a stage has some of the work.
+    const auto time = [&](double t) {
+      return t <= 0 || (t < 0.9995e-6 && part < 0.01) ? "-" : format_duration(t);
+    };
+    out += detail::table_line(
+        width, detail::shortened(s.name, width),
+        {s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M",
+         time(s.busy), format_percent(part), time(s.median), time(s.p99), time(s.blocked)});
   }
   std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
                 format_percent(wait_mean).c_str(), format_percent(wait_median).c_str(),
@@ -178,7 +187,7 @@ std::string report::to_string() const {
         detail::wrapped("", failed + (outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()"));
   }
   for (const std::string& n : notes) out += detail::wrapped("note: ", n);
-  return out + detail::wrapped("", advice());
+  return out;
 }
 
 }  // namespace wick

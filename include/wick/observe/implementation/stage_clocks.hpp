@@ -79,7 +79,11 @@ stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noex
   slow_sample out;
   for (const place& w : workers_) {
     stage_record& r = w.records[row];
-    if (r.slowest() > out.ticks) out = {r.slowest(), r.slowest_index()};
+    if (r.slowest() > out.ticks) out.ticks = r.slowest(), out.index = r.slowest_index();
+    if (r.costliest() > out.nanoseconds) {
+      out.nanoseconds = r.costliest();
+      out.costliest_index = r.costliest_index();
+    }
     r.forget_slowest();
   }
   return out;
@@ -129,12 +133,12 @@ void stopwatch::begin_probe() noexcept {
   last_ = now;
 }
 
-void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
+void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
   const thread_usage now = usage_of_this_thread();
   if (now.nanoseconds == 0) return;  // the system doesn't say
   const probe p = between(usage_, now, ticks);
   if (ticks > worker_.long_ticks)
-    worker_.records[row].took_long(p);
+    took_long(row, p, longest);
   else
     worker_.clocks[row].probed(p);
   usage_ = now;
@@ -145,7 +149,7 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks) noexcept {
 }
 
 /// That it would was not known at its beginning: what came between the last probe and that is taken as work.
-void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
+void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
   // A place for those who help may have been another thread's.
@@ -155,7 +159,7 @@ void stopwatch::took_long(std::size_t row, std::uint64_t ticks) noexcept {
     const double least = static_cast<double>(p.nanoseconds) - nanoseconds * static_cast<double>(before);
     p.nanoseconds =
         static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
-    worker_.records[row].took_long(p);
+    took_long(row, p, longest);
   }
   worker_.last = now;
   worker_.last_at = now_ticks();

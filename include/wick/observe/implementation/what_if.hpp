@@ -55,8 +55,7 @@ load_model changed(const measured_load& load, const what_if& w) {
   if (w.stage.empty()) return m;
   bool found = false;
   for (std::size_t i = 0; i < m.stages.size(); ++i) {
-    const std::string& name = load.names[i];
-    if (name != w.stage && name.rfind(w.stage + ": ", 0) != 0) continue;
+    if (load.names[i] != w.stage) continue;
     found = true;
     load_model::stage& s = m.stages[i];
     double factor = w.times_faster > 0 ? 1 / w.times_faster : 1;
@@ -113,7 +112,7 @@ namespace wick {
 std::string prediction::to_string() const {
   char text[64];
   const int digits = gain < 1.95 ? 2 : gain < 9.95 ? 1 : 0;
-  std::snprintf(text, sizeof(text), "%.*f x ± %.*f", digits, gain, digits,
+  std::snprintf(text, sizeof(text), "%.*fx (±%.*f)", digits, gain, digits,
                 std::max(gain_error, std::pow(10.0, -digits)));
   return text;
 }

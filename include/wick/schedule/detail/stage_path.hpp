@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,12 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   static constexpr std::size_t stages = sizeof...(S);
   /// Clocks: one a stage, one for order and source, one a phase inside the slot.
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+  /// The first stage that was written for what a phase does; where there is none, batch().
+  static constexpr std::size_t carries_out(phase p) noexcept {
+    constexpr std::array<phase, stages> phases{phase_of<S>...};
+    const auto found = std::find(phases.begin(), phases.begin() + types::batching, p);
+    return static_cast<std::size_t>(found - phases.begin());
+  }
 
   stage_path(pipeline<Source, S...> what, executor& on)
       : source_(std::move(what.origin)),
@@ -202,7 +209,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed && I < stages) clock->mark(I, phase_ticks::take(), phase_row);
+      if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) clock->mark(I);
