@@ -43,6 +43,7 @@
 #include <wick/image/implementation/resize.hpp>
 #include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
+#include <wick/loader/implementation/report_trace.hpp>
 #include <wick/measure/implementation/measure.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
 #include <wick/observe/implementation/advice.hpp>
@@ -128,3 +129,4 @@
 #include <wick/text/implementation/token_store.hpp>
 #include <wick/text/implementation/token_writer.hpp>
 #include <wick/text/implementation/tokens.hpp>
+#include <wick/trace/implementation/trace_file.hpp>

@@ -465,6 +465,7 @@ class activity : public pooled_frame {
       if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
     }
     first_.store(0, std::memory_order_relaxed);
+    call_count_.store(0, std::memory_order_relaxed);
     since_.store(now_ticks(), std::memory_order_relaxed);
   }
   /// Since begin().
@@ -477,6 +478,27 @@ class activity : public pooled_frame {
   /// Of spent()[0] what was before the first wait.
   std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
 
+  /// A call on an I/O thread.
+  struct call {
+    std::uint64_t begun = 0, ended = 0;  // ticks
+    std::uint32_t thread = 0;
+  };
+  static constexpr std::size_t calls_kept = 2;
+  /// One has ended. By the thread that made it, before the work continues; several threads may at once.
+  void called(const call& c) noexcept {
+    noted_call& to = calls_[call_count_.fetch_add(1, std::memory_order_relaxed) % calls_kept];
+    to.begun.store(c.begun, std::memory_order_relaxed);
+    to.ended.store(c.ended, std::memory_order_relaxed);
+    to.thread.store(c.thread, std::memory_order_relaxed);
+  }
+  /// How many there were since begin(), of which the last `calls_kept` are known.
+  std::size_t calls() const noexcept { return call_count_.load(std::memory_order_relaxed); }
+  call call_at(std::size_t i) const noexcept {
+    const noted_call& c = calls_[i % calls_kept];
+    return {c.begun.load(std::memory_order_relaxed), c.ended.load(std::memory_order_relaxed),
+            c.thread.load(std::memory_order_relaxed)};
+  }
+
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -488,7 +510,13 @@ class activity : public pooled_frame {
  private:
   ~activity() = default;
 
+  struct noted_call {
+    std::atomic<std::uint64_t> begun{0}, ended{0};
+    std::atomic<std::uint32_t> thread{0};
+  };
   std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
+  std::array<noted_call, calls_kept> calls_;
+  std::atomic<std::uint32_t> call_count_{0};
   std::atomic<std::uint64_t> first_{0}, since_{0};
   std::atomic<std::uint32_t> kept_{1};
   std::atomic<wait_for> what_{wait_for::nothing};
@@ -536,6 +564,10 @@ class noted_wait {
   /// Something else is waited for now. By who brings it on.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
+  }
+  /// The call that was waited for has ended. By the thread that made it.
+  void called(std::uint64_t begun, std::uint32_t thread) noexcept {
+    if (of_ != nullptr) of_->called({begun, now_ticks(), thread});
   }
   /// On the thread that goes on.
   void end() noexcept {
@@ -1433,7 +1465,7 @@ class io_pool {
   /// Whether no call is queued or under way.
   bool at_rest() const noexcept;
   /// Whether the calling thread is one of these.
-  bool has_this_thread() const noexcept { return mine() == shared_.get(); }
+  bool has_this_thread() const noexcept { return mine().of == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
   /// and in a forked child: nobody would run the job.
@@ -1454,6 +1486,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
+        const std::uint64_t begun = now_ticks();
         self->wait_.now(wait_for::io_call);
         try {
           if constexpr (std::is_void_v<result>)
@@ -1463,6 +1496,7 @@ class io_pool {
         } catch (...) {
           self->exception_ = std::current_exception();
         }
+        self->wait_.called(begun, mine().number);
         self->wait_.now(wait_for::worker);
         self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
         detail::post_to(self->on_, j);
@@ -1503,8 +1537,12 @@ class io_pool {
   struct shared;
 
   void start();
-  /// Of the pool whose thread this is; null on any other thread.
-  [[gnu::noinline]] static const shared*& mine() noexcept;
+  /// Of the calling thread: its pool, null where it is of none, and its number there.
+  struct membership {
+    const shared* of = nullptr;
+    std::uint32_t number = 0;
+  };
+  [[gnu::noinline]] static membership& mine() noexcept;
   static void work(shared& s) noexcept;
 
   const std::size_t count_;
@@ -2800,6 +2838,10 @@ class context {
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  /// For the loader: whether a trace follows this sample.
+  bool followed() const noexcept { return followed_; }
+  /// For the loader.
+  void follow(bool on) noexcept { followed_ = on; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -2807,6 +2849,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    followed_ = false;
   }
 
  private:
@@ -2826,6 +2869,7 @@ class context {
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
+  bool followed_ = false;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
@@ -10823,6 +10867,111 @@ double thread_seconds(::pthread_t thread) noexcept;
 
 }  // namespace wick::detail
 
+// ==== wick/trace/detail/trace_lane.hpp
+/// \file
+/// Where a worker writes spans for a trace: a ring of its own, which the consumer of the batches empties.
+
+namespace wick::detail {
+
+enum class span_kind : std::uint8_t {
+  work,       ///< of a sample in a stage, on the worker
+  wait,       ///< of a sample in a stage, from its beginning there until it continued
+  call,       ///< a call of a sample's stage on an I/O thread
+  batch,      ///< of a batch in a stage behind batch(), on the worker
+  batch_wait  ///< of a batch in such a stage that suspends
+};
+
+/// Times are in ticks.
+struct trace_span {
+  std::uint64_t begun = 0, ended = 0;
+  std::uint64_t position = 0;  ///< in its epoch; of a batch: its number
+  std::uint64_t index = 0;     ///< of a sample, in the source
+  std::uint64_t epoch = 0;
+  std::uint16_t row = 0;  ///< the stage's number
+  span_kind kind = span_kind::work;
+  std::uint8_t cause = 0;                ///< of a wait: the wait_for that took longest
+  std::uint32_t thread = 0;              ///< of a call: the I/O thread's number
+  std::array<std::uint32_t, 3> parts{};  ///< of a sample in batch(): decode, resize, color
+};
+
+/// A ring without a lock. One worker writes and moves its end, the consumer reads and moves its beginning;
+/// neither waits. What finds no room is counted.
+class alignas(64) trace_lane {
+ public:
+  trace_lane() noexcept = default;
+  trace_lane(const trace_lane&) = delete;
+  trace_lane& operator=(const trace_lane&) = delete;
+  ~trace_lane() { delete[] kept_; }
+
+  // ---- the worker ----
+
+  bool on() const noexcept { return ring_.load(std::memory_order_acquire) != nullptr; }
+  /// Whether a trace follows the sample at a position of its epoch. There is room for its first spans then.
+  bool wants(std::uint64_t position) noexcept {
+    if (!on() || position % every_.load(std::memory_order_relaxed) != 0) return false;
+    return room() >= spare || drop();
+  }
+  /// Does nothing where there is no trace.
+  void write(const trace_span& s) noexcept {
+    trace_span* const ring = ring_.load(std::memory_order_acquire);
+    if (ring == nullptr) return;
+    if (room() == 0) {
+      drop();
+      return;
+    }
+    const std::uint64_t end = end_.load(std::memory_order_relaxed);
+    ring[end & (size_ - 1)] = s;
+    end_.store(end + 1, std::memory_order_release);
+  }
+
+  // ---- the consumer ----
+
+  /// Makes room for `size` unread spans, a power of two and the same each time. \throws std::bad_alloc
+  void prepare(std::size_t size) {
+    if (kept_ != nullptr) return;
+    kept_ = new trace_span[size];
+    size_ = size;
+  }
+  /// From now on spans are kept, of one sample in `every`. After prepare().
+  void begin(std::uint32_t every) noexcept {
+    read([](const trace_span&) {});  // what a worker wrote too late for the trace before
+    follow(every);
+    ring_.store(kept_, std::memory_order_release);
+  }
+  void end() noexcept { ring_.store(nullptr, std::memory_order_relaxed); }
+  void follow(std::uint32_t every) noexcept { every_.store(every, std::memory_order_relaxed); }
+  /// Gives `to` each span since the last call, in the order in which they were written.
+  template <class To>
+  void read(To to) {
+    const std::uint64_t end = end_.load(std::memory_order_acquire);
+    for (std::uint64_t i = begin_.load(std::memory_order_relaxed); i != end; ++i) to(kept_[i & (size_ - 1)]);
+    begin_.store(end, std::memory_order_release);
+  }
+  /// Spans, and samples, that found no room so far.
+  std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t spare = 64;
+
+  bool drop() noexcept {
+    dropped_.store(dropped() + 1, std::memory_order_relaxed);  // one thread writes it
+    return false;
+  }
+  std::uint64_t room() const noexcept {
+    return size_ - (end_.load(std::memory_order_relaxed) - begin_.load(std::memory_order_acquire));
+  }
+
+  std::atomic<trace_span*> ring_{nullptr};  // null where there is no trace
+  std::atomic<std::uint32_t> every_{1};
+  std::uint64_t size_ = 0;  // known to the worker once it has seen ring_
+  trace_span* kept_ = nullptr;
+  alignas(64) std::atomic<std::uint64_t> end_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+  alignas(64) std::atomic<std::uint64_t> begin_{0};
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// The clocks of stages that don't suspend are read for some samples only, and what the others took is
@@ -10843,6 +10992,7 @@ class stage_clocks {
     stage_clock* clocks;
     stage_record* records;
     const tick_scale* scale;
+    trace_lane* lane;
     std::uint64_t next_probe = 0;  // ticks
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
@@ -10881,6 +11031,13 @@ class stage_clocks {
   void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
     mine().records[stage].waited_for(ticks);
   }
+  /// Where the calling thread writes spans for a trace.
+  trace_lane& lane() noexcept { return *mine().lane; }
+  /// One for each slot.
+  trace_lane* lanes() const noexcept { return lanes_.get(); }
+  /// A sample that a trace follows has awaited: the span of that, and its calls on I/O threads.
+  void awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept;
+
   void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
   /// Once in a stage, without suspending.
   void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
@@ -10929,6 +11086,7 @@ class stage_clocks {
   const tick_scale scale_;
   std::vector<stage_clock> clocks_;
   std::vector<stage_record> records_;
+  const owned<trace_lane[]> lanes_;
   struct alignas(64) place : worker {};
   std::vector<place> workers_;
 };
@@ -10945,9 +11103,15 @@ class stopwatch {
   stopwatch& operator=(const stopwatch&) = delete;
   ~stopwatch() { end_probe(); }
 
-  /// What went before was `row`'s.
-  void begin(std::uint64_t index, std::size_t row) noexcept {
-    index_ = index;
+  /// What went before was `row`'s. `of` is the sample's wick::context.
+  template <class Context>
+  void begin(const Context& of, std::size_t row) noexcept {
+    index_ = of.index();
+    followed_ = of.followed();
+    if (followed_) {
+      span_.position = of.position();
+      span_.epoch = of.epoch();
+    }
     const std::uint64_t now = now_ticks();
     worker_.clocks[row].worked(0, weight_ * (now - last_));
     last_ = now;
@@ -10961,6 +11125,8 @@ class stopwatch {
     last_ = now;
     ended(row, ticks, row);
   }
+  /// Whether a trace follows the sample at a position.
+  bool follows(std::uint64_t position) noexcept { return worker_.lane->wants(position); }
   /// The same where `inside` are parts of it, with rows of their own from `parts` on.
   template <class Ticks>
   void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
@@ -10971,6 +11137,7 @@ class stopwatch {
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
+      if (followed_) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
       if (2 * inside[p] > ticks) longest = parts + p;
     }
@@ -10986,9 +11153,11 @@ class stopwatch {
   }
   /// All of `row` is over, at last_; most of it was `longest`, which is that row or one of its parts.
   void ended(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+    if (followed_) write(row, ticks);
     if (probes_) return end_of(row, ticks, longest);
     if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks, longest);
   }
+  void write(std::size_t row, std::uint64_t ticks) noexcept;
   void took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
   void begin_probe() noexcept;
   void end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
@@ -11003,8 +11172,9 @@ class stopwatch {
   stage_clocks::worker& worker_;
   const std::uint64_t weight_;
   const bool may_probe_;
-  bool probes_ = false;
+  bool probes_ = false, followed_ = false;
   std::uint64_t last_, index_ = 0;
+  trace_span span_;
   std::uint64_t cost_ = 0, readings_ = 0;
   thread_usage usage_;
 };
@@ -11165,6 +11335,8 @@ class pump_crew {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
     return spent_;
   }
+  /// How many pumps are at work, about.
+  std::size_t at_work() const noexcept { return pumps_.size() - idle_.load(std::memory_order_relaxed); }
   /// A batch that has been ready since then was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);
@@ -11237,6 +11409,136 @@ class pump_crew {
 
 }  // namespace wick::detail
 
+// ==== wick/trace/detail/trace_file.hpp
+/// \file
+/// A trace in Chrome's trace event format, written while the loader runs.
+
+// ==== wick/trace/trace.hpp
+/// \file
+/// How much of a run loader::trace() writes.
+
+namespace wick::detail {
+
+/// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
+struct trace_options {
+  /// The largest size of the file, in bytes. The trace ends there, and the report has a note.
+  std::size_t max_bytes = std::size_t{256} << 20;
+  /// The trace follows one sample in `every`, and fewer where there would be more than about 20,000 spans a
+  /// second.
+  std::uint32_t every = 1;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What a trace is of.
+struct trace_subject {
+  trace_lane* lanes = nullptr;  ///< one a slot: first the workers', then those of threads that help
+  std::size_t slots = 0, workers = 0, io_threads = 0;
+  std::vector<std::string> stages;  ///< their names, by row
+  std::size_t first = 0, last = 0;  ///< the rows where a sample's way begins and ends
+  std::uint64_t positions = 1;      ///< of an epoch
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
+/// Batches that are ready, samples and bytes in flight; and in the file's time when that was.
+struct queue_depths {
+  std::uint64_t ready = 0, samples = 0, bytes = 0, at = 0;
+};
+
+/// A batch that was taken. Times are in ticks.
+struct traced_batch {
+  std::uint64_t sequence = 0, epoch = 0, number = 0, samples = 0;
+  std::uint64_t opened = 0, published = 0, taken = 0;
+};
+
+/// Used by the consumer alone. The file is a JSON array, an event a line. Each write replaces the closing
+/// bracket, so the file is complete at any time. Times are those of PyTorch's profiler: microseconds since
+/// the beginning of the quarter, by the system's clock as it was when the trace began.
+class trace_file {
+ public:
+  /// \throws wick::error when the file can't be written, or when the options make no sense
+  trace_file(std::string path, const trace_options& options, trace_subject of);
+  trace_file(const trace_file&) = delete;
+  trace_file& operator=(const trace_file&) = delete;
+  ~trace_file() { end(); }
+
+  /// The loop began its step and then its wait at these ticks, and has a batch now.
+  void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
+  void took(const traced_batch& b) noexcept;
+  /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
+  /// took
+  std::uint64_t look(queue_depths depths) noexcept;
+  /// Writes the rest, and closes the file.
+  void end() noexcept;
+  /// For the report: why the trace is not complete. Empty when it is.
+  std::string note() const;
+
+ private:
+  // Of a loader: the loop, its workers and helpers, then its I/O threads.
+  static constexpr std::uint64_t tracks = 4096, io_tracks = 2048;
+  struct reading {
+    std::uint64_t ticks, nanoseconds;
+  };
+  struct laid_out {
+    trace_span span;
+    std::size_t slot;
+  };
+  struct iteration_times {
+    std::uint64_t step, wait, end;
+  };
+
+  static reading read_clocks() noexcept;
+  std::uint64_t nanoseconds(std::uint64_t ticks) const noexcept;
+  std::uint64_t id_of(const trace_span& s) const noexcept;
+  std::uint64_t dropped() const noexcept;
+
+  void drain(queue_depths* depths);
+  void choose_every(std::uint64_t now) noexcept;
+  template <class What>
+  void add(const What& what);
+  void write(const laid_out& of);
+  void write(const iteration_times& of);
+  void write(const traced_batch& of);
+  void write(const queue_depths& of);
+  template <class... T>
+  void event(std::string_view phase, std::string_view name, std::string_view category, std::uint64_t track,
+             std::uint64_t at, const T&... rest);
+  void name_track(std::uint64_t track, std::string_view name);
+  void begin_about(std::string_view name);
+  void flush();
+  bool write_at(std::uint64_t at, std::string_view text) noexcept;
+  void stop_following() noexcept;
+
+  const std::string path_;
+  const trace_options options_;
+  const trace_subject of_;
+  const process_mark born_;
+  file_handle file_;
+  std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
+  std::uint64_t base_ = 0,
+                offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
+  std::vector<reading> clocks_;     // ticks between two are interpolated
+  std::vector<std::string> names_;  // of the stages, for JSON
+
+  std::vector<laid_out> spans_;
+  std::vector<iteration_times> iterations_;
+  std::vector<traced_batch> batches_;
+  std::string text_;                  // to be written
+  std::uint64_t written_ = 0;         // bytes of the file, without the closing bracket
+  std::uint64_t begun_ = 0;           // ticks
+  std::uint64_t next_ = 0;            // when look() writes again, in ns of the steady clock
+  std::uint64_t dropped_before_ = 0;  // by the trace before
+  std::uint32_t every_;
+  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
+  bool following_ = false, full_ = false;
+  int fault_ = 0;
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
@@ -11249,7 +11551,7 @@ class report_book {
     const stage_clocks& clocks;
     const byte_budget& budget;
     const sample_names& names;
-    std::size_t batching = 0;  ///< the number of batch()
+    std::size_t first = 0, batching = 0;  ///< the number of the first stage of samples, and of batch()
     std::size_t order_row = 0, phase_row = 0;
     std::array<std::size_t, phase_count> phase_stages = {};  ///< whose time that of each phase is
     std::size_t batch = 1;
@@ -11261,6 +11563,7 @@ class report_book {
   static subject of(Feed& f) {
     using path = typename Feed::path_type;
     subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
+    out.first = path::types::order_end;
     out.batching = path::types::batching;
     out.order_row = path::order_row;
     out.phase_row = path::phase_row;
@@ -11280,7 +11583,7 @@ class report_book {
     end_step();
     const std::uint64_t now = now_ticks();
     // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
-    if (std::exchange(first_, false)) begun_ = now;
+    if (std::exchange(first_, false)) begun_ = came_ = now;
     return now;
   }
   /// A batch came, for which the loop has waited since then.
@@ -11288,11 +11591,21 @@ class report_book {
     const std::uint64_t now = now_ticks();
     waited_ = now - begun_at;
     in_step_ = true;
+    if (trace_) trace_->iteration(came_, begun_at, now);
+    came_ = now;
     if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
+  /// Whether look() is wanted for the batch that came.
+  bool looks() const noexcept { return static_cast<bool>(trace_); }
+  /// For the trace: the batch, and what is in flight.
+  void look(const queue_depths& depths, traced_batch batch) noexcept;
+  /// \throws wick::error when the file can't be written; there is no trace then, nor the one before
+  void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+             const std::string& path, const trace_options& options);
+  void stop_trace() noexcept;
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
@@ -11325,8 +11638,11 @@ class report_book {
   void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
                const std::vector<stage_clocks::sum>& since, double tick) const;
 
+  owned<trace_file> trace_;
+  std::string trace_note_;  // of the one that has ended
   stall_meter stalls_;
   std::uint64_t begun_ = 0, waited_ = 0;  // of the iteration that is under way
+  std::uint64_t came_ = 0;                // the batch before it, for the trace
   bool first_ = true;                     // of an epoch
   bool in_step_ = false;
   std::uint64_t helped_ticks_ = 0;  // since the last report
@@ -11896,6 +12212,103 @@ struct loader_place {
     l.round_.go_on(l.resume_->rounds, l.resume_->epoch);
     l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
     l.books_.account.read(*l.resume_);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/loader_report.hpp
+/// \file
+/// How a loader makes its report, and what it gives its trace.
+
+// ==== wick/run/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Of a loader, by its consumer.
+template <class Loader>
+struct loader_report {
+  static report of(Loader& l) {
+    auto& books = l.books_;
+    report r = books.report.close(report_book::of(*l.feed_), l.feed_->path().stage_names(), l.ledger());
+    r.filtered = books.drops.of_training - std::exchange(books.drops.reported, books.drops.of_training);
+    for (std::string& note : l.feed_->path().notes()) r.notes.push_back(std::move(note));
+    if (std::string note = note_of(l.source()); !note.empty()) r.notes.push_back(std::move(note));
+    if (std::string trouble = books.account.trouble(); !trouble.empty())
+      r.notes.push_back(std::move(trouble));
+    return r;
+  }
+
+  static void trace(Loader& l, const std::string& path, const trace_options& options) {
+    const single_user::hold mine(l.user_, "trace()");
+    l.books_.report.trace(report_book::of(*l.feed_), l.feed_->path().stage_names(),
+                          l.feed_->plan().positions(), path, options);
+  }
+  static void stop_trace(Loader& l) {
+    const single_user::hold mine(l.user_, "stop_trace()");
+    l.books_.report.stop_trace();
+  }
+  /// At a batch that was taken, and is still in its place.
+  template <class Job>
+  [[gnu::noinline]] static void look(Loader& l, const Job& j) noexcept {
+    l.books_.report.look(depths(*l.feed_), {.sequence = j.sequence,
+                                            .epoch = j.epoch,
+                                            .number = j.number,
+                                            .samples = j.count,
+                                            .opened = j.opened,
+                                            .published = j.published});
+  }
+
+ private:
+  template <class Feed>
+  static queue_depths depths(Feed& f) noexcept {
+    queue_depths out;
+    for (std::uint64_t s = f.done_.taken(); s < f.ahead_.count(); ++s)
+      out.ready += f.ahead_.at(s).unfinished.load(std::memory_order_relaxed) == 0 ? 1u : 0u;
+    out.samples = Feed::types::samples_suspend ? f.tokens_.taken() : f.crew_.at_work();
+    out.bytes = f.runs_.budget.used();
+    return out;
   }
 };
 
@@ -13039,49 +13452,6 @@ struct loader_replay {
 
 }  // namespace wick::detail
 
-// ==== wick/run/detail/single_user.hpp
-/// \file
-/// Tells two threads that use at the same time what is made for one.
-
-namespace wick::detail {
-
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
-
-/// What one user did is visible to the next, so taking turns is safe on any threads.
-class single_user {
- public:
-  single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
-
-  /// In use as long as this lives; may be kept over a suspension.
-  class hold {
-   public:
-    /// \throws std::logic_error when somebody else uses it at this moment
-    hold(single_user& of, const char* call) : of_(of) {
-      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
-      of.last_.store(nullptr, std::memory_order_relaxed);
-    }
-    hold(const hold&) = delete;
-    hold& operator=(const hold&) = delete;
-    /// The calling thread was looked at: it may go on with what it has got.
-    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
-    ~hold() { of_.used_.store(false, std::memory_order_release); }
-
-   private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
-    single_user& of_;
-  };
-
-  /// Whether nobody else has used it since this thread was remembered.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
-
- private:
-  std::atomic<bool> used_{false};
-  std::atomic<const void*> last_{nullptr};
-};
-
-}  // namespace wick::detail
-
 // ==== wick/schedule/detail/feed.hpp
 /// \file
 /// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
@@ -13189,6 +13559,7 @@ class tokens {
   /// True when there was none before.
   bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
   std::uint64_t limit() const noexcept { return limit_; }
+  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
   bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
 
  private:
@@ -13281,7 +13652,7 @@ struct alignas(64) batch_job {
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
-  std::uint64_t published = 0;  // ticks, at which it was ready
+  std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
   Order order;
   Columns columns;
   std::optional<Value> value;
@@ -13712,6 +14083,7 @@ class claimed_runs {
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
                 stopwatch* clock, std::vector<failure>& failed) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
+    if constexpr (Timed) c.follow(clock->follows(c.position()));
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, clock);
@@ -13768,6 +14140,7 @@ class claimed_runs {
     failure f;
     try {
       c.watch();
+      c.follow(self->runs_.path.clocks().lane().wants(c.position()));
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {
@@ -14746,6 +15119,9 @@ class timed_await {
     Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_;
+    const bool followed = of_->followed();
+    trace_span span;
+    if (followed) span = begin_span();
     suspended_ = true;
     bool suspends = true;
     if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
@@ -14758,6 +15134,8 @@ class timed_await {
     if (suspends) {
       const std::uint64_t worked = now_ticks() - begun;
       clocks->worked_before_suspending(stage, worked);
+      span.ended = begun + worked;
+      if (followed) clocks->lane().write(span);
     } else {
       suspended_ = false;
     }
@@ -14773,11 +15151,24 @@ class timed_await {
   void settle() noexcept {
     settled_ = true;
     if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
-    if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    activity::times spent{};
+    if (suspended_)
+      settle_wait(spent);
+    else
+      clocks_->worked(stage_, ended_ - begun_, of_->index());
+    if (!of_->followed()) return;
+    trace_span span = begin_span();
+    span.kind = suspended_ ? span_kind::wait : span_kind::work;
+    span.ended = ended_;
+    clocks_->awaited(span, of_->doing(), spent);
+  }
+
+ private:
+  void settle_wait(activity::times& spent) noexcept {
     std::uint64_t ran = 0;
     if (activity* const doing = of_->doing()) {
       doing->enter();  // somebody else's awaiter may have let it go on
-      const activity::times spent = doing->spent();
+      spent = doing->spent();
       const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
       // Without a wait that is wick's all of it is one that is not.
       if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
@@ -14785,8 +15176,16 @@ class timed_await {
     }
     clocks_->waited(stage_, ended_ - begun_, ran, of_->index());
   }
+  trace_span begin_span() const noexcept {
+    trace_span out;
+    out.begun = begun_;
+    out.position = of_->position();
+    out.index = of_->index();
+    out.epoch = of_->epoch();
+    out.row = static_cast<std::uint16_t>(stage_);
+    return out;
+  }
 
- private:
   Inner inner_;
   Clocks* clocks_;
   std::uint32_t stage_;
@@ -15173,7 +15572,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       c.enter(static_cast<std::uint32_t>(I));
       stage_clocks::worker& mine = clocks_.mine();
       stopwatch clock(mine, true);
-      clock.begin(c.index(), order_row);
+      clock.begin(c, order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
       clock.mark(I);
       mine.clocks[I].ran(1);
@@ -15188,7 +15587,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
     stage_clocks::worker& mine = clocks_.mine();
     stopwatch clock(mine, true);
-    clock.begin(c.index(), order_row);
+    clock.begin(c, order_row);
     pass<I, true>(std::move(item), c, j, slot, &clock);
     count(mine.clocks, I, 1, 1);
   }
@@ -15204,7 +15603,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun, c);
+        count_batch(I, begun, c, span_kind::batch);
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -15215,10 +15614,14 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
+  void count_batch(std::uint16_t stage, std::uint64_t begun, const context& c, span_kind kind) {
     this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
+    const std::uint64_t now = now_ticks();
+    clocks_.worked(stage, now - begun, c.index());
+    if (trace_lane& lane = clocks_.lane(); lane.on()) {
+      lane.write({begun, now, c.index(), 0, c.epoch(), stage, kind});
+    }
   }
 
   /// The same through stages that suspend.
@@ -15234,7 +15637,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun, *c);
+        self->count_batch(I, begun, *c, span_kind::batch_wait);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -15244,7 +15647,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun, *c);
+        self->count_batch(I, begun, *c, span_kind::batch);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -15377,7 +15780,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
-    if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    if constexpr (Timed) clock->begin(c, path_type::order_row);
     if constexpr (Again) path.note_begin(c);
     path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }
@@ -15693,6 +16096,7 @@ class finishing {
   /// that is known.
   void begin(job_type& j, std::optional<std::uint64_t> moved) {
     j.forget();
+    j.opened = now_ticks();
     j.moved = moved.value_or(0);
     j.moved_before = moved || j.number != 0 ? moved : std::uint64_t{0};
     begin_columns(j);
@@ -15900,12 +16304,10 @@ namespace wick::detail {
 template <class Pipeline>
 class feed;
 
-/// One consumer. Everything public is called by it, except where it says "worker".
-///
-/// The control mutex guards opening batches and starting pumps and
-/// is taken about once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor
-/// that claims runs of positions from the oldest batch that has any, until there are none; there are at most
-/// as many as workers.
+/// One consumer, which calls everything public, except where it says "worker". The control mutex guards
+/// opening batches and starting pumps, about once a batch; samples are claimed and finished without it. A
+/// pump, of which there are at most as many as workers, is a job on the executor that claims runs of
+/// positions from the oldest batch that has any left.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
@@ -16057,6 +16459,8 @@ class feed<pipeline<Source, S...>> {
  private:
   friend class pump_crew<feed>;
   friend class claimed_runs<runs_type, feed>;
+  template <class>
+  friend struct loader_report;
   using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;
@@ -16286,6 +16690,7 @@ class loader<pipeline<Source, S...>> {
   using place = detail::loader_place<loader>;
   using again = detail::loader_replay<loader>;
   using edits = detail::loader_edits<loader>;
+  using reporting = detail::loader_report<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -16466,12 +16871,18 @@ class loader<pipeline<Source, S...>> {
   std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
 
   /// Everything since the last report: time a stage, share of waiting, what to change.
-  wick::report report();
+  wick::report report() { return reporting::of(*this); }
+  /// Writes a trace for Perfetto until stop_trace(), the next trace() or the loader's end; see the guide
+  /// tracing. \throws wick::error when the file can't be written; where that fails later, report() has a note
+  void trace(const std::string& path, detail::trace_options how = {}) { reporting::trace(*this, path, how); }
+  /// Writes the rest of the trace, and closes the file.
+  void stop_trace() { reporting::stop_trace(*this); }
 
  private:
   friend epoch_range;
   friend place;
   friend again;
+  friend reporting;
   friend edits;
 
   void begin(std::uint64_t e) {
@@ -16578,6 +16989,7 @@ class loader<pipeline<Source, S...>> {
   std::optional<value_type> deliver(job_type* job) {
     --left_;
     books_.report.took_batch();
+    if (books_.report.looks()) reporting::look(*this, *job);
     if constexpr (feed_type::batched) {
       return delivery_.take(*feed_, job, books_);
     } else {
@@ -16609,16 +17021,6 @@ template <class Source, class... S>
 loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>;
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
-
-template <class Source, class... S>
-report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(detail::report_book::of(*feed_), feed_->path().stage_names(), ledger());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
-  r.notes = feed_->path().notes();
-  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
-  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  return r;
-}
 
 }  // namespace wick
 
@@ -30122,6 +30524,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   };
   tell(of.order_row, "order");
   for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
+  if (trace_) trace_note_ = trace_->note();
+  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);
   reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
@@ -30226,6 +30630,53 @@ void report_book::measure(const subject& of, report& r, const std::vector<std::s
   m.other_processors =
       std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);
   if (m.other_processors < 0.05) m.other_processors = 0;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/implementation/report_trace.hpp
+/// \file
+/// The bodies for the trace that loader/detail/report_book.hpp declares. Included in exactly one file of a
+/// program.
+
+namespace wick::detail {
+
+void report_book::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+                        const std::string& path, const trace_options& options) {
+  stop_trace();
+  trace_subject what;
+  what.lanes = of.clocks.lanes();
+  what.slots = of.on.slots();
+  what.workers = of.on.workers();
+  what.io_threads = of.on.io().threads();
+  what.stages = names;
+  what.stages.resize(of.order_row + 1, "source");  // what fails before its first stage
+  what.first = of.first;
+  what.last = std::min(of.batching, names.size() - 1);
+  what.positions = positions;
+  what.source = of.names.source;
+  what.key = of.names.key;
+  trace_note_.clear();
+  trace_ = make_owned<trace_file>(path, options, std::move(what));
+}
+
+void report_book::stop_trace() noexcept {
+  if (!trace_) return;
+  trace_->end();
+  try {
+    trace_note_ = trace_->note();
+  } catch (...) {  // no memory for it
+  }
+  trace_.reset();
+}
+
+void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+  if (!trace_) return;
+  batch.taken = came_;
+  trace_->took(batch);
+  const std::uint64_t spent = trace_->look(depths);  // no part of the step
+  came_ += spent;
+  begun_ += spent;
 }
 
 }  // namespace wick::detail
@@ -32148,10 +32599,11 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       counts_(counts),
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
-      records_(slots_ * rows) {
+      records_(slots_ * rows),
+      lanes_(slots_) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
-    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
+    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
   if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
@@ -32245,6 +32697,31 @@ std::uint64_t cost_of_reading() noexcept {
 probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
   const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
   return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+}
+
+void stage_clocks::awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept {
+  const auto longest = std::max_element(spent.begin() + 1, spent.end());
+  if (*longest != 0) s.cause = static_cast<std::uint8_t>(longest - spent.begin());
+  lane().write(s);
+  if (doing == nullptr) return;
+  const std::size_t calls = doing->calls();
+  for (std::size_t i = calls - std::min(calls, activity::calls_kept); i < calls; ++i) {
+    const activity::call c = doing->call_at(i);
+    s.kind = span_kind::call;
+    s.begun = c.begun;
+    s.ended = c.ended;
+    s.thread = c.thread;
+    lane().write(s);
+  }
+}
+
+void stopwatch::write(std::size_t row, std::uint64_t ticks) noexcept {
+  span_.begun = last_ - ticks;
+  span_.ended = last_;
+  span_.index = index_;
+  span_.row = static_cast<std::uint16_t>(row);
+  worker_.lane->write(span_);
+  span_.parts = {};
 }
 
 void stopwatch::begin_probe() noexcept {
@@ -38024,14 +38501,14 @@ void io_pool::start() {
     shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
       detail::name_this_thread("wick-io", i);
       cpus.apply();  // the caller may be a worker that is bound to one
-      mine() = &s;
+      mine() = {&s, static_cast<std::uint32_t>(i)};
       work(s);
     });
   }
 }
 
-const io_pool::shared*& io_pool::mine() noexcept {
-  thread_local const shared* of = nullptr;
+io_pool::membership& io_pool::mine() noexcept {
+  thread_local membership of;
   return of;
 }
 
@@ -40426,6 +40903,417 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
   fingerprint_hash h;
   h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
   return with_plan(h, places_->plan());
+}
+
+}  // namespace wick::detail
+
+// ==== wick/trace/implementation/trace_file.hpp
+/// \file
+/// The bodies of what trace/detail/trace_file.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+// ==== wick/trace/implementation/trace_text.hpp
+/// \file
+/// How trace/detail/trace_file.hpp writes events. Included in exactly one file of a program.
+
+#include <charconv>
+
+namespace wick::detail {
+
+namespace {
+
+struct as_microseconds {
+  std::uint64_t nanoseconds;
+};
+void put_one(std::string& to, std::string_view text) { to += text; }
+void put_one(std::string& to, std::uint64_t n) {
+  std::array<char, 20> digits;
+  to.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr);
+}
+void put_one(std::string& to, as_microseconds time) {
+  put_one(to, time.nanoseconds / 1000);
+  const auto rest = static_cast<unsigned>(time.nanoseconds % 1000);
+  to += '.';
+  for (const unsigned digit : {rest / 100, rest / 10 % 10, rest % 10}) to += static_cast<char>('0' + digit);
+}
+template <class... T>
+void put(std::string& to, const T&... parts) {
+  (put_one(to, parts), ...);
+}
+
+/// A string of JSON without its quotes.
+std::string escaped(std::string_view text) {
+  const std::string quoted = json_string(text);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+}  // namespace
+
+/// `rest`: its other members, and the closing brace.
+template <class... T>
+void trace_file::event(std::string_view phase, std::string_view name, std::string_view category,
+                       std::uint64_t track, std::uint64_t at, const T&... rest) {
+  put(text_, ",\n{\"ph\":\"", phase, "\",\"name\":\"", name, "\",\"cat\":\"", category,
+      "\",\"pid\":", process_, ",\"tid\":", first_thread_ + track, ",\"ts\":", as_microseconds{at}, rest...);
+}
+
+void trace_file::write(const laid_out& of) {
+  constexpr std::array<std::string_view, wait_kinds> causes = {"other", "I/O thread", "I/O call", "memory",
+                                                               "time",  "lock",       "channel",  "worker"};
+  constexpr std::array<std::string_view, 3> parts = {"decode", "resize", "color"};
+  constexpr std::array<std::string_view, 5> kinds = {"stage", "wait", "call", "batch stage", "batch stage"};
+  const trace_span& s = of.span;
+  const std::string& name = names_[s.row];
+  const std::string_view category = kinds[static_cast<std::size_t>(s.kind)];
+  const std::uint64_t begun = nanoseconds(s.begun), ended = nanoseconds(s.ended), id = id_of(s);
+  const bool of_batch = s.kind == span_kind::batch || s.kind == span_kind::batch_wait;
+  const auto place = [&] {
+    put(text_, of_batch ? ",\"args\":{\"batch\":" : ",\"args\":{\"position\":", s.position,
+        ",\"epoch\":", s.epoch);
+  };
+  if (s.kind == span_kind::wait || s.kind == span_kind::batch_wait) {  // on no worker
+    event("b", name, category, 0, begun, ",\"id\":", id);
+    place();
+    if (!of_batch) put(text_, ",\"mostly_for\":\"", causes[s.cause], "\"");
+    text_ += "}}";
+    event("e", name, category, 0, ended, ",\"id\":", id, "}");
+    return;
+  }
+  const bool on_worker = s.kind == span_kind::work;
+  const bool first = on_worker && s.row == of_.first, last = on_worker && s.row == of_.last;
+  const std::uint64_t track = s.kind == span_kind::call ? io_tracks + s.thread % io_tracks : 1 + of.slot;
+  event("X", name, category, track, begun, ",\"dur\":", as_microseconds{ended - std::min(begun, ended)});
+  place();
+  if (first) {
+    put(text_, ",\"index\":", s.index);
+    try {
+      put(text_, ",\"key\":", json_string(of_.key(of_.source, s.index)));
+    } catch (...) {  // the source has fewer samples by now
+    }
+  }
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (s.parts[p] != 0) put(text_, ",\"", parts[p], "_ns\":", nanoseconds(s.begun + s.parts[p]) - begun);
+  }
+  text_ += "}}";
+  // What failed or was cancelled before its first stage: no part of a flow.
+  const bool in_source = s.row + std::size_t{1} == names_.size();
+  if (of_batch || in_source) return;
+  // Within this span, and within no other that it contains.
+  event(first  ? "s"
+        : last ? "f"
+               : "t",
+        "sample", "sample", track, begun + std::min<std::uint64_t>((ended - std::min(begun, ended)) / 2, 50),
+        ",\"id\":", id, ",\"bp\":\"e\"}");
+}
+
+void trace_file::write(const iteration_times& of) {
+  const std::uint64_t step = nanoseconds(of.step), wait = nanoseconds(of.wait), end = nanoseconds(of.end);
+  if (step < wait) event("X", "step", "loop", 0, step, ",\"dur\":", as_microseconds{wait - step}, "}");
+  event("X", "waiting", "loop", 0, wait, ",\"dur\":", as_microseconds{end - wait}, "}");
+}
+
+void trace_file::write(const traced_batch& of) {
+  const std::uint64_t id = first_id_ + of.sequence, opened = nanoseconds(of.opened),
+                      published = nanoseconds(std::clamp(of.published, of.opened, of.taken)),
+                      taken = nanoseconds(of.taken);
+  event("b", "batch", "batch", 0, opened, ",\"id\":", id, ",\"args\":{\"epoch\":", of.epoch,
+        ",\"batch\":", of.number, ",\"samples\":", of.samples, "}}");
+  event("b", "being made", "batch", 0, opened, ",\"id\":", id, "}");
+  event("e", "being made", "batch", 0, published, ",\"id\":", id, "}");
+  event("b", "ready", "batch", 0, published, ",\"id\":", id, "}");
+  event("e", "ready", "batch", 0, taken, ",\"id\":", id, "}");
+  event("e", "batch", "batch", 0, taken, ",\"id\":", id, "}");
+}
+
+void trace_file::write(const queue_depths& of) {
+  const auto counter = [&](std::string_view name, std::uint64_t value) {
+    event("C", name, "queue", 0, of.at, ",\"args\":{\"value\":", value, "}}");
+  };
+  counter("batches ready", of.ready);
+  counter("samples in flight", of.samples);
+  counter("bytes in flight", of.bytes);
+}
+
+void trace_file::name_track(std::uint64_t track, std::string_view name) {
+  put(text_, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":", process_,
+      ",\"tid\":", first_thread_ + track, ",\"args\":{\"name\":\"wick: ", name, "\"}}");
+}
+
+/// What the array format has no other place for. Two braces are missing.
+void trace_file::begin_about(std::string_view name) {
+  put(text_, ",\n{\"ph\":\"M\",\"name\":\"", name, "\",\"pid\":", process_, ",\"tid\":", first_thread_,
+      ",\"args\":{\"baseTimeNanoseconds\":", base_);
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace {
+
+constexpr std::uint64_t a_second = 1'000'000'000;
+constexpr std::string_view closing = "\n]\n";
+constexpr std::size_t end_bytes = 512;    // kept free for the last event and the bracket
+constexpr std::size_t a_write = 1 << 20;  // bytes
+
+std::uint64_t read_clock(::clockid_t which) noexcept {
+  ::timespec t{};
+  ::clock_gettime(which, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * a_second + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// \throws wick::error
+file_handle open_trace(const std::string& path) {
+  const auto refuse = [&](const char* what) {
+    throw error("trace: can't " + std::string(what) + " " + printable(path) + ": " + std::strerror(errno));
+  };
+  // Without O_NONBLOCK a FIFO would wait for a reader.
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (fd < 0) refuse("write");
+  file_handle file(fd);
+  struct ::stat about {};
+  if (::fstat(fd, &about) != 0) refuse("look at");
+  if (const char* const other = other_than_file(about.st_mode))
+    throw error("trace: " + printable(path) + " " + not_a_file(other));
+  // On a file system without locks two traces may write over each other.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw error("trace: another trace is being written to " + printable(path) +
+                "; give each loader and each rank a file of its own");
+  if (::ftruncate(fd, 0) != 0) refuse("empty");
+  return file;
+}
+
+}  // namespace
+
+trace_file::trace_file(std::string path, const trace_options& options, trace_subject of)
+    : path_(std::move(path)), options_(options), of_(std::move(of)), every_(options.every) {
+  if (every_ == 0) throw error("trace: every is 0; 1 follows each sample, 10 one in ten");
+  // In one file with other traces of the process, threads and samples have numbers of their own.
+  static std::atomic<std::uint64_t> traces{0};
+  const std::uint64_t number = traces.fetch_add(1, std::memory_order_relaxed) % 256;
+  process_ = static_cast<std::uint64_t>(::getpid());
+  first_thread_ = (std::uint64_t{1} << 30) + number * tracks;  // above those of the system
+  first_id_ = (number + 1) << 44;
+  for (const std::string& stage : of_.stages) names_.push_back(escaped(stage));
+
+  constexpr std::uint64_t quarter = 7'889'238 * a_second;
+  const std::uint64_t wall = read_clock(CLOCK_REALTIME);
+  base_ = wall / quarter * quarter;
+  offset_ = wall - base_ - read_clock(CLOCK_MONOTONIC);
+  clocks_.push_back(read_clocks());
+  begun_ = clocks_.front().ticks;
+  window_ = clocks_.front().nanoseconds;
+
+  begin_about("wick_trace_begins");
+  text_ += "}}";
+  text_.front() = '[';  // for a comma
+  name_track(0, "training loop");
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) {
+    const bool helps = slot >= of_.workers;
+    name_track(1 + slot,
+               (helps ? "loop that helps " : "worker ") + std::to_string(helps ? slot - of_.workers : slot));
+  }
+  for (std::size_t thread = 0; thread < of_.io_threads; ++thread)
+    name_track(io_tracks + thread % io_tracks, "I/O thread " + std::to_string(thread));
+  if (text_.size() + end_bytes > options_.max_bytes)
+    throw error("trace: max_bytes is " + std::to_string(options_.max_bytes) +
+                "; the least for this loader is " + std::to_string(text_.size() + end_bytes));
+
+  for (std::size_t slot = 0; slot < of_.slots; ++slot)
+    of_.lanes[slot].prepare(slot < of_.workers ? 16'384 : 4'096);
+  file_ = open_trace(path_);
+  flush();
+  if (fault_ != 0) throw error("trace: can't write " + printable(path_) + ": " + std::strerror(fault_));
+  dropped_before_ = dropped();
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) of_.lanes[slot].begin(every_);
+  following_ = true;
+}
+
+trace_file::reading trace_file::read_clocks() noexcept {
+  reading best{};
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t before = now_ticks(), time = read_clock(CLOCK_MONOTONIC), after = now_ticks();
+    if (after - before >= least) continue;
+    least = after - before;
+    best = {before + least / 2, time};
+  }
+  return best;
+}
+
+/// In the file's time. Of two ticks the later one never comes first, so that spans nest as they did.
+std::uint64_t trace_file::nanoseconds(std::uint64_t ticks) const noexcept {
+  const auto after = std::upper_bound(clocks_.begin() + 1, clocks_.end() - 1, ticks,
+                                      [](std::uint64_t t, const reading& r) { return t < r.ticks; });
+  const reading &a = *(after - 1), &b = *after;
+  const double slope =
+      static_cast<double>(b.nanoseconds - a.nanoseconds) / static_cast<double>(b.ticks - a.ticks);
+  const double passed = static_cast<double>(static_cast<std::int64_t>(ticks - a.ticks)) * slope;
+  return offset_ + a.nanoseconds + static_cast<std::uint64_t>(static_cast<std::int64_t>(passed));
+}
+
+std::uint64_t trace_file::id_of(const trace_span& s) const noexcept {
+  constexpr std::uint64_t most = (std::uint64_t{1} << 44) - 1;
+  return first_id_ + ((s.epoch * of_.positions + s.position) & most);
+}
+
+std::uint64_t trace_file::dropped() const noexcept {
+  std::uint64_t all = 0;
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) all += of_.lanes[slot].dropped();
+  return all - dropped_before_;
+}
+
+void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept {
+  if (!following_) return;
+  try {
+    iterations_.push_back({std::max(step, begun_), std::max(wait, begun_), now});
+  } catch (...) {  // no memory: not in the trace
+  }
+}
+
+void trace_file::took(const traced_batch& b) noexcept {
+  if (!following_ || b.opened < begun_) return;
+  try {
+    batches_.push_back(b);
+  } catch (...) {  // no memory: not in the trace
+  }
+}
+
+std::uint64_t trace_file::look(queue_depths depths) noexcept {
+  if (!following_ || read_clock(CLOCK_MONOTONIC) < next_ || born_.elsewhere()) return 0;
+  const reading begun = read_clocks();
+  try {
+    drain(&depths);
+  } catch (...) {  // no memory: not in the trace
+    text_.clear();
+  }
+  const reading ended = read_clocks();
+  const std::uint64_t took = ended.nanoseconds - begun.nanoseconds;
+  next_ = ended.nanoseconds + std::clamp(40 * took, a_second / 300, a_second / 4);
+  return ended.ticks - begun.ticks;
+}
+
+void trace_file::end() noexcept {
+  if (!file_ || born_.elsewhere()) return;  // in a forked child it is the parent's file
+  const bool followed = following_;
+  stop_following();
+  if (fault_ == 0) {
+    try {
+      if (followed) drain(nullptr);
+      begin_about("wick_trace_ends");
+      put(text_, ",\"one_in\":", every_, ",\"dropped\":", dropped(),
+          full_ ? ",\"full\":true}}" : ",\"full\":false}}");
+      flush();
+    } catch (...) {  // no memory: not in the trace
+    }
+  }
+  ::flock(file_.get(), LOCK_UN);  // a forked child may still have the file
+  if (!file_.close() && fault_ == 0) fault_ = errno;
+}
+
+void trace_file::stop_following() noexcept {
+  following_ = false;
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) of_.lanes[slot].end();
+}
+
+std::string trace_file::note() const {
+  if (fault_ != 0)
+    return "trace: can't write " + printable(path_) + ": " + std::strerror(fault_) + "; the trace ends there";
+  if (full_)
+    return "trace: " + printable(path_) + " has reached max_bytes, " + std::to_string(options_.max_bytes) +
+           "; the trace ends there";
+  return {};
+}
+
+/// Without `depths`: for the last time.
+void trace_file::drain(queue_depths* depths) {
+  spans_.clear();
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) {
+    of_.lanes[slot].read([&](const trace_span& s) {
+      if (s.begun >= begun_) spans_.push_back({s, slot});
+    });
+  }
+  const reading now = read_clocks();
+  if (now.ticks <= clocks_.back().ticks) return;
+  clocks_.push_back(now);
+  if (clocks_.size() == 65'536) clocks_.erase(clocks_.begin() + 1, clocks_.begin() + 32'768);
+  for (const laid_out& s : spans_) add(s);
+  for (const iteration_times& i : iterations_) add(i);
+  for (const traced_batch& b : batches_) add(b);
+  iterations_.clear();
+  batches_.clear();
+  if (depths != nullptr) {
+    depths->at = offset_ + now.nanoseconds;
+    add(*depths);
+  }
+  flush();
+  choose_every(now.nanoseconds);
+  if (full_ || fault_ != 0) stop_following();
+}
+
+/// All its events, or none where the file gets too large.
+template <class What>
+void trace_file::add(const What& what) {
+  if (full_ || fault_ != 0) return;
+  const std::size_t before = text_.size();
+  write(what);
+  full_ = written_ + text_.size() + end_bytes > options_.max_bytes;
+  if (full_)
+    text_.resize(before);
+  else if (text_.size() >= a_write)
+    flush();
+}
+
+/// Follows fewer samples where there are more than 20,000 spans a second, or where some find no room.
+void trace_file::choose_every(std::uint64_t now) noexcept {
+  in_window_ += spans_.size();
+  const std::uint64_t drops = dropped();
+  const bool overflown = drops != std::exchange(dropped_, drops);
+  const std::uint64_t passed = now - window_;
+  if (!overflown && passed < a_second / 4) return;
+  const std::uint64_t most = std::max<std::uint64_t>(passed / 50'000, 200);
+  if (overflown || in_window_ > most + most / 2)
+    every_ = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(every_ * std::max<std::uint64_t>(in_window_ / most + 1, 2), 1 << 30));
+  else if (in_window_ < most / 3)
+    every_ = std::max(options_.every, every_ / 2);
+  window_ = now;
+  in_window_ = 0;
+  for (std::size_t slot = 0; slot < of_.slots; ++slot) of_.lanes[slot].follow(every_);
+}
+
+/// Writes text_ over the closing bracket, and another bracket. What can't be written is taken back.
+void trace_file::flush() {
+  if (text_.empty()) return;
+  const std::size_t more = text_.size();
+  text_ += closing;
+  if (write_at(written_, text_)) {
+    written_ += more;
+  } else if (written_ != 0) {
+    // There is still room where the bracket was.
+    const int fault = fault_;
+    if (write_at(written_, closing))
+      static_cast<void>(!::ftruncate(file_.get(), static_cast<::off_t>(written_ + closing.size())));
+    fault_ = fault;
+  }
+  text_.clear();
+}
+
+/// \returns whether all was written; fault_ says why not
+bool trace_file::write_at(std::uint64_t at, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ::ssize_t n = ::pwrite(file_.get(), text.data(), text.size(), static_cast<::off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      fault_ = n < 0 ? errno : ENOSPC;
+      return false;
+    }
+    at += static_cast<std::uint64_t>(n);
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
 }
 
 }  // namespace wick::detail

@@ -20,6 +20,7 @@
 #include <wick/loader/detail/delivery.hpp>
 #include <wick/loader/detail/loader_edits.hpp>
 #include <wick/loader/detail/loader_place.hpp>
+#include <wick/loader/detail/loader_report.hpp>
 #include <wick/loader/detail/own_executor.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
 #include <wick/observe/report.hpp>
@@ -36,6 +37,7 @@
 #include <wick/schedule/detail/feed.hpp>
 #include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/owned.hpp>
+#include <wick/trace/trace.hpp>
 
 namespace wick {
 
@@ -61,6 +63,7 @@ class loader<pipeline<Source, S...>> {
   using place = detail::loader_place<loader>;
   using again = detail::loader_replay<loader>;
   using edits = detail::loader_edits<loader>;
+  using reporting = detail::loader_report<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -241,12 +244,18 @@ class loader<pipeline<Source, S...>> {
   std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
 
   /// Everything since the last report: time a stage, share of waiting, what to change.
-  wick::report report();
+  wick::report report() { return reporting::of(*this); }
+  /// Writes a trace for Perfetto until stop_trace(), the next trace() or the loader's end; see the guide
+  /// tracing. \throws wick::error when the file can't be written; where that fails later, report() has a note
+  void trace(const std::string& path, detail::trace_options how = {}) { reporting::trace(*this, path, how); }
+  /// Writes the rest of the trace, and closes the file.
+  void stop_trace() { reporting::stop_trace(*this); }
 
  private:
   friend epoch_range;
   friend place;
   friend again;
+  friend reporting;
   friend edits;
 
   void begin(std::uint64_t e) {
@@ -353,6 +362,7 @@ class loader<pipeline<Source, S...>> {
   std::optional<value_type> deliver(job_type* job) {
     --left_;
     books_.report.took_batch();
+    if (books_.report.looks()) reporting::look(*this, *job);
     if constexpr (feed_type::batched) {
       return delivery_.take(*feed_, job, books_);
     } else {
@@ -384,16 +394,6 @@ template <class Source, class... S>
 loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>;
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
-
-template <class Source, class... S>
-report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(detail::report_book::of(*feed_), feed_->path().stage_names(), ledger());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
-  r.notes = feed_->path().notes();
-  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
-  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  return r;
-}
 
 }  // namespace wick
 

@@ -4,6 +4,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
+#include <wick/system/detail/ticks.hpp>
 
 namespace wick {
 
@@ -51,7 +53,7 @@ class io_pool {
   /// Whether no call is queued or under way.
   bool at_rest() const noexcept;
   /// Whether the calling thread is one of these.
-  bool has_this_thread() const noexcept { return mine() == shared_.get(); }
+  bool has_this_thread() const noexcept { return mine().of == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
   /// and in a forked child: nobody would run the job.
@@ -72,6 +74,7 @@ class io_pool {
       handle_ = handle;
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
+        const std::uint64_t begun = now_ticks();
         self->wait_.now(wait_for::io_call);
         try {
           if constexpr (std::is_void_v<result>)
@@ -81,6 +84,7 @@ class io_pool {
         } catch (...) {
           self->exception_ = std::current_exception();
         }
+        self->wait_.called(begun, mine().number);
         self->wait_.now(wait_for::worker);
         self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
         detail::post_to(self->on_, j);
@@ -121,8 +125,12 @@ class io_pool {
   struct shared;
 
   void start();
-  /// Of the pool whose thread this is; null on any other thread.
-  [[gnu::noinline]] static const shared*& mine() noexcept;
+  /// Of the calling thread: its pool, null where it is of none, and its number there.
+  struct membership {
+    const shared* of = nullptr;
+    std::uint32_t number = 0;
+  };
+  [[gnu::noinline]] static membership& mine() noexcept;
   static void work(shared& s) noexcept;
 
   const std::size_t count_;

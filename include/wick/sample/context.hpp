@@ -153,6 +153,10 @@ class context {
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  /// For the loader: whether a trace follows this sample.
+  bool followed() const noexcept { return followed_; }
+  /// For the loader.
+  void follow(bool on) noexcept { followed_ = on; }
   /// For the loader: where it stands.
   const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
@@ -160,6 +164,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    followed_ = false;
   }
 
  private:
@@ -179,6 +184,7 @@ class context {
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
+  bool followed_ = false;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;

@@ -20,7 +20,10 @@
 #include <wick/run/executor.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/schedule/detail/pump_crew.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/processor_time.hpp>
+#include <wick/trace/detail/trace_file.hpp>
+#include <wick/trace/trace.hpp>
 
 namespace wick::detail {
 
@@ -34,7 +37,7 @@ class report_book {
     const stage_clocks& clocks;
     const byte_budget& budget;
     const sample_names& names;
-    std::size_t batching = 0;  ///< the number of batch()
+    std::size_t first = 0, batching = 0;  ///< the number of the first stage of samples, and of batch()
     std::size_t order_row = 0, phase_row = 0;
     std::array<std::size_t, phase_count> phase_stages = {};  ///< whose time that of each phase is
     std::size_t batch = 1;
@@ -46,6 +49,7 @@ class report_book {
   static subject of(Feed& f) {
     using path = typename Feed::path_type;
     subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
+    out.first = path::types::order_end;
     out.batching = path::types::batching;
     out.order_row = path::order_row;
     out.phase_row = path::phase_row;
@@ -65,7 +69,7 @@ class report_book {
     end_step();
     const std::uint64_t now = now_ticks();
     // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
-    if (std::exchange(first_, false)) begun_ = now;
+    if (std::exchange(first_, false)) begun_ = came_ = now;
     return now;
   }
   /// A batch came, for which the loop has waited since then.
@@ -73,11 +77,21 @@ class report_book {
     const std::uint64_t now = now_ticks();
     waited_ = now - begun_at;
     in_step_ = true;
+    if (trace_) trace_->iteration(came_, begun_at, now);
+    came_ = now;
     if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
+  /// Whether look() is wanted for the batch that came.
+  bool looks() const noexcept { return static_cast<bool>(trace_); }
+  /// For the trace: the batch, and what is in flight.
+  void look(const queue_depths& depths, traced_batch batch) noexcept;
+  /// \throws wick::error when the file can't be written; there is no trace then, nor the one before
+  void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+             const std::string& path, const trace_options& options);
+  void stop_trace() noexcept;
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
@@ -110,8 +124,11 @@ class report_book {
   void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
                const std::vector<stage_clocks::sum>& since, double tick) const;
 
+  owned<trace_file> trace_;
+  std::string trace_note_;  // of the one that has ended
   stall_meter stalls_;
   std::uint64_t begun_ = 0, waited_ = 0;  // of the iteration that is under way
+  std::uint64_t came_ = 0;                // the batch before it, for the trace
   bool first_ = true;                     // of an epoch
   bool in_step_ = false;
   std::uint64_t helped_ticks_ = 0;  // since the last report

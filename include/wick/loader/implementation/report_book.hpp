@@ -22,6 +22,7 @@
 #include <wick/run/io_pool.hpp>
 #include <wick/system/cpus.hpp>
 #include <wick/system/detail/processor_time.hpp>
+#include <wick/trace/detail/trace_file.hpp>
 
 namespace wick::detail {
 
@@ -273,6 +274,8 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   };
   tell(of.order_row, "order");
   for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
+  if (trace_) trace_note_ = trace_->note();
+  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);
   reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();

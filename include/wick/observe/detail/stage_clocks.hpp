@@ -12,8 +12,10 @@
 #include <wick/observe/stage_clock.hpp>
 #include <wick/run/detail/activity.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/processor_time.hpp>
 #include <wick/system/detail/ticks.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -35,6 +37,7 @@ class stage_clocks {
     stage_clock* clocks;
     stage_record* records;
     const tick_scale* scale;
+    trace_lane* lane;
     std::uint64_t next_probe = 0;  // ticks
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
@@ -73,6 +76,13 @@ class stage_clocks {
   void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
     mine().records[stage].waited_for(ticks);
   }
+  /// Where the calling thread writes spans for a trace.
+  trace_lane& lane() noexcept { return *mine().lane; }
+  /// One for each slot.
+  trace_lane* lanes() const noexcept { return lanes_.get(); }
+  /// A sample that a trace follows has awaited: the span of that, and its calls on I/O threads.
+  void awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept;
+
   void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
   /// Once in a stage, without suspending.
   void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
@@ -121,6 +131,7 @@ class stage_clocks {
   const tick_scale scale_;
   std::vector<stage_clock> clocks_;
   std::vector<stage_record> records_;
+  const owned<trace_lane[]> lanes_;
   struct alignas(64) place : worker {};
   std::vector<place> workers_;
 };
@@ -137,9 +148,15 @@ class stopwatch {
   stopwatch& operator=(const stopwatch&) = delete;
   ~stopwatch() { end_probe(); }
 
-  /// What went before was `row`'s.
-  void begin(std::uint64_t index, std::size_t row) noexcept {
-    index_ = index;
+  /// What went before was `row`'s. `of` is the sample's wick::context.
+  template <class Context>
+  void begin(const Context& of, std::size_t row) noexcept {
+    index_ = of.index();
+    followed_ = of.followed();
+    if (followed_) {
+      span_.position = of.position();
+      span_.epoch = of.epoch();
+    }
     const std::uint64_t now = now_ticks();
     worker_.clocks[row].worked(0, weight_ * (now - last_));
     last_ = now;
@@ -153,6 +170,8 @@ class stopwatch {
     last_ = now;
     ended(row, ticks, row);
   }
+  /// Whether a trace follows the sample at a position.
+  bool follows(std::uint64_t position) noexcept { return worker_.lane->wants(position); }
   /// The same where `inside` are parts of it, with rows of their own from `parts` on.
   template <class Ticks>
   void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
@@ -163,6 +182,7 @@ class stopwatch {
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
+      if (followed_) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
       if (2 * inside[p] > ticks) longest = parts + p;
     }
@@ -178,9 +198,11 @@ class stopwatch {
   }
   /// All of `row` is over, at last_; most of it was `longest`, which is that row or one of its parts.
   void ended(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+    if (followed_) write(row, ticks);
     if (probes_) return end_of(row, ticks, longest);
     if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks, longest);
   }
+  void write(std::size_t row, std::uint64_t ticks) noexcept;
   void took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
   void begin_probe() noexcept;
   void end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
@@ -195,8 +217,9 @@ class stopwatch {
   stage_clocks::worker& worker_;
   const std::uint64_t weight_;
   const bool may_probe_;
-  bool probes_ = false;
+  bool probes_ = false, followed_ = false;
   std::uint64_t last_, index_ = 0;
+  trace_span span_;
   std::uint64_t cost_ = 0, readings_ = 0;
   thread_usage usage_;
 };

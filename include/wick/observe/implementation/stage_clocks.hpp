@@ -9,9 +9,11 @@
 
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/stage_clock.hpp>
+#include <wick/run/detail/activity.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/system/detail/processor_time.hpp>
 #include <wick/system/detail/ticks.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -25,10 +27,11 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       counts_(counts),
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
-      records_(slots_ * rows) {
+      records_(slots_ * rows),
+      lanes_(slots_) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
-    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_}});
+    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
   if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
@@ -122,6 +125,31 @@ std::uint64_t cost_of_reading() noexcept {
 probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
   const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
   return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+}
+
+void stage_clocks::awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept {
+  const auto longest = std::max_element(spent.begin() + 1, spent.end());
+  if (*longest != 0) s.cause = static_cast<std::uint8_t>(longest - spent.begin());
+  lane().write(s);
+  if (doing == nullptr) return;
+  const std::size_t calls = doing->calls();
+  for (std::size_t i = calls - std::min(calls, activity::calls_kept); i < calls; ++i) {
+    const activity::call c = doing->call_at(i);
+    s.kind = span_kind::call;
+    s.begun = c.begun;
+    s.ended = c.ended;
+    s.thread = c.thread;
+    lane().write(s);
+  }
+}
+
+void stopwatch::write(std::size_t row, std::uint64_t ticks) noexcept {
+  span_.begun = last_ - ticks;
+  span_.ended = last_;
+  span_.index = index_;
+  span_.row = static_cast<std::uint16_t>(row);
+  worker_.lane->write(span_);
+  span_.parts = {};
 }
 
 void stopwatch::begin_probe() noexcept {

@@ -14,6 +14,7 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/run/detail/activity.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -50,6 +51,9 @@ class timed_await {
     Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_;
+    const bool followed = of_->followed();
+    trace_span span;
+    if (followed) span = begin_span();
     suspended_ = true;
     bool suspends = true;
     if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
@@ -62,6 +66,8 @@ class timed_await {
     if (suspends) {
       const std::uint64_t worked = now_ticks() - begun;
       clocks->worked_before_suspending(stage, worked);
+      span.ended = begun + worked;
+      if (followed) clocks->lane().write(span);
     } else {
       suspended_ = false;
     }
@@ -77,11 +83,24 @@ class timed_await {
   void settle() noexcept {
     settled_ = true;
     if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
-    if (!suspended_) return clocks_->worked(stage_, ended_ - begun_, of_->index());
+    activity::times spent{};
+    if (suspended_)
+      settle_wait(spent);
+    else
+      clocks_->worked(stage_, ended_ - begun_, of_->index());
+    if (!of_->followed()) return;
+    trace_span span = begin_span();
+    span.kind = suspended_ ? span_kind::wait : span_kind::work;
+    span.ended = ended_;
+    clocks_->awaited(span, of_->doing(), spent);
+  }
+
+ private:
+  void settle_wait(activity::times& spent) noexcept {
     std::uint64_t ran = 0;
     if (activity* const doing = of_->doing()) {
       doing->enter();  // somebody else's awaiter may have let it go on
-      const activity::times spent = doing->spent();
+      spent = doing->spent();
       const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
       // Without a wait that is wick's all of it is one that is not.
       if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
@@ -89,8 +108,16 @@ class timed_await {
     }
     clocks_->waited(stage_, ended_ - begun_, ran, of_->index());
   }
+  trace_span begin_span() const noexcept {
+    trace_span out;
+    out.begun = begun_;
+    out.position = of_->position();
+    out.index = of_->index();
+    out.epoch = of_->epoch();
+    out.row = static_cast<std::uint16_t>(stage_);
+    return out;
+  }
 
- private:
   Inner inner_;
   Clocks* clocks_;
   std::uint32_t stage_;

@@ -56,6 +56,7 @@ class activity : public pooled_frame {
       if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
     }
     first_.store(0, std::memory_order_relaxed);
+    call_count_.store(0, std::memory_order_relaxed);
     since_.store(now_ticks(), std::memory_order_relaxed);
   }
   /// Since begin().
@@ -68,6 +69,27 @@ class activity : public pooled_frame {
   /// Of spent()[0] what was before the first wait.
   std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
 
+  /// A call on an I/O thread.
+  struct call {
+    std::uint64_t begun = 0, ended = 0;  // ticks
+    std::uint32_t thread = 0;
+  };
+  static constexpr std::size_t calls_kept = 2;
+  /// One has ended. By the thread that made it, before the work continues; several threads may at once.
+  void called(const call& c) noexcept {
+    noted_call& to = calls_[call_count_.fetch_add(1, std::memory_order_relaxed) % calls_kept];
+    to.begun.store(c.begun, std::memory_order_relaxed);
+    to.ended.store(c.ended, std::memory_order_relaxed);
+    to.thread.store(c.thread, std::memory_order_relaxed);
+  }
+  /// How many there were since begin(), of which the last `calls_kept` are known.
+  std::size_t calls() const noexcept { return call_count_.load(std::memory_order_relaxed); }
+  call call_at(std::size_t i) const noexcept {
+    const noted_call& c = calls_[i % calls_kept];
+    return {c.begun.load(std::memory_order_relaxed), c.ended.load(std::memory_order_relaxed),
+            c.thread.load(std::memory_order_relaxed)};
+  }
+
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -79,7 +101,13 @@ class activity : public pooled_frame {
  private:
   ~activity() = default;
 
+  struct noted_call {
+    std::atomic<std::uint64_t> begun{0}, ended{0};
+    std::atomic<std::uint32_t> thread{0};
+  };
   std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
+  std::array<noted_call, calls_kept> calls_;
+  std::atomic<std::uint32_t> call_count_{0};
   std::atomic<std::uint64_t> first_{0}, since_{0};
   std::atomic<std::uint32_t> kept_{1};
   std::atomic<wait_for> what_{wait_for::nothing};
@@ -127,6 +155,10 @@ class noted_wait {
   /// Something else is waited for now. By who brings it on.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
+  }
+  /// The call that was waited for has ended. By the thread that made it.
+  void called(std::uint64_t begun, std::uint32_t thread) noexcept {
+    if (of_ != nullptr) of_->called({begun, now_ticks(), thread});
   }
   /// On the thread that goes on.
   void end() noexcept {

@@ -33,6 +33,7 @@ class tokens {
   /// True when there was none before.
   bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
   std::uint64_t limit() const noexcept { return limit_; }
+  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
   bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
 
  private:

@@ -94,14 +94,14 @@ void io_pool::start() {
     shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
       detail::name_this_thread("wick-io", i);
       cpus.apply();  // the caller may be a worker that is bound to one
-      mine() = &s;
+      mine() = {&s, static_cast<std::uint32_t>(i)};
       work(s);
     });
   }
 }
 
-const io_pool::shared*& io_pool::mine() noexcept {
-  thread_local const shared* of = nullptr;
+io_pool::membership& io_pool::mine() noexcept {
+  thread_local membership of;
   return of;
 }
 

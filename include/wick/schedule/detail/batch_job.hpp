@@ -45,7 +45,7 @@ struct alignas(64) batch_job {
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
-  std::uint64_t published = 0;  // ticks, at which it was ready
+  std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
   Order order;
   Columns columns;
   std::optional<Value> value;

@@ -132,6 +132,7 @@ class claimed_runs {
   void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
                 stopwatch* clock, std::vector<failure>& failed) noexcept {
     c.move_to(runs_.place_of(j, slot, index));
+    if constexpr (Timed) c.follow(clock->follows(c.position()));
     try {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, clock);
@@ -188,6 +189,7 @@ class claimed_runs {
     failure f;
     try {
       c.watch();
+      c.follow(self->runs_.path.clocks().lane().wants(c.position()));
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
       co_await running;
     } catch (...) {

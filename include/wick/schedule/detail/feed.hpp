@@ -37,12 +37,10 @@ namespace wick::detail {
 template <class Pipeline>
 class feed;
 
-/// One consumer. Everything public is called by it, except where it says "worker".
-///
-/// The control mutex guards opening batches and starting pumps and
-/// is taken about once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor
-/// that claims runs of positions from the oldest batch that has any, until there are none; there are at most
-/// as many as workers.
+/// One consumer, which calls everything public, except where it says "worker". The control mutex guards
+/// opening batches and starting pumps, about once a batch; samples are claimed and finished without it. A
+/// pump, of which there are at most as many as workers, is a job on the executor that claims runs of
+/// positions from the oldest batch that has any left.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
@@ -194,6 +192,8 @@ class feed<pipeline<Source, S...>> {
  private:
   friend class pump_crew<feed>;
   friend class claimed_runs<runs_type, feed>;
+  template <class>
+  friend struct loader_report;
   using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;

@@ -56,6 +56,7 @@ class finishing {
   /// that is known.
   void begin(job_type& j, std::optional<std::uint64_t> moved) {
     j.forget();
+    j.opened = now_ticks();
     j.moved = moved.value_or(0);
     j.moved_before = moved || j.number != 0 ? moved : std::uint64_t{0};
     begin_columns(j);

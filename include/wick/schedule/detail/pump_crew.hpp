@@ -64,6 +64,8 @@ class pump_crew {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
     return spent_;
   }
+  /// How many pumps are at work, about.
+  std::size_t at_work() const noexcept { return pumps_.size() - idle_.load(std::memory_order_relaxed); }
   /// A batch that has been ready since then was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);

@@ -136,7 +136,7 @@ class sample_runs<pipeline<Source, S...>, Again> {
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
-    if constexpr (Timed) clock->begin(c.index(), path_type::order_row);
+    if constexpr (Timed) clock->begin(c, path_type::order_row);
     if constexpr (Again) path.note_begin(c);
     path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
   }

@@ -33,6 +33,7 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
 #include <wick/schedule/detail/pipeline_types.hpp>
+#include <wick/trace/detail/trace_lane.hpp>
 
 namespace wick::detail {
 
@@ -293,7 +294,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       c.enter(static_cast<std::uint32_t>(I));
       stage_clocks::worker& mine = clocks_.mine();
       stopwatch clock(mine, true);
-      clock.begin(c.index(), order_row);
+      clock.begin(c, order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
       clock.mark(I);
       mine.clocks[I].ran(1);
@@ -308,7 +309,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
     stage_clocks::worker& mine = clocks_.mine();
     stopwatch clock(mine, true);
-    clock.begin(c.index(), order_row);
+    clock.begin(c, order_row);
     pass<I, true>(std::move(item), c, j, slot, &clock);
     count(mine.clocks, I, 1, 1);
   }
@@ -324,7 +325,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun, c);
+        count_batch(I, begun, c, span_kind::batch);
         return pass_batch<I + 1>(std::move(next), c);
       };
       auto& stage = std::get<I>(stages_);
@@ -335,10 +336,14 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::size_t stage, std::uint64_t begun, const context& c) {
+  void count_batch(std::uint16_t stage, std::uint64_t begun, const context& c, span_kind kind) {
     this->note(c);
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun, c.index());
+    const std::uint64_t now = now_ticks();
+    clocks_.worked(stage, now - begun, c.index());
+    if (trace_lane& lane = clocks_.lane(); lane.on()) {
+      lane.write({begun, now, c.index(), 0, c.epoch(), stage, kind});
+    }
   }
 
   /// The same through stages that suspend.
@@ -354,7 +359,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun, *c);
+        self->count_batch(I, begun, *c, span_kind::batch_wait);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
@@ -364,7 +369,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun, *c);
+        self->count_batch(I, begun, *c, span_kind::batch);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
