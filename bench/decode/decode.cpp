@@ -55,6 +55,7 @@ bool same(const std::filesystem::path& folder, const std::vector<std::string>& f
         wanted[i] = wick_bench::hash_of(
             pixels, static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
       });
+  const auto source = wick::image_folder(folder);
   auto loader = make_loader(folder, workers);
   std::size_t i = 0;
   for (auto& batch : loader.epoch(0)) {
@@ -65,7 +66,7 @@ bool same(const std::filesystem::path& folder, const std::vector<std::string>& f
       if (wick_bench::hash_of(rows.data_ptr<std::uint8_t>() + static_cast<std::size_t>(k) * each, each) !=
           wanted[i])
         return false;
-      if (batch.target.data_ptr<std::int64_t>()[k] != loader.source().at(i).target) return false;
+      if (batch.target.data_ptr<std::int64_t>()[k] != source.at(i).target) return false;
     }
   }
   return i == files.size();

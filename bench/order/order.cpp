@@ -53,7 +53,7 @@ class ordered {
 
  private:
   std::uint64_t epoch_ = 0;
-  wick::loader<decltype(pipeline(work{}))> loader_;
+  decltype(wick::loader(pipeline(work{}))) loader_;
 };
 
 /// How many steps last about that long on this machine.

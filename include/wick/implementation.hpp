@@ -42,6 +42,11 @@
 #include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
 #include <wick/image/implementation/warp.hpp>
+#include <wick/loader/implementation/delivery.hpp>
+#include <wick/loader/implementation/loader_core.hpp>
+#include <wick/loader/implementation/loader_state.hpp>
+#include <wick/loader/implementation/mixture_edits.hpp>
+#include <wick/loader/implementation/replayed_batch.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/loader/implementation/report_trace.hpp>
 #include <wick/measure/implementation/measure.hpp>
@@ -86,7 +91,7 @@
 #include <wick/read/implementation/walk.hpp>
 #include <wick/receipt/implementation/draw_notes.hpp>
 #include <wick/receipt/implementation/receipt.hpp>
-#include <wick/receipt/implementation/replaying.hpp>
+#include <wick/receipt/implementation/replayable.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resample/implementation/warp.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
@@ -105,6 +110,12 @@
 #include <wick/sample/implementation/error.hpp>
 #include <wick/sample/implementation/random.hpp>
 #include <wick/sample/implementation/shape.hpp>
+#include <wick/schedule/implementation/batch_completion.hpp>
+#include <wick/schedule/implementation/compaction.hpp>
+#include <wick/schedule/implementation/pipeline_run.hpp>
+#include <wick/schedule/implementation/retry.hpp>
+#include <wick/schedule/implementation/sample_runner.hpp>
+#include <wick/schedule/implementation/scheduler.hpp>
 #include <wick/series/implementation/file_windows.hpp>
 #include <wick/series/implementation/windows.hpp>
 #include <wick/system/implementation/cpu_set.hpp>

@@ -9529,14 +9529,9 @@ detail::resize_stage resize(const detail::resize_options& options);
 
 #include <iterator>
 
-// ==== wick/failure/detail/error_account.hpp
+// ==== wick/failure/ledger.hpp
 /// \file
-/// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
-/// and what shall be quarantined.
-
-// ==== wick/failure/detail/failed_sample.hpp
-/// \file
-/// What is known of a sample that failed, from the failure on until its batch is delivered.
+/// The account of samples that failed: none disappears silently.
 
 // ==== wick/failure/on_error.hpp
 /// \file
@@ -9671,61 +9666,6 @@ class too_many_errors : public error {
 
 }  // namespace wick
 
-namespace wick::detail {
-
-/// In place of a sample that is known to be bad.
-class quarantined_sample : public error {
- public:
-  quarantined_sample()
-      : error("on the quarantine list, so it was not tried; take it off there to try it again") {}
-};
-
-/// Its shape is not that of the others.
-class misshapen : public error {
- public:
-  using error::error;
-};
-
-/// A sample that failed, and what was done about it.
-struct failure {
-  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
-
-  std::uint64_t slot = 0;
-  std::uint32_t stage = 0;
-  std::exception_ptr cause;
-  std::uint64_t position = 0, index = 0;
-  std::uint32_t number = 0;  ///< of those in this slot, in their order
-  error_action action = error_action::fail;
-  std::uint32_t tries = 1;
-  std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
-  bool dropped = false;               ///< by filter(): that is no failure, and is not told
-  std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
-  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
-  std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
-
-  bool of_other() const noexcept { return other != nobody; }
-  /// The index of the sample that is bad.
-  std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
-  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
-  bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
-  /// What was thrown, in which stage; sets `dropped` and `other`, too.
-  void take_cause(std::exception_ptr what, std::uint32_t in_stage);
-};
-
-}  // namespace wick::detail
-
-// ==== wick/failure/detail/ledger_file.hpp
-/// \file
-/// The ledger as a file: a JSON object a line, written as failures are delivered.
-
-#include <cerrno>
-#include <system_error>
-
-// ==== wick/failure/ledger.hpp
-/// \file
-/// The account of samples that failed: none disappears silently.
-
 namespace wick {
 
 /// What kind of failure it was.
@@ -9802,6 +9742,120 @@ class ledger {
 };
 
 }  // namespace wick
+
+// ==== wick/loader/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+// ==== wick/loader/detail/loader_of.hpp
+/// \file
+/// What of a loader depends on the type of its batches.
+
+// ==== wick/loader/detail/loader_core.hpp
+/// \file
+/// What a loader does that has nothing to do with the type of its batches.
+
+// ==== wick/loader/detail/delivery_books.hpp
+/// \file
+/// What is kept of all that was handed over, epoch after epoch.
+
+// ==== wick/failure/detail/drop_book.hpp
+/// \file
+/// The book on what filter() leaves out, kept by the consumer in the order of delivery.
+
+// ==== wick/failure/detail/failed_sample.hpp
+/// \file
+/// What is known of a sample that failed, from the failure on until its batch is delivered.
+
+namespace wick::detail {
+
+/// In place of a sample that is known to be bad.
+class quarantined_sample : public error {
+ public:
+  quarantined_sample()
+      : error("on the quarantine list, so it was not tried; take it off there to try it again") {}
+};
+
+/// Its shape is not that of the others.
+class misshapen : public error {
+ public:
+  using error::error;
+};
+
+/// A sample that failed, and what was done about it.
+struct failure {
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
+
+  std::uint64_t slot = 0;
+  std::uint32_t stage = 0;
+  std::exception_ptr cause;
+  std::uint64_t position = 0, index = 0;
+  std::uint32_t number = 0;  ///< of those in this slot, in their order
+  error_action action = error_action::fail;
+  std::uint32_t tries = 1;
+  std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
+  bool dropped = false;               ///< by filter(): that is no failure, and is not told
+  std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
+  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
+  std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
+
+  bool of_other() const noexcept { return other != nobody; }
+  /// The index of the sample that is bad.
+  std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
+  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
+  bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
+  /// What was thrown, in which stage; sets `dropped` and `other`, too.
+  void take_cause(std::exception_ptr what, std::uint32_t in_stage);
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Whether filter() has left this sample out in the end.
+inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
+
+/// What filter() has left out.
+class drop_book {
+ public:
+  std::uint64_t of_training = 0;
+  std::uint64_t reported = 0;  // of these
+
+  /// Of an epoch that is not begun at its beginning nobody can say that all of it was left out.
+  void begin(bool at_the_beginning) noexcept {
+    epoch_ = 0;
+    nothing_kept_ = at_the_beginning;
+  }
+  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
+    of_training += dropped;
+    epoch_ += dropped;
+    nothing_kept_ = nothing_kept_ && kept == 0;
+  }
+  /// At the end of an epoch. \throws wick::error, once, when nothing was left of it
+  void require_some(std::uint64_t epoch) {
+    if (nothing_kept_ && epoch_ != 0) refuse(epoch, std::exchange(epoch_, 0));
+  }
+
+ private:
+  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
+  std::uint64_t epoch_ = 0;
+  bool nothing_kept_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/failure/detail/error_account.hpp
+/// \file
+/// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
+/// and what shall be quarantined.
+
+// ==== wick/failure/detail/ledger_file.hpp
+/// \file
+/// The ledger as a file: a JSON object a line, written as failures are delivered.
+
+#include <cerrno>
+#include <system_error>
 
 // ==== wick/system/detail/json_string.hpp
 /// \file
@@ -10020,6 +10074,10 @@ struct listed_source {
         samples(from.size()),
         data(fingerprint_of(from)),
         key([](const void* s, std::uint64_t i) { return key_of(*static_cast<const Source*>(s), i); }) {}
+
+  listed_source(const void* from, std::uint64_t there, std::uint64_t fingerprint,
+                std::string (*name)(const void* source, std::uint64_t index)) noexcept
+      : source(from), samples(there), data(fingerprint), key(name) {}
 
   const void* source;
   std::uint64_t samples, data;  // how many there are, and their fingerprint
@@ -10431,74 +10489,6 @@ struct told_failure {
 /// Kind and text of what was thrown; a late_error names the stage, too.
 void describe_cause(const std::exception_ptr& cause, ledger_entry& to);
 
-/// The key of a sample, for messages.
-template <class Source>
-std::string printable_key(const Source& source, std::uint64_t index) {
-  try {
-    return printable(key_of(source, index));
-  } catch (const std::exception&) {
-    return "sample " + std::to_string(index);
-  }
-}
-
-/// `names` are the stages', `source` knows the keys, `bad` the stages for which samples were put on the
-/// quarantine list.
-template <class Job, class Source>
-told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names,
-                  const Source& source, const quarantine& bad) {
-  const bool whole = f.slot == failure::whole_batch;
-  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
-  ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.to_blame());
-  e.stage = f.stage < names.size() ? names[f.stage] : "loader";
-  if (out.known) {
-    if (std::string known = bad.stage_of(f.to_blame()); !known.empty()) e.stage = std::move(known);
-  }
-  e.epoch = job.epoch;
-  e.position = f.position;
-  e.action = f.action;
-  e.tries = f.tries;
-  describe_cause(f.cause, e);
-  if (whole) e.kind = error_kind::batch;
-  if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
-  if (f.of_other()) {
-    e.into = printable_key(source, f.index);
-    e.text += "; it was drawn to go into " + e.into;
-  }
-  if (f.action == error_action::fail && f.drawn != 0) {
-    e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
-  }
-  out.stage = static_cast<std::size_t>(std::find(names.begin(), names.end(), e.stage) - names.begin());
-  return out;
-}
-
-/// All that is told of a batch, or (without batch()) of a group of samples.
-template <bool Batched, class Job, class Source, class Plan>
-void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
-              const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
-  const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
-  for (const failure& f : job.failures) {
-    if (!f.dropped) add(f);
-  }
-  if (!job.unlisted) return;
-  if constexpr (Batched) {
-    add(*job.unlisted);
-  } else {  // all that are missing without a word
-    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
-      failure f = *job.unlisted;
-      f.slot = slot;
-      f.position = job.first + slot;
-      f.index = plan.index(job.order, f.position);
-      const auto same = [&](const failure& other) {
-        return other.slot == slot &&
-               (other.action == error_action::fail || other.action == error_action::skip);
-      };
-      const bool missing = !job.value || !(*job.value)[slot];
-      if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
-    }
-  }
-}
-
 /// By rising slot; those of one slot stay in their order.
 void sort_by_slot(std::vector<told_failure>& failures);
 
@@ -10571,54 +10561,6 @@ class print_book {
   };
   static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
   std::vector<entry> epochs_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/batch_delivery.hpp
-/// \file
-/// Handing over whole batches.
-
-// ==== wick/loader/detail/delivery.hpp
-/// \file
-/// What the consumer does with a batch that it has taken: its failures are told, what was delivered is
-/// counted, and its place in the ring is given back. The two ways of handing over are in batch_delivery.hpp
-/// and sample_delivery.hpp.
-
-// ==== wick/failure/detail/drop_book.hpp
-/// \file
-/// The book on what filter() leaves out, kept by the consumer in the order of delivery.
-
-namespace wick::detail {
-
-/// Whether filter() has left this sample out in the end.
-inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
-
-/// What filter() has left out.
-class drop_book {
- public:
-  std::uint64_t of_training = 0;
-  std::uint64_t reported = 0;  // of these
-
-  /// Of an epoch that is not begun at its beginning nobody can say that all of it was left out.
-  void begin(bool at_the_beginning) noexcept {
-    epoch_ = 0;
-    nothing_kept_ = at_the_beginning;
-  }
-  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
-    of_training += dropped;
-    epoch_ += dropped;
-    nothing_kept_ = nothing_kept_ && kept == 0;
-  }
-  /// At the end of an epoch. \throws wick::error, once, when nothing was left of it
-  void require_some(std::uint64_t epoch) {
-    if (nothing_kept_ && epoch_ != 0) refuse(epoch, std::exchange(epoch_, 0));
-  }
-
- private:
-  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
-  std::uint64_t epoch_ = 0;
-  bool nothing_kept_ = false;
 };
 
 }  // namespace wick::detail
@@ -11248,7 +11190,7 @@ class stall_meter {
 
 }  // namespace wick::detail
 
-// ==== wick/schedule/detail/pump_crew.hpp
+// ==== wick/schedule/detail/worker_jobs.hpp
 /// \file
 /// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
 
@@ -11287,7 +11229,9 @@ std::size_t available_cpus();
 
 namespace wick::detail {
 
-/// Why pumps are put away, in ticks summed over them.
+class scheduler;
+
+/// Why worker jobs are put away, in ticks summed over them.
 struct idle_ticks {
   std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
   std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
@@ -11295,7 +11239,7 @@ struct idle_ticks {
 };
 
 /// What a report needs to know of how a loader works.
-struct feed_figures {
+struct scheduler_figures {
   std::size_t prefetch = 1;     ///< batches ahead
   std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
   std::uint64_t at_a_time = 1;  ///< samples that a worker claims
@@ -11304,39 +11248,39 @@ struct feed_figures {
   idle_ticks idle;
 };
 
-/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
-/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
-/// up a processor, since three threads on two processors only take turns, and their caches with them.
+/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); it goes on by posting itself,
+/// or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of them as
+/// long as it takes up a processor, since three threads on two processors only take turns, and their caches
+/// with them.
 ///
 /// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
-template <class Owner>
-class pump_crew {
+class worker_jobs {
  public:
-  struct pump : job {
-    Owner* of = nullptr;
+  struct worker_job : job {
+    scheduler* of = nullptr;
   };
 
-  pump_crew(Owner& of, executor& on)
+  worker_jobs(scheduler& of, executor& on)
       : on_(on),
-        pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
-    free_.reserve(pumps_.size());
-    for (pump& p : pumps_) {
+        jobs_(on.workers()),
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, jobs_.size() + 1) - 1) {
+    free_.reserve(jobs_.size());
+    for (worker_job& p : jobs_) {
       p.of = &of;
-      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      p.execute = execute_one;
       free_.push_back(&p);
     }
     idle_.store(free_.size(), std::memory_order_relaxed);
   }
-  pump_crew(const pump_crew&) = delete;
-  pump_crew& operator=(const pump_crew&) = delete;
+  worker_jobs(const worker_jobs&) = delete;
+  worker_jobs& operator=(const worker_jobs&) = delete;
 
   idle_ticks idle() noexcept {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
     return spent_;
   }
-  /// How many pumps are at work, about.
-  std::size_t at_work() const noexcept { return pumps_.size() - idle_.load(std::memory_order_relaxed); }
+  /// How many are at work, about.
+  std::size_t at_work() const noexcept { return jobs_.size() - idle_.load(std::memory_order_relaxed); }
   /// A batch that has been ready since then was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);
@@ -11346,13 +11290,13 @@ class pump_crew {
   /// One more, if may_start(): it starts the next.
   void start() noexcept {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
-    pump* const p = free_.back();
+    worker_job* const p = free_.back();
     free_.pop_back();
     idle_.store(free_.size(), std::memory_order_relaxed);
     on_.post(p);
   }
   /// `samples_wait`: there are positions to claim, but too many samples are under way.
-  void put_away(pump* p, bool samples_wait) noexcept {
+  void put_away(worker_job* p, bool samples_wait) noexcept {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
     samples_wait_ = samples_wait;
     free_.push_back(p);
@@ -11366,11 +11310,11 @@ class pump_crew {
   /// A hint: false when all are at work, or as many as the consumer leaves room for.
   bool may_start() const noexcept {
     const std::size_t idle = idle_.load(std::memory_order_relaxed);
-    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
+    return idle != 0 && (jobs_.size() - idle < beside_consumer_ || !consumer_helps());
   }
   /// A hint: more are at work than the consumer leaves room for.
   bool too_many() const noexcept {
-    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
+    return jobs_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
   }
   /// It has run samples just now, and will again unless something else keeps it.
   bool consumer_helps() const noexcept {
@@ -11385,10 +11329,11 @@ class pump_crew {
   bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
 
  private:
+  static void execute_one(job* j) noexcept;
   static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
 
-  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-  /// Pumps that were away until then were so for this.
+  std::size_t working() const noexcept { return jobs_.size() - free_.size(); }
+  /// Those that were away until then were so for this.
   void count(std::uint64_t until, std::uint64_t& why) noexcept {
     if (static_cast<std::int64_t>(until - since_) <= 0) return;
     if (since_ != 0) why += (until - since_) * free_.size();
@@ -11396,9 +11341,9 @@ class pump_crew {
   }
 
   executor& on_;
-  std::vector<pump> pumps_;
+  std::vector<worker_job> jobs_;
   const std::size_t beside_consumer_;
-  std::vector<pump*> free_;
+  std::vector<worker_job*> free_;
   condition all_away_;
   idle_ticks spent_;
   std::uint64_t since_ = 0;
@@ -11555,24 +11500,9 @@ class report_book {
     std::size_t order_row = 0, phase_row = 0;
     std::array<std::size_t, phase_count> phase_stages = {};  ///< whose time that of each phase is
     std::size_t batch = 1;
-    feed_figures figures = {};
+    scheduler_figures figures = {};
     std::uint64_t asked_at = now_ticks();  // before any figure was read
   };
-
-  template <class Feed>
-  static subject of(Feed& f) {
-    using path = typename Feed::path_type;
-    subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
-    out.first = path::types::order_end;
-    out.batching = path::types::batching;
-    out.order_row = path::order_row;
-    out.phase_row = path::phase_row;
-    for (std::size_t p = 0; p < phase_count; ++p)
-      out.phase_stages[p] = path::carries_out(static_cast<phase>(p));
-    out.batch = f.plan().batch_size();
-    out.figures = f.figures();
-    return out;
-  }
 
   /// Batches are taken from now on.
   void begin(const subject& of);
@@ -11668,1955 +11598,6 @@ class report_book {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
-
-/// What is kept of all that was handed over, epoch after epoch.
-struct delivery_books {
-  error_account account;
-  print_book prints;
-  report_book report;
-  drop_book drops = {};
-};
-
-/// A batch's place in the ring: free afterwards, whatever is thrown.
-template <class Feed, class Job>
-class taken_job {
- public:
-  taken_job(Feed& of, Job* job) noexcept : of_(of), job_(job) {}
-  taken_job(const taken_job&) = delete;
-  taken_job& operator=(const taken_job&) = delete;
-  ~taken_job() { release(); }
-  Job* operator->() const noexcept { return job_; }
-  Job& operator*() const noexcept { return *job_; }
-  /// What is needed of it afterwards was copied.
-  void release() noexcept {
-    if (job_ != nullptr) of_.release(std::exchange(job_, nullptr));
-  }
-
- private:
-  Feed& of_;
-  Job* job_;
-};
-
-/// What there is to tell of a batch, by rising slot.
-template <class Feed, class Job>
-void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& to) {
-  to.clear();
-  if (job.failures.empty() && !job.unlisted) return;
-  tell_all<Feed::batched>(job, feed.path().stage_names(), feed.origin(), feed.runs().bad, feed.plan(), to);
-  sort_by_slot(to);
-}
-
-}  // namespace wick::detail
-
-// ==== wick/receipt/detail/replayable.hpp
-/// \file
-/// What has to be known of the past to make a batch again.
-
-namespace wick::detail {
-
-/// Which epochs are of the data as they are now. Without refresh() all are.
-struct data_round {
-  std::uint64_t count = 0;  // how often, in this training
-  std::uint64_t first = 0;  // epoch that was begun over them
-  bool begun = true;        // one was
-
-  void refreshed() noexcept {
-    ++count;
-    begun = false;
-  }
-  void begin(std::uint64_t epoch) noexcept {
-    if (!begun) first = epoch;
-    begun = true;
-  }
-  /// From a state that was written in round `of`.
-  void go_on(std::uint64_t of, std::uint64_t epoch) noexcept {
-    if (of != 0 || count != 0) first = epoch;
-    begun = true;
-    count = of;
-  }
-  /// \throws wick::error
-  void require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const;
-};
-
-/// How many samples had been moved to earlier batches (compaction) by a batch of the epoch under way: known
-/// from the first one that was handed over.
-class moved_samples {
- public:
-  void begin(std::uint64_t moved) noexcept {
-    known_ = false;
-    later_.clear();
-    moved_ = moved;
-  }
-  /// Behind batch `number`, which was handed over.
-  void add(std::uint64_t number, std::uint64_t moved) {
-    if (!known_) first_ = {number, moved_};
-    known_ = true;
-    if (moved != moved_) later_.push_back({number + 1, moved});
-    moved_ = moved;
-    next_ = number + 1;
-  }
-  std::uint64_t now() const noexcept { return moved_; }
-  std::optional<std::uint64_t> before(std::uint64_t number) const noexcept {
-    if (!known_ || number < first_.batch || number > next_) return std::nullopt;
-    std::uint64_t out = first_.moved;
-    for (const from& f : later_) {
-      if (f.batch <= number) out = f.moved;
-    }
-    return out;
-  }
-
- private:
-  struct from {
-    std::uint64_t batch = 0, moved = 0;
-  };
-  std::uint64_t moved_ = 0, next_ = 0;
-  bool known_ = false;
-  from first_;
-  std::vector<from> later_;
-};
-
-[[noreturn]] void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch);
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Feed>
-class batch_delivery {
- public:
-  using value_type = typename Feed::delivered;
-
-  /// What is taken next stands behind `moved` samples that were moved to earlier batches.
-  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_.begin(moved); }
-  /// Samples of the epoch that were moved to the batches handed over so far.
-  std::uint64_t moved() const noexcept { return moved_.now(); }
-  /// The same in front of a batch, where that is known.
-  std::optional<std::uint64_t> moved_before(std::uint64_t number) const noexcept {
-    return moved_.before(number);
-  }
-  void write(loader_state& to) const noexcept { to.moved = moved_.now(); }
-
-  /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
-  /// \returns nothing when it has no samples: those of an epoch's end may have been moved to earlier batches
-  template <class Job>
-  std::optional<value_type> take(Feed& feed, Job* job, delivery_books& books) {
-    taken_job<Feed, Job> taken(feed, job);
-    feed.make(job);
-    tell_in_order(feed, *taken, told_);
-    moved_.add(taken->number, taken->moved);
-    const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
-    const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
-    const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
-    std::optional<value_type> batch = std::exchange(taken->value, std::nullopt);
-    taken.release();
-    const auto& plan = feed.plan();
-    books.account.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
-    books.drops.add(static_cast<std::uint64_t>(dropped), batch ? print.samples : told_.size());
-    if (!batch) {
-      for (const told_failure& f : told_) {
-        if (f.entry.action == error_action::fail) throw to_exception(f);
-      }
-      return std::nullopt;
-    }
-    books.report.took(print.samples);
-    books.prints.add(print);
-    feed.path().for_each_batch_stage([&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(*batch);
-    });
-    return batch;
-  }
-
- private:
-  moved_samples moved_;
-  std::vector<told_failure> told_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/loader_edits.hpp
-/// \file
-/// What a loader does for edits of its mixture.
-
-// ==== wick/resume/mixture.hpp
-/// \file
-/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
-
-namespace wick {
-
-/// A source of a mix() and its share of the turns.
-struct source_weight {
-  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
-  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
-  friend bool operator==(const source_weight&, const source_weight&) = default;
-};
-
-/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
-/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
-/// next batch on, which several ranks must be told.
-struct edit_options {
-  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
-  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
-};
-
-namespace detail {
-
-/// All weights from a batch on.
-struct mixture_edit {
-  std::uint64_t epoch = 0, batch = 0;
-  std::vector<double> weights;
-};
-
-/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
-/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
-/// file: of several lines with one number the first holds, and who wrote another one is told so.
-class mixture_journal {
- public:
-  struct place {
-    std::uint64_t epoch = 0, batch = 0;
-    friend auto operator<=>(const place&, const place&) = default;
-  };
-
-  /// `pipeline` tells the data set, the stages and the global batch.
-  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
-                  std::uint64_t seed);
-
-  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
-  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
-  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
-                                      bool alone) const;
-  /// \throws wick::error when it can't be written, or another process has written another one in its place;
-  /// it is not added then
-  void add(mixture_edit e);
-  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
-  /// another pipeline, or is damaged
-  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
-  /// From now on all are written there, behind the edits that it has. \throws wick::error
-  std::vector<mixture_edit> open(const std::string& path);
-
-  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
-  std::vector<source_weight> weights_of(const mixture_edit& e) const;
-  /// What holds at a batch.
-  std::vector<source_weight> at(place where) const;
-
-  void write(loader_state& to) const noexcept;
-  /// \throws wick::error when the state was written behind other edits
-  void require_same(const loader_state& s) const;
-
- private:
-  struct contents {
-    std::vector<mixture_edit> edits;
-    std::vector<std::uint64_t> hashes;  // behind each
-    bool begun = false;                 // has its first line
-  };
-  contents read(const std::string& path, bool of_this_run) const;
-  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
-  bool has_next(std::uint64_t hash) const;
-  std::size_t number_of(const std::string& name) const;
-  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
-                      std::uint64_t& after) const;
-  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
-
-  std::vector<std::string> names_;
-  std::vector<double> first_;
-  std::uint64_t pipeline_, seed_;
-  std::vector<mixture_edit> edits_;
-  std::vector<std::uint64_t> hashes_;  // behind each
-  std::size_t from_file_ = 0;          // of them were there when the file was opened
-  std::string path_;
-  owned<line_file> file_;
-};
-
-[[noreturn]] void refuse_when_compact();
-[[noreturn]] void refuse_journal_file();
-template <bool Editable>
-consteval void require_editable_mix() {
-  static_assert(
-      Editable,
-      "wick: edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
-      "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
-}
-/// \throws wick::error when the state has edits, and this loader has none
-void require_no_edits(const loader_state& s);
-
-/// A loader's edits: keeps the feed's plan that of the epoch under way.
-template <class Feed>
-class mixture_edits {
- public:
-  using place = mixture_journal::place;
-
-  /// \throws wick::error when the state was written behind other edits
-  void require_same(const loader_state& s) const {
-    journal_ ? journal_->require_same(s) : require_no_edits(s);
-  }
-  std::vector<source_weight> at(const Feed& feed, place where) const {
-    if (journal_) return journal_->at(where);
-    const auto& mix = feed.path().template stage<0>();
-    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
-  }
-  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
-  const mixture_journal* journal() const noexcept { return journal_.get(); }
-
-  /// \param identity of the pipeline; asked for once
-  template <class F>
-  mixture_journal& open(Feed& feed, F&& identity) {
-    if (!journal_) {
-      const pipeline_identity of = identity();
-      fingerprint_hash h;
-      h.add(of.data).add(of.samples).add(of.batch);
-      for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
-      const auto& mix = feed.path().template stage<0>();
-      for (const std::string& name : mix.names()) h.add(name);
-      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
-    }
-    return *journal_;
-  }
-  /// True when the feed is planned anew, and what was prefetched is gone.
-  bool plan_for(Feed& feed, std::uint64_t epoch) {
-    if (!any() || planned_ == epoch) return false;
-    plan(feed, epoch);
-    return true;
-  }
-  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
-  /// left.
-  struct stand {
-    place next;
-    std::uint64_t epoch;
-    std::uint64_t& left;
-    bool& sought;
-  };
-  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
-  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
-  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
-    auto& mix = feed.path().template stage<0>();
-    require_reached(mix, e, feed.plan().batch_size());
-    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
-      refuse_when_compact();
-    const bool ended = at.left == 0;
-    const std::uint64_t taken = feed.plan().batches() - at.left;
-    at.sought = ended;
-    mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
-    planned_.reset();
-    try {
-      plan(feed, at.epoch);
-      if (to_journal) journal_->add(std::move(e));
-    } catch (...) {
-      mix.take_back_edit();
-      plan(feed, at.epoch);
-      throw;
-    }
-    if (!ended) at.left = feed.plan().batches() - taken;
-  }
-
- private:
-  void plan(Feed& feed, std::uint64_t epoch) {
-    if (!feed.idle())
-      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
-    feed.path().template stage<0>().plan_for(epoch);
-    feed.refresh(false);
-    planned_ = epoch;
-  }
-  template <class Mix>
-  static void require_reached(const Mix& mix, const mixture_edit& e, std::uint64_t batch_size) {
-    const std::uint64_t size = mix.size_in(e.epoch), batches = (size + batch_size - 1) / batch_size;
-    if (e.batch == 0 || e.batch < batches) return;
-    throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
-                " batches, and the edit is for batch " + std::to_string(e.batch) +
-                " (from 0); edit the beginning of the next epoch");
-  }
-
-  owned<mixture_journal> journal_;
-  std::optional<std::uint64_t> planned_;  // what epoch the feed is planned for
-};
-
-}  // namespace detail
-}  // namespace wick
-
-namespace wick::detail {
-
-template <class Loader>
-struct loader_edits {
-  using place = typename Loader::place;
-  static constexpr bool editable =
-      std::remove_cvref_t<decltype(std::declval<const typename Loader::feed_type&>().plan())>::editable;
-
-  static void change(Loader& l, const std::vector<source_weight>& weights, const edit_options& at) {
-    l.feed_->on().require_workers();
-    if (auto e = journal(l).resolve(weights, at, place::next(l), l.feed_->path().shard().world == 1))
-      l.edits_.add(*l.feed_, std::move(*e), {place::next(l), l.current_epoch(), l.left_, l.sought_});
-  }
-  static void replay(Loader& l, const std::string& file) {
-    for (const mixture_edit& e : journal(l).read(file))
-      change(l, journal(l).weights_of(e), {e.epoch, e.batch});
-  }
-  static std::vector<source_weight> now(const Loader& l) {
-    require_editable_mix<editable>();
-    return l.edits_.at(*l.feed_, place::next(l));
-  }
-  /// From the beginning those of this file hold.
-  static void go_on_with(Loader& l, const std::string& file) {
-    if constexpr (editable) {
-      for (mixture_edit& e : journal(l).open(file))
-        l.edits_.add(*l.feed_, std::move(e), {place::next(l), 0, l.left_, l.sought_}, false);
-    } else {
-      refuse_journal_file();
-    }
-  }
-  /// Before batches() is asked for another epoch.
-  static void plan_for(Loader& l, std::uint64_t e) {
-    if constexpr (editable) {
-      if (l.edits_.plan_for(*l.feed_, e)) l.sought_ = l.left_ == 0;
-    }
-  }
-
- private:
-  static mixture_journal& journal(Loader& l) {
-    require_editable_mix<editable>();
-    return l.edits_.open(*l.feed_, [&] { return l.identity(); });
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/loader_place.hpp
-/// \file
-/// Where a loader stands: how its state is written and gone on from.
-
-namespace wick::detail {
-
-template <class Loader>
-struct loader_place {
-  /// The batch handed over next.
-  static mixture_journal::place next(const Loader& l) noexcept {
-    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
-    if (!l.epoch_) return {};
-    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
-    return {*l.epoch_, l.batches() - l.left_};
-  }
-
-  /// What is left of the epoch: batches, or samples where there are no batches; and samples of this rank.
-  static std::uint64_t items_left(const Loader& l) noexcept {
-    if constexpr (Loader::feed_type::batched)
-      return l.left_;
-    else
-      return samples_left(l);
-  }
-  static std::uint64_t samples_left(const Loader& l) noexcept {
-    const auto& plan = l.feed_->plan();
-    const std::uint64_t all = plan.batches();
-    const std::uint64_t left = plan.passed(all) - plan.passed(all - std::min(l.left_, all));
-    if constexpr (Loader::feed_type::batched)
-      return left;
-    else
-      return l.delivery_.left_with(left);
-  }
-  /// Whether the next sample is of a group that was taken.
-  static bool at_hand(const Loader& l) noexcept {
-    if constexpr (Loader::feed_type::batched)
-      return false;
-    else
-      return l.delivery_.under_way();
-  }
-
-  // For measure().
-  static auto& feed(Loader& l) noexcept { return *l.feed_; }
-  static auto& user(Loader& l) noexcept { return l.user_; }
-  /// The report does not count what goes on meanwhile as taking batches.
-  class pause {
-   public:
-    explicit pause(Loader& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
-      if (under_way_) of_.books_.report.end(report_book::of(*of_.feed_));
-    }
-    pause(const pause&) = delete;
-    pause& operator=(const pause&) = delete;
-    ~pause() {
-      if (!under_way_) return;
-      try {
-        of_.books_.report.begin(report_book::of(*of_.feed_));
-      } catch (...) {  // no memory: the report lacks the rest of the epoch
-      }
-    }
-
-   private:
-    Loader& of_;
-    bool under_way_;
-  };
-
-  static std::vector<std::byte> state(const Loader& l) {
-    loader_state s;
-    s.of = l.identity();
-    s.rounds = l.round_.count;
-    s.filtered = l.books_.drops.of_training;
-    l.books_.account.write(s);
-    if (l.edits_.any()) l.edits_.journal()->write(s);
-    if (l.resume_) {
-      s.moved = l.resume_->moved;
-      s.epoch = l.resume_->epoch;
-      s.batch = l.resume_->batch;
-      s.sample = l.resume_->sample;
-    } else if (l.epoch_) {
-      s.epoch = *l.epoch_;
-      s.batch = l.batches() - l.left_;
-      l.delivery_.write(s);
-      if (l.ends(s)) s.begin_next_epoch();
-    }
-    return s.to_bytes();
-  }
-
-  static void load(Loader& l, std::span<const std::byte> bytes) {
-    loader_state s = loader_state::from_bytes(bytes);
-    l.require_goes_on(s, "load_state: the state is of ");
-    l.edits_.require_same(s);
-    const std::uint64_t under_way = l.current_epoch();
-    Loader::edits::plan_for(l, s.epoch);
-    try {
-      take_over(l, std::move(s));
-    } catch (...) {
-      Loader::edits::plan_for(l, under_way);
-      throw;
-    }
-  }
-
-  /// All is planned anew over the data as they are now.
-  static void refresh(Loader& l) {
-    l.feed_->on().require_workers();
-    if (!l.feed_->idle()) l.feed_->on().require_outside("refresh()", "take the epoch to its end before it");
-    if (l.epoch_) l.books_.prints.seal(l.data(), l.batch_of_prints());
-    l.refreshed_ = false;
-    l.left_ = 0;
-    l.sought_ = true;
-    l.delivery_.begin(0, 0);
-    l.books_.drops.begin(false);
-    l.data_.reset();
-    l.feed_->refresh();
-    if (l.resume_) l.require_goes_on(*l.resume_, "refresh: the state that was loaded is of ");
-    l.round_.refreshed();
-    l.refreshed_ = true;
-  }
-
- private:
-  /// \throws wick::error when the state stands where this loader's epoch has no batch
-  static void take_over(Loader& l, loader_state s) {
-    const std::uint64_t batches = l.batches();
-    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
-      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                  std::to_string(batches) + "; it was not written by wick");
-    }
-    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
-    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
-      throw error("load_state: " + std::to_string(s.moved) +
-                  " samples of the rest of its epoch were delivered already, in the place of others; set "
-                  "error_options::compact as it was when the state was written, or begin the next epoch");
-    }
-    l.resume_ = make_owned<const loader_state>(std::move(s));
-    l.round_.go_on(l.resume_->rounds, l.resume_->epoch);
-    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
-    l.books_.account.read(*l.resume_);
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/loader_report.hpp
-/// \file
-/// How a loader makes its report, and what it gives its trace.
-
-// ==== wick/run/detail/single_user.hpp
-/// \file
-/// Tells two threads that use at the same time what is made for one.
-
-namespace wick::detail {
-
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
-
-/// What one user did is visible to the next, so taking turns is safe on any threads.
-class single_user {
- public:
-  single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
-
-  /// In use as long as this lives; may be kept over a suspension.
-  class hold {
-   public:
-    /// \throws std::logic_error when somebody else uses it at this moment
-    hold(single_user& of, const char* call) : of_(of) {
-      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
-      of.last_.store(nullptr, std::memory_order_relaxed);
-    }
-    hold(const hold&) = delete;
-    hold& operator=(const hold&) = delete;
-    /// The calling thread was looked at: it may go on with what it has got.
-    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
-    ~hold() { of_.used_.store(false, std::memory_order_release); }
-
-   private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
-    single_user& of_;
-  };
-
-  /// Whether nobody else has used it since this thread was remembered.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
-
- private:
-  std::atomic<bool> used_{false};
-  std::atomic<const void*> last_{nullptr};
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Of a loader, by its consumer.
-template <class Loader>
-struct loader_report {
-  static report of(Loader& l) {
-    auto& books = l.books_;
-    report r = books.report.close(report_book::of(*l.feed_), l.feed_->path().stage_names(), l.ledger());
-    r.filtered = books.drops.of_training - std::exchange(books.drops.reported, books.drops.of_training);
-    for (std::string& note : l.feed_->path().notes()) r.notes.push_back(std::move(note));
-    if (std::string note = note_of(l.source()); !note.empty()) r.notes.push_back(std::move(note));
-    if (std::string trouble = books.account.trouble(); !trouble.empty())
-      r.notes.push_back(std::move(trouble));
-    return r;
-  }
-
-  static void trace(Loader& l, const std::string& path, const trace_options& options) {
-    const single_user::hold mine(l.user_, "trace()");
-    l.books_.report.trace(report_book::of(*l.feed_), l.feed_->path().stage_names(),
-                          l.feed_->plan().positions(), path, options);
-  }
-  static void stop_trace(Loader& l) {
-    const single_user::hold mine(l.user_, "stop_trace()");
-    l.books_.report.stop_trace();
-  }
-  /// At a batch that was taken, and is still in its place.
-  template <class Job>
-  [[gnu::noinline]] static void look(Loader& l, const Job& j) noexcept {
-    l.books_.report.look(depths(*l.feed_), {.sequence = j.sequence,
-                                            .epoch = j.epoch,
-                                            .number = j.number,
-                                            .samples = j.count,
-                                            .opened = j.opened,
-                                            .published = j.published});
-  }
-
- private:
-  template <class Feed>
-  static queue_depths depths(Feed& f) noexcept {
-    queue_depths out;
-    for (std::uint64_t s = f.done_.taken(); s < f.ahead_.count(); ++s)
-      out.ready += f.ahead_.at(s).unfinished.load(std::memory_order_relaxed) == 0 ? 1u : 0u;
-    out.samples = Feed::types::samples_suspend ? f.tokens_.taken() : f.crew_.at_work();
-    out.bytes = f.runs_.budget.used();
-    return out;
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/own_executor.hpp
-/// \file
-/// Where a loader runs that was given no executor.
-
-// ==== wick/schedule/loader_options.hpp
-/// \file
-/// What a loader may be told.
-
-namespace wick {
-
-class executor;
-
-/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
-struct loader_options {
-  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
-  std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
-  std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
-  /// 8 while these and the loop's fit into 16 MiB.
-  std::size_t prefetch = 0;
-  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
-  /// and what stages ask for with context::reserve().
-  std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
-  /// it, so that the data may change between epochs (see the concept source).
-  bool prefetch_next_epoch = true;
-  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  wick::executor* executor = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  detail::error_policy on_error = {};
-  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::string ledger_file = {};
-  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
-  /// ranks the same.
-  std::vector<std::string> quarantine = {};
-  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
-  /// Empty: none. Ranks of one machine may have the same file.
-  std::string journal_file = {};
-  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
-  bool content_fingerprint = false;
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// Nothing when it was given one. \throws wick::error for workers beside it
-inline owned<executor> own_executor(const loader_options& options) {
-  if (options.executor == nullptr) {
-    return make_owned<executor>(executor_options{options.workers, options.io_threads});
-  }
-  if (options.workers != 0 || options.io_threads != 0) {
-    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
-                " is given beside .executor, which has threads of its own; leave one of the two out");
-  }
-  return nullptr;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/sample_delivery.hpp
-/// \file
-/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
-/// sees.
-
-namespace wick::detail {
-
-template <class Feed>
-class sample_delivery {
- public:
-  using value_type = typename Feed::delivered;
-
-  /// Of the group that is taken next, `sample` were handed over before.
-  void begin(std::uint64_t sample, std::uint64_t) noexcept {
-    group_.clear();
-    next_ = 0;
-    skip_ = sample;
-  }
-  static constexpr std::uint64_t moved() noexcept { return 0; }
-  static constexpr std::optional<std::uint64_t> moved_before(std::uint64_t) noexcept { return 0; }
-  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
-  /// it.
-  void write(loader_state& to) const noexcept {
-    to.sample = skip_;
-    if (!under_way()) return;
-    --to.batch;
-    to.sample = next_;
-  }
-  /// Whether the group has samples left.
-  bool under_way() const noexcept { return next_ < group_.size(); }
-  /// Samples that are left, when the groups to come have so many.
-  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
-    return in_groups - std::min(skip_, in_groups) + (group_.size() - next_);
-  }
-
-  /// The group is handed over from now on, by next().
-  template <class Job>
-  void take(Feed& feed, Job* job, delivery_books& books) {
-    taken_job<Feed, Job> taken(feed, job);
-    tell_in_order(feed, *taken, told_);
-    next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    next_told_ = 0;
-    number_ = taken->number;
-    epoch_ = taken->epoch;
-    first_ = taken->first;
-    group_.clear();
-    look_up(feed, *taken);
-    dropped_.clear();
-    for (const failure& f : taken->failures) {
-      if (is_left_out(f)) dropped_.push_back(f.slot);
-    }
-    if (taken->value) {
-      group_.swap(*taken->value);
-      taken->columns.reuse(std::move(*taken->value));
-    }
-    group_.resize(static_cast<std::size_t>(taken->count));
-    if (told_.empty()) books.account.add(epoch_, 0, taken->count, 0, 0, told_);
-    taken.release();
-    next_ = std::min(next_, group_.size());
-    while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
-  }
-  /// The next sample of the group; nothing when it has no more.
-  /// \throws what it failed with, where on_error says nothing else; too_many_errors
-  std::optional<value_type> next(Feed& feed, delivery_books& books) {
-    while (under_way()) {
-      const std::size_t slot = next_++;
-      if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
-      std::optional<value_type>& sample = group_[slot];
-      books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
-      if (!sample) {
-        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
-        continue;
-      }
-      books.drops.add(0, 1);
-      books.report.took(1);
-      return std::exchange(sample, std::nullopt);
-    }
-    return std::nullopt;
-  }
-
- private:
-  /// Which sample of the source stands at each position of a group, for the fingerprint.
-  template <class Job>
-  void look_up(const Feed& feed, const Job& job) {
-    indexes_.resize(static_cast<std::size_t>(job.count));
-    feed.plan().indexes(job.order, job.first, job.count, indexes_.data());
-    for (const failure& f : job.failures) {
-      if (f.slot == failure::whole_batch) continue;
-      std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
-      if (f.action == error_action::skip) index = left_out;
-      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
-    }
-  }
-  /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
-  /// \throws what is told in its place
-  [[gnu::noinline]] void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
-    const auto& plan = feed.plan();
-    const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
-    if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
-      next_ = group_.size();
-      books.account.add(epoch_, 0, 0, before, all, told_);
-      throw to_exception(told_[next_told_++]);
-    }
-    std::vector<told_failure> here;
-    for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
-      here.push_back(std::move(told_[next_told_]));
-    }
-    books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
-    for (const told_failure& f : here) {
-      if (f.entry.action == error_action::fail) throw to_exception(f);
-    }
-  }
-
-  std::vector<std::optional<value_type>> group_;
-  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
-  std::vector<told_failure> told_;
-  std::vector<std::uint64_t> dropped_;  // slots of the group
-  std::size_t next_ = 0, next_told_ = 0;
-  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
-  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
-};
-
-}  // namespace wick::detail
-
-// ==== wick/pipeline/detail/epoch_range.hpp
-/// \file
-/// What epoch() gives: a range for one pass over an epoch.
-
-namespace wick::detail {
-
-/// Its iterators take batches as they advance.
-template <class Loader>
-class epoch_range {
- public:
-  class iterator {
-   public:
-    using value_type = typename Loader::value_type;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
-    iterator() = default;
-    value_type& operator*() const noexcept { return *of_->current_; }
-    value_type* operator->() const noexcept { return &*of_->current_; }
-    iterator& operator++() {
-      of_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-   private:
-    friend class epoch_range;
-    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-    explicit iterator(Loader* of) : of_(of) {}
-    Loader* of_ = nullptr;
-  };
-
-  iterator begin() {
-    of_->advance();
-    return iterator(of_);
-  }
-  std::default_sentinel_t end() const noexcept { return {}; }
-  /// The same without iterators.
-  std::optional<typename Loader::value_type> next() { return of_->next(); }
-
-  /// Batches that are left of it; without batch() samples, some of which may be left out.
-  std::uint64_t items_left() const noexcept { return Loader::place::items_left(*of_); }
-  /// This rank's samples in them, as they were planned.
-  std::uint64_t samples_left() const noexcept { return Loader::place::samples_left(*of_); }
-  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
-  bool at_hand() const noexcept { return Loader::place::at_hand(*of_); }
-
- private:
-  friend Loader;
-  explicit epoch_range(Loader& of) : of_(&of) {}
-  Loader* of_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/receipt/detail/loader_replay.hpp
-/// \file
-/// What a loader does for replay() and receipt(): looks whether the batch can be made again, and has it made.
-
-// ==== wick/receipt/detail/replaying.hpp
-/// \file
-/// Making one batch again, beside the run: by the run's source, stages and rules, with a place, a plan,
-/// memory and clocks of its own.
-
-// ==== wick/failure/detail/settling.hpp
-/// \file
-/// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
-/// or its batch fails.
-
-// ==== wick/run/sleep.hpp
-/// \file
-/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
-
-// ==== wick/run/environment.hpp
-/// \file
-/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
-
-namespace wick {
-
-class executor;
-
-namespace detail {
-
-/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
-/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
-/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
-/// executor and the token's source must outlive the wait.
-///
-/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
-/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
-class environment {
- public:
-  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
-  /// \throws std::logic_error for a context that was made by hand, without an executor
-  template <class From>
-    requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
-      from.on();
-      { from.stop() } -> std::convertible_to<stop_token>;
-    }
-  environment(From& from) : stop_(from.stop()) {
-    if constexpr (std::is_pointer_v<decltype(from.on())>)
-      on_ = from.on();
-    else
-      on_ = &from.on();
-    if (on_ == nullptr) {
-      throw std::logic_error(
-          "wick: this context has no executor to continue on; a wait needs one: give the context a "
-          "wick::executor, or run the stage in a loader");
-    }
-  }
-
-  executor& on() const noexcept { return *on_; }
-  const stop_token& stop() const noexcept { return stop_; }
-
- private:
-  executor* on_;
-  stop_token stop_;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// What sleep_for and sleep_until give; to be awaited, once.
-class [[nodiscard]] sleep_awaiter : job, timer {
- public:
-  sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
-  /// Before it is awaited: it may be handed to when_any.
-  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
-  sleep_awaiter& operator=(sleep_awaiter&&) = delete;
-
-  bool await_ready() noexcept {
-    called_off_ = env_.stop().stop_requested();
-    return called_off_ || due <= clock::now();
-  }
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) {
-    handle_ = h;
-    execute = [](job* j) noexcept { detail::resume(static_cast<sleep_awaiter*>(j)->handle_); };
-    expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
-    // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
-    if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
-    wait_.begin(wait_for::time);
-    called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
-    try {
-      if (env_.on().timers().add(*this)) return true;
-    } catch (...) {
-      wait_.end();
-      throw;
-    }
-    wait_.end();
-    return false;
-  }
-  void await_resume() {
-    wait_.end();
-    calling_off_.reset();
-    if (called_off_) throw cancelled();
-  }
-
- private:
-  struct on_stop {
-    sleep_awaiter* self;
-    void operator()() const noexcept {
-      if (self->env_.on().timers().cancel(*self)) self->wake(false);
-    }
-  };
-  void wake(bool on_time) noexcept {
-    called_off_ = !on_time;
-    wait_.now(wait_for::worker);
-    env_.on().post(this);
-  }
-
-  environment env_;
-  std::coroutine_handle<> handle_;
-  noted_wait wait_;
-  bool called_off_ = false;
-  std::optional<stop_callback<on_stop>> calling_off_;
-};
-
-/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
-/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
-/// stop is requested, or the executor is being destroyed
-inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
-
-}  // namespace detail
-
-/// `co_await wick::sleep_for(100ms, c);` suspends for that long and continues on the executor; no worker
-/// waits meanwhile. `c` is the stage's context, or {executor, token}. What is longer than a hundred years is
-/// a hundred years, less than nothing (and a duration that is not a number) is nothing. \throws
-/// wick::cancelled promptly when a stop is requested, or the executor is being destroyed
-template <class Rep, class Period>
-detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::environment env) noexcept {
-  using seconds = std::chrono::duration<double>;
-  constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
-  const auto now = detail::timer::clock::now();
-  const seconds wanted = std::chrono::duration_cast<seconds>(d);
-  if (!(wanted > seconds::zero())) return {env, now};
-  if (wanted >= longest)
-    return {env, now + std::chrono::duration_cast<detail::timer::clock::duration>(longest)};
-  return {env, now + std::chrono::ceil<detail::timer::clock::duration>(d)};
-}
-
-}  // namespace wick
-
-// ==== wick/sample/detail/dropped.hpp
-/// \file
-/// How filter() says that a sample is left out.
-
-namespace wick::detail {
-
-/// What is thrown in place of a sample that filter() leaves out: always this one, so that it is told from a
-/// failure by a comparison.
-const std::exception_ptr& dropped() noexcept;
-[[noreturn]] void drop();
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
-/// and a sample on the quarantine list counts as one that was tried and has failed: a run with the list gives
-/// the same batches as the one that made it. Where another sample that was to go into this one has failed,
-/// that one is left out or replaced: this one is made again and draws another.
-template <class Runs>
-class settling {
-  using types = typename Runs::types;
-  using path_type = typename Runs::path_type;
-  using job_type = typename Runs::job_type;
-
- public:
-  /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
-  /// else it is a gap, or its batch is lost. \throws std::bad_alloc
-  static task<bool> settle(Runs* self, job_type* j, context* c, failure f) {
-    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
-    if (f.dropped) {
-      f.action = error_action::skip;
-      j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
-    }
-    if (self->only_fails || f.dropped) {
-      j->note(std::move(f));
-      co_return false;
-    }
-    random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
-    const std::uint64_t planned = f.index;
-    std::vector<std::uint64_t> tried;  // indexes that are no good here
-    for (;;) {
-      if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
-        task<bool> retrying = try_again(self, j, c, &f);
-        const bool good = co_await retrying;
-        if (good)
-          f.action = error_action::retry;
-        else if (f.dropped)  // a substitute that is left out is no good: another one
-          f.action = f.index != planned ? error_action::replace : error_action::skip;
-        else if (!j->cancelled.load(std::memory_order_relaxed))
-          f.action = *rule_for(*self, f).action;
-      }
-      const bool stays = f.of_other();
-      if (stays) {
-        draw_without(*self, f);
-      } else {
-        tried.push_back(f.index);
-        if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-          f.action = f.dropped ? error_action::skip : error_action::fail;
-      }
-      if (f.action == error_action::skip) {
-        j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
-      }
-      const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
-      if (good && f.index != planned) count_substitute(*j, f.position, f.index, counted);
-      failure next;
-      next.slot = f.slot;
-      next.position = f.position;
-      next.number = f.number + 1;
-      next.others = f.others + (stays ? 1 : 0);
-      next.index = stays ? f.index : f.substitute;
-      next.tries = 0;
-      next.drawn = f.drawn;
-      j->note(std::move(f));
-      if (over) co_return good;
-      f = std::move(next);
-      task<bool> trying = attempt(self, j, c, &f);
-      const bool substituted = co_await trying;
-      if (substituted) {
-        count_substitute(*j, f.position, f.index, counted);
-        co_return true;
-      }
-    }
-  }
-
-  /// Runs a sample for the first time, outside of a run; a failure is settled. Whether the slot has a sample.
-  static task<bool> run_or_settle(Runs* self, job_type* j, context* c, failure f) {
-    task<bool> trying = attempt(self, j, c, &f);
-    const bool good = co_await trying;
-    if (good) co_return true;
-    task<bool> rest = settle(self, j, c, std::move(f));
-    const bool settled = co_await rest;
-    co_return settled;
-  }
-  /// The same where a failure fails the batch.
-  static task<bool> run_or_fail(Runs* self, job_type* j, context* c, failure f) {
-    task<bool> trying = attempt(self, j, c, &f);
-    const bool good = co_await trying;
-    if (!good) j->note(std::move(f));
-    co_return good;
-  }
-
- private:
-  static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
-  static constexpr std::uint32_t most_in_turn = 100;  // that fail, go well and fail again without an end
-
-  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
-  struct on_the_clocks {
-    stage_clocks& clocks;
-    stage_clocks::worker& mine = clocks.mine();
-    const std::uint64_t begun = now_ticks();
-    stopwatch clock{mine, true};
-    explicit on_the_clocks(path_type& p) noexcept : clocks(p.clocks()) {}
-    ~on_the_clocks() {
-      path_type::count(mine.clocks, types::order_end, 1, 1);
-      clocks.runs_of(mine).worked(1, now_ticks() - begun);
-    }
-  };
-
-  static error_rule rule_for(const Runs& runs, const failure& f) {
-    return runs.policy.rule_for(runs.stage_of(f));
-  }
-
-  /// Runs a sample once. What went wrong is in `f` afterwards.
-  static task<bool> attempt(Runs* self, job_type* j, context* c, failure* f) {
-    c->move_to({self->seed, c->epoch(), f->position, f->index});
-    c->enter(static_cast<std::uint32_t>(types::order_end));
-    std::exception_ptr cause;
-    try {
-      j->columns.forget(static_cast<std::size_t>(f->slot));
-      if constexpr (types::samples_suspend) {
-        task<void> running = Runs::run_async(self, j, f->slot, c);
-        co_await running;
-      } else {
-        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-        if (self->is_bad(f->index)) self->refuse(*c);
-        const typename Runs::end_of_sample end{c};
-        on_the_clocks clocks(self->path);
-        self->template run<true>(*j, f->slot, *c, &clocks.clock);
-      }
-    } catch (...) {
-      cause = std::current_exception();
-    }
-    if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
-    if (cause == nullptr) co_return true;
-    f->take_cause(std::move(cause), c->stage());
-    if (!self->is_bad(f->to_blame())) ++f->tries;
-    co_return false;
-  }
-
-  /// As often as the rule for what went wrong last says, with its pauses.
-  static task<bool> try_again(Runs* self, job_type* j, context* c, failure* f) {
-    if (f->tries == 0) co_return false;  // on the quarantine list
-    for (;;) {
-      const error_rule rule = f->dropped ? error_rule{} : rule_for(*self, *f);
-      if (f->dropped || f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed))
-        co_return false;
-      bool stopped = false;
-      try {
-        if (rule.backoff.count() > 0) {
-          auto pause = sleep_for(pause_before(rule, f->tries), *c);
-          co_await pause;
-        }
-      } catch (...) {
-        stopped = true;
-      }
-      if (stopped) co_return false;
-      failure before = *f;
-      task<bool> trying = attempt(self, j, c, f);
-      const bool good = co_await trying;
-      if (good) {
-        ++f->tries;
-        co_return true;
-      }
-      if (f->to_blame() == before.to_blame()) continue;
-      // That one went well; now it is another that has failed, and has tries of its own.
-      f->tries = self->is_bad(f->to_blame()) ? 0 : 1;
-      f->number = before.number + 1;
-      f->others = before.others + (before.of_other() ? 1 : 0);
-      ++before.tries;
-      before.action = error_action::retry;
-      j->note(std::move(before));
-      if (f->tries == 0 || f->number > most_in_turn) co_return false;
-    }
-  }
-
-  /// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
-  /// often as a substitute would be.
-  static void draw_without(const Runs& runs, failure& f) {
-    if (f.action != error_action::skip && f.action != error_action::replace) return;
-    if (f.drawn < runs.policy.options().substitutes) {
-      ++f.drawn;
-      f.action = error_action::replace;
-    } else if (f.action == error_action::replace) {
-      f.action = error_action::fail;
-    }
-  }
-  /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
-  static bool draw(const Runs& runs, const job_type& j, random_stream& from,
-                   std::vector<std::uint64_t>& tried, failure& f) {
-    while (f.drawn < runs.policy.options().substitutes) {
-      ++f.drawn;
-      const std::uint64_t index = runs.plan.substitute(j.order, f.position, from);
-      if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
-      f.substitute = index;
-      return true;
-    }
-    return false;
-  }
-  static void count_substitute(job_type& j, std::uint64_t position, std::uint64_t index,
-                               std::uint64_t counted) noexcept {
-    j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/receipt/detail/draw_notes.hpp
-/// \file
-/// What is noted while a batch is made again for its receipt: which numbers stages drew, and what went into
-/// what.
-
-namespace wick::detail {
-
-/// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
-class draw_notes {
- public:
-  enum class what : std::uint8_t { begun, drew, other };
-  struct line {
-    what kind = what::begun;
-    std::uint32_t stage = 0;
-    place where = {};         ///< of whom it tells
-    std::uint64_t count = 0;  ///< of numbers that were drawn
-    std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
-  };
-
-  /// A sample begins, or is tried again: what was noted of its position before counts no more.
-  void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
-  /// The stage that ran just now may have drawn something.
-  void drew(const context& c) {
-    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
-  }
-  /// Another sample went into this one, in this stage.
-  void went_in(const context& other, const context& into, std::uint32_t stage) {
-    add({what::other, stage, other.where(), 0, into.where().drawn});
-  }
-
-  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
-  std::vector<line> of(std::uint64_t position) const;
-  /// By position; to be called before of().
-  void sort();
-
- private:
-  void add(const line& l);
-  std::mutex mutex_;
-  std::vector<line> lines_;
-};
-
-/// The notes of a path of stages: there are none in a run, which pays nothing for them.
-template <bool Again>
-struct path_notes {
-  void note(const context&) const noexcept {}
-};
-template <>
-struct path_notes<true> {
-  draw_notes* to = nullptr;  // null where nobody asked
-  void note_begin(const context& c) const {
-    if (to != nullptr) to->begin(c);
-  }
-  /// The stage that runs has ended.
-  void note(const context& c) const {
-    if (to != nullptr) to->drew(c);
-  }
-  void note_other(const context& other, const context& into, std::uint32_t stage) const {
-    if (to != nullptr) to->went_in(other, into, stage);
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/receipt/detail/receipt_writer.hpp
-/// \file
-/// Writes the receipt of a batch from what was noted while it was made again.
-
-// ==== wick/receipt/receipt.hpp
-/// \file
-/// What a batch was made of: which samples, what came in whose place, what went into what, and the random
-/// numbers that stages drew.
-
-namespace wick {
-
-/// Whose part of a batch loader.replay() makes: `train.replay(3, 40, {.rank = 2})`.
-struct replay_options {
-  std::optional<std::uint64_t> rank = {};  ///< of this rank; without one, of the loader's own
-  bool all_ranks = false;                  ///< the whole global batch, as one rank alone would have it
-};
-
-/// Of what a batch was made, by loader.receipt().
-struct receipt {
-  /// What a stage took from the random stream of one sample, context::random().
-  struct draw {
-    std::string stage;                  ///< its name
-    std::uint32_t number = 0;           ///< of the stage in the pipeline, from 0
-    std::uint64_t count = 0;            ///< of 32-bit numbers that it took
-    std::vector<std::uint32_t> values;  ///< the first 256 of them
-  };
-  /// A sample that went into another one, by with_others(), mixup(), mosaic(), ….
-  struct other {
-    std::uint64_t index = 0;    ///< in the source
-    std::string key;            ///< as the source has it
-    std::string stage;          ///< that drew it
-    std::uint32_t number = 0;   ///< of that stage in the pipeline, from 0
-    std::vector<draw> draws;    ///< of the stages that it went through
-    std::vector<other> others;  ///< that went into it
-  };
-  /// A sample of the batch.
-  struct sample {
-    std::uint64_t slot = 0;      ///< row of the batch's tensors; with pack(), its number in the batch
-    std::uint64_t position = 0;  ///< in the epoch, over all ranks; random numbers go by it
-    std::uint64_t index = 0;     ///< in the source
-    std::string key;             ///< as the source has it
-    std::uint64_t rank = 0;      ///< whose batch it is in
-    std::uint64_t planned = 0;   ///< index of the sample that the order has there; another one: that failed
-    std::string planned_key;     ///< the key of that
-    std::vector<draw> draws;     ///< in the order of the stages
-    std::vector<other> others;   ///< that went into it, in the order in which they were drawn
-    /// Whether it came in the place of one that failed.
-    bool substitute() const noexcept { return index != planned; }
-  };
-
-  std::uint64_t seed = 0;              ///< loader_options::seed
-  std::uint64_t epoch = 0;             ///< as it was asked for
-  std::uint64_t batch = 0;             ///< in the epoch; without batch() the position
-  std::vector<sample> samples;         ///< by rising slot; what was left out is not among them
-  std::vector<draw> draws;             ///< of stages behind batch()
-  std::vector<ledger_entry> failures;  ///< as the ledger has them
-
-  /// An object of JSON, valid whatever keys are: bytes of a key that are no UTF-8 stand as "\\xNN".
-  std::string to_json() const;
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// Fills a receipt from what was noted.
-class receipt_writer {
- public:
-  static constexpr std::size_t most_values = 256;
-
-  /// \param batching  the number of the stage that makes batches
-  receipt_writer(receipt& to, const draw_notes& notes, const std::vector<std::string>& stages,
-                 std::size_t batching, const sample_names& names) noexcept
-      : to_(to), notes_(notes), stages_(stages), batching_(batching), names_(names) {}
-  /// A sample, of which all but keys, draws and others is known.
-  void add(receipt::sample s);
-  /// What was drawn for the whole batch, whose first position this is.
-  void add_batch(std::uint64_t position);
-
- private:
-  std::string key(std::uint64_t index) const;
-
-  receipt& to_;
-  const draw_notes& notes_;
-  const std::vector<std::string>& stages_;
-  const std::size_t batching_;
-  const sample_names& names_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/sequencer.hpp
-/// \file
-/// The reorder ring: things are finished in any order and taken in theirs.
-
-namespace wick::detail {
-
-/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
-/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
-/// capacity).
-///
-/// What was written before publish is visible to the consumer; what it did before it took a number must be
-/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
-/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
-/// not be null.
-///
-/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
-/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
-/// destroy it as soon as it has the last item.
-template <class T, class Atomics = detail::std_atomics, class Executor = executor>
-class sequencer {
-  using slot = typename Atomics::template atomic<std::uintptr_t>;
-
- public:
-  explicit sequencer(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
-
-  std::size_t capacity() const noexcept { return mask_ + 1; }
-
-  /// Any thread, once a number.
-  void publish(std::uint64_t number, T* item) noexcept {
-    const std::uintptr_t before =
-        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
-    if (before == empty) return;
-    // The consumer waits for this very number, and stays until it is told.
-    if (before == waits_asleep)
-      awake_.set();
-    else
-      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
-  }
-
-  /// The next number to be taken. Consumer.
-  std::uint64_t taken() const noexcept { return next_; }
-
-  /// The next item if it is there, else null. Consumer.
-  T* try_take() noexcept {
-    slot& place = slots_[next_ & mask_];
-    const std::uintptr_t item = place.load(std::memory_order_acquire);
-    if (item == empty) return nullptr;
-    place.store(empty, std::memory_order_relaxed);
-    ++next_;
-    return reinterpret_cast<T*>(item);
-  }
-
-  /// Sleeps until the next item is there. Consumer; not on a worker.
-  T* take() noexcept {
-    std::uintptr_t seen = empty;
-    awake_.clear();
-    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
-      awake_.wait();
-    return try_take();
-  }
-
-  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
-  class [[nodiscard]] awaiter : job {
-   public:
-    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
-    bool await_ready() const noexcept {
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
-    }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
-      std::uintptr_t seen = empty;
-      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
-          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
-    }
-    T* await_resume() noexcept { return sequencer_.try_take(); }
-
-   private:
-    friend class sequencer;
-    void wake() noexcept { on_.post(this); }
-    sequencer& sequencer_;
-    Executor& on_;
-    std::coroutine_handle<> handle_;
-  };
-  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
-
- private:
-  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
-  static constexpr std::uintptr_t empty = 0,
-                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
-
-  const std::size_t mask_;
-  const std::unique_ptr<slot[]> slots_;
-  std::uint64_t next_ = 0;
-  detail::basic_wake_flag<Atomics> awake_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches
-/// before (compaction).
-struct replayed_batch {
-  std::uint64_t epoch = 0, number = 0, moved = 0;
-};
-
-/// \throws wick::error
-[[noreturn]] void refuse_replay(const std::string& what);
-/// Whose part is made. \throws wick::error
-shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched);
-void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched);
-
-/// Lives until the batch was taken. Samples are taken up one after the other by a few coroutines, as many as
-/// keep the workers busy; nothing of the run waits for them, and they count nowhere. Whoever makes it calls
-/// start(), waits for done(), and then take(): all on one thread, or in one coroutine.
-///
-/// `Run` has the pipeline and the policy of the run, `Again` refers to them, `Finishing` ends batches of
-/// that.
-template <class Run, class Again, class Finishing>
-class replaying {
-  using path_type = typename Again::path_type;
-  using plan_type = typename Again::plan_type;
-  using types = typename Again::types;
-  using settle = settling<Again>;
-  static constexpr bool batched = types::batched;
-
- public:
-  using job_type = typename Again::job_type;
-  using delivered = typename types::delivered;
-
-  /// \throws wick::error when there is no such batch, or rank
-  replaying(Run& of, const replayed_batch& what, const replay_options& options, bool with_notes)
-      : what_(what),
-        world_(of.path.shard()),
-        share_(replayed_share(world_, options, batched)),
-        own_plan_(plan_of(of)),
-        notes_(with_notes ? make_owned<draw_notes>() : nullptr),
-        runs_(of, own_plan_ ? *own_plan_ : of.plan, notes_.get()),
-        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), 64)),
-        finishing_(runs_, done_, pool_, false) {
-    require_replayable(what, batched ? plan().batches() : plan().positions(), batched);
-  }
-  replaying(const replaying&) = delete;
-  replaying& operator=(const replaying&) = delete;
-
-  /// From now on it must stay until done(). \throws std::bad_alloc; nothing has begun then
-  void start() {
-    job_.order = plan().order(runs_.seed, what_.epoch);
-    job_.epoch = what_.epoch;
-    job_.first = what_.number;
-    job_.count = 1;
-    if constexpr (batched) {
-      const auto mine = plan().slice(what_.number, job_.order);
-      job_.number = what_.number;
-      job_.first = mine.first;
-      job_.count = mine.count;
-    }
-    finishing_.begin(job_, what_.moved);
-    std::uint64_t lanes = runs_.on.workers();
-    if constexpr (types::samples_suspend) lanes = 2 * lanes + runs_.on.io().threads();
-    lanes = std::min(lanes, job_.count);
-    job_.unfinished.store(lanes + 1, std::memory_order_relaxed);  // one for this function
-    for (std::uint64_t begun = 0; begun < lanes; ++begun) {
-      try {
-        resume(lane(this).handle);
-      } catch (...) {  // no memory for its frame: those that have begun do its work
-        if (begun == 0)
-          job_.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
-        ended(lanes - begun);
-        break;
-      }
-    }
-    ended(1);
-  }
-  /// Where it is published, as number 0.
-  sequencer<job_type>& done() noexcept { return done_; }
-
-  /// \throws what next() would; wick::error when nothing stands there
-  delivered take() {
-    const std::vector<told_failure> told = tell();
-    if constexpr (batched) Finishing::make(job_);
-    std::optional<delivered> out;
-    if constexpr (batched) {
-      out = std::exchange(job_.value, std::nullopt);
-    } else if (job_.value && !job_.value->empty()) {
-      out = std::exchange(job_.value->front(), std::nullopt);
-    }
-    if (!out) throw_missing(told);
-    if constexpr (batched) {
-      runs_.path.for_each_batch_stage([&](auto& s) {
-        if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(*out);
-      });
-    }
-    return std::move(*out);
-  }
-
-  /// What it was made of. Failures are told in it.
-  receipt written() {
-    notes_->sort();
-    receipt out;
-    out.seed = runs_.seed;
-    out.epoch = what_.epoch;
-    out.batch = what_.number;
-    const std::vector<std::string> names = runs_.path.stage_names();
-    using source_type = std::remove_cvref_t<decltype(runs_.path.source())>;
-    const sample_names keys{&runs_.path.source(), [](const void* source, std::uint64_t i) {
-                              return key_of(*static_cast<const source_type*>(source), i);
-                            }};
-    receipt_writer writer(out, *notes_, names, types::batching, keys);
-    if (job_.state == decltype(job_.state)::past_the_end) return out;
-    std::uint64_t row = 0;
-    for (std::uint64_t slot = 0; slot < job_.count; ++slot) {
-      if (std::find(job_.gaps.begin(), job_.gaps.end(), slot) != job_.gaps.end()) continue;
-      const failure at = runs_.standing_at(job_, slot);
-      const bool failed = std::any_of(job_.failures.begin(), job_.failures.end(), [&](const failure& f) {
-        return f.slot == slot && f.action == error_action::fail;
-      });
-      if (failed) continue;
-      receipt::sample s;
-      s.slot = row++;
-      s.position = at.position;
-      s.index = at.index;
-      s.rank = rank_of(slot);
-      s.planned = plan().index(job_.order, job_.first + slot);
-      writer.add(std::move(s));
-    }
-    if constexpr (batched) writer.add_batch(job_.first);
-    for (told_failure& f : tell()) out.failures.push_back(std::move(f.entry));
-    return out;
-  }
-
- private:
-  const plan_type& plan() const noexcept { return runs_.plan; }
-  /// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
-  std::optional<plan_type> plan_of(const Run& of) const {
-    const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
-    if (!plan_type::editable && !other_share) return std::nullopt;
-    return std::optional<plan_type>(std::in_place, of.path, share_, what_.epoch);
-  }
-  std::uint64_t rank_of(std::uint64_t slot) const noexcept {
-    if constexpr (batched) {
-      for (std::uint64_t r = 0; r < world_.world; ++r) {
-        const auto part = plan().slice(what_.number, job_.order, {r, world_.world});
-        if (job_.first + slot - part.first < part.count) return r;
-      }
-      return share_.rank;
-    } else {  // groups of positions, as the feed has them
-      const std::uint64_t group = plan().batch_size(), in_group = what_.number % group;
-      const std::uint64_t size = std::min(group, plan().positions() - (what_.number - in_group));
-      std::uint64_t r = 0;
-      while (size * (r + 1) / world_.world <= in_group) ++r;
-      return r;
-    }
-  }
-  std::vector<told_failure> tell() const {
-    std::vector<told_failure> out;
-    if (job_.failures.empty() && !job_.unlisted) return out;
-    tell_all<batched>(job_, runs_.path.stage_names(), runs_.path.source(), runs_.bad, plan(), out);
-    sort_by_slot(out);
-    return out;
-  }
-  [[noreturn]] void throw_missing(const std::vector<told_failure>& told) const {
-    for (const told_failure& f : told) {
-      if (f.entry.action == error_action::fail) throw to_exception(f);
-    }
-    if (!batched && !told.empty()) throw to_exception(told.back());
-    const std::string where = " of epoch " + std::to_string(what_.epoch);
-    if constexpr (batched) {
-      refuse_replay("batch " + std::to_string(what_.number) + where +
-                    " has no sample: they stand where others were left out (error_options::compact)");
-    } else {
-      refuse_replay(printable_key(runs_.path.source(), plan().index(job_.order, job_.first)) + ", position " +
-                    std::to_string(what_.number) + where + ", was left out by filter()");
-    }
-  }
-
-  static detached lane(replaying* self) {
-    for (;;) {
-      co_await self->runs_.on.schedule();  // others' turn: the run's samples
-      const std::uint64_t slot = self->next_.fetch_add(1, std::memory_order_relaxed);
-      if (slot >= self->job_.count) break;
-      failure f;
-      f.slot = slot;
-      f.position = self->job_.first + slot;
-      f.index = self->plan().index(self->job_.order, f.position);
-      f.tries = 0;
-      context c = self->runs_.context_at(self->runs_.place_of(self->job_, slot, f.index), self->job_);
-      try {
-        task<bool> running = settle::run_or_settle(&self->runs_, &self->job_, &c, f);
-        co_await running;
-      } catch (...) {
-        f.cause = std::current_exception();
-        self->job_.lose(std::move(f));
-      }
-    }
-    self->ended(1);
-  }
-  /// Nothing of this may be touched afterwards.
-  void ended(std::uint64_t lanes) noexcept {
-    if (job_.unfinished.fetch_sub(lanes, std::memory_order_acq_rel) == lanes) finishing_.run(job_);
-  }
-
-  const replayed_batch what_;
-  const shard_stage world_, share_;  // of the run, and whose part is made
-  const std::optional<plan_type> own_plan_;
-  const owned<draw_notes> notes_;
-  Again runs_;
-  sequencer<job_type> done_{1};
-  std::shared_ptr<slab_pool> pool_;
-  Finishing finishing_;
-  job_type job_;
-  std::atomic<std::uint64_t> next_{0};  // slot that nobody has taken up
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Loader>
-struct loader_replay {
-  using replaying_type = typename Loader::replaying_type;
-  using value_type = typename Loader::value_type;
-
-  static value_type batch(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
-    const typename Loader::place::pause away(l);  // no step of the training, and no time of taking
-    return made(l, epoch, number, o, false)->take();
-  }
-  static receipt written(Loader& l, std::uint64_t epoch, std::uint64_t number, const replay_options& o) {
-    const typename Loader::place::pause away(l);  // no step of the training, and no time of taking
-    return made(l, epoch, number, o, true)->written();
-  }
-  static task<value_type> batch_async(Loader* l, std::uint64_t epoch, std::uint64_t number,
-                                      replay_options o) {
-    const typename Loader::place::pause away(*l);
-    const owned<replaying_type> again = begun(*l, epoch, number, o, false);
-    auto* const job = co_await again->done().next(l->on());
-    static_cast<void>(job);
-    value_type out = again->take();
-    co_return std::move(out);
-  }
-
- private:
-  static owned<replaying_type> begun(Loader& l, std::uint64_t epoch, std::uint64_t number,
-                                     const replay_options& o, bool with_notes) {
-    l.on().require_workers();
-    l.require_refreshed();
-    l.feed_->size().require_same();
-    l.round_.require(epoch, l.resume_ ? std::nullopt : l.epoch_);
-    replayed_batch what{epoch, number, 0};
-    if (Loader::feed_type::batched && l.feed_->runs().policy.options().compact) {
-      const bool under_way = !l.resume_ && epoch == l.epoch_;
-      const std::optional<std::uint64_t> moved = under_way ? l.delivery_.moved_before(number) : std::nullopt;
-      if (!moved) refuse_replay_of_compacted(epoch, number);
-      what.moved = *moved;
-    }
-    auto out = make_owned<replaying_type>(l.feed_->runs(), what, o, with_notes);
-    out->start();
-    return out;
-  }
-  static owned<replaying_type> made(Loader& l, std::uint64_t epoch, std::uint64_t number,
-                                    const replay_options& o, bool with_notes) {
-    owned<replaying_type> out = begun(l, epoch, number, o, with_notes);
-    out->done().take();
-    return out;
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/feed.hpp
-/// \file
-/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
-/// a window of them ahead of the consumer, across the ends of epochs.
-
-// ==== wick/run/detail/open_batches.hpp
-/// \file
-/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
-
-namespace wick::detail {
-
-/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
-template <class Job>
-class open_batches {
- public:
-  /// What was claimed; `job` is null when nothing was left.
-  struct run {
-    Job* job = nullptr;
-    std::uint64_t from = 0, count = 0;
-  };
-
-  explicit open_batches(std::size_t most)
-      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
-
-  /// The place of the batch with this sequence number.
-  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
-
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
-
-  /// Any thread. Samples that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept {
-    std::uint64_t samples = 0;
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
-    }
-    return samples;
-  }
-  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
-  bool has_more_than(std::uint64_t length) const noexcept {
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
-  }
-
-  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
-  /// `at_end(another batch follows)`.
-  template <class AtEnd>
-  run claim(std::uint64_t most, AtEnd at_end) noexcept {
-    for (;;) {
-      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-      if (s >= opened) return {};
-      Job& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
-      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
-      std::uint64_t expected = s;
-      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
-    }
-  }
-
- private:
-  std::unique_ptr<Job[]> ring_;
-  const std::uint64_t mask_;
-  alignas(64) std::atomic<std::uint64_t> opened_{0};
-  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/tokens.hpp
-/// \file
-/// How many samples may be under way at a time, when samples suspend.
-
-namespace wick::detail {
-
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread.
-class tokens {
- public:
-  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-  /// What a loader takes that was told no limit.
-  static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
-    return 4 * workers + 2 * io_threads + 16;
-  }
-
-  /// Up to `most` of those that are left.
-  std::uint64_t take(std::uint64_t most) noexcept {
-    std::uint64_t taken = taken_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t n = std::min(most, limit_ - taken);
-      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
-                                                 std::memory_order_acquire)) {
-        return n;
-      }
-    }
-  }
-  /// True when there was none before.
-  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
-  std::uint64_t limit() const noexcept { return limit_; }
-  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
-
- private:
-  const std::uint64_t limit_;
-  alignas(64) std::atomic<std::uint64_t> taken_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/sample/detail/source_size.hpp
-/// \file
-/// Notices when a source has another size than all was planned for.
-
-namespace wick::detail {
-
-/// Asked by the consumer.
-template <class Source>
-class source_size {
- public:
-  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
-  std::uint64_t planned() const noexcept { return planned_; }
-  std::uint64_t now() const { return of_.size(); }
-  /// \throws wick::error when it has changed, and what the source's size() throws
-  void require_same() const {
-    const std::uint64_t found = now();
-    if (found == planned_) return;
-    throw error("loader: the source had " + std::to_string(planned_) +
-                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
-                ", and has " + std::to_string(found) +
-                " now; call refresh() to take data of another size, or make a new loader");
-  }
-  /// Where it was found to have changed. \throws wick::error
-  [[noreturn]] void refuse() const {
-    require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
-  }
-  /// From now on it has the size that it has now.
-  void take_anew() {
-    planned_ = now();
-    ++taken_;
-  }
-  bool changed() const noexcept {
-    try {
-      return now() != planned_;
-    } catch (...) {
-      return true;
-    }
-  }
-
- private:
-  const Source& of_;
-  std::uint64_t planned_, taken_ = 0;
-};
-
-}  // namespace wick::detail
-
 // ==== wick/schedule/detail/batch_job.hpp
 /// \file
 /// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
@@ -13633,10 +11614,16 @@ enum class batch_state : unsigned char {
   whole,         ///< its columns are: what leaves is made of them by the consumer
 };
 
-/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
-/// `Columns` where samples are put, `Value` what leaves.
-template <class Order, class Columns, class Value>
+class pipeline_run;
+
+/// A place in the loader's ring, used for one batch after another. Where its samples are put, and by which
+/// order, the pipeline adds: see typed_batch.
 struct alignas(64) batch_job {
+  batch_job() = default;
+  batch_job(const batch_job&) = delete;
+  batch_job& operator=(const batch_job&) = delete;
+  virtual ~batch_job() = default;
+
   // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
   // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
   // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
@@ -13653,9 +11640,8 @@ struct alignas(64) batch_job {
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
   std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
-  Order order;
-  Columns columns;
-  std::optional<Value> value;
+  pipeline_run* of = nullptr;               // by which it is made
+  std::size_t bytes = sizeof(batch_job);    // with what the pipeline adds
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
@@ -13742,11 +11728,6 @@ struct alignas(64) batch_job {
       return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
     });
   }
-  /// What nobody is going to take.
-  void drop() noexcept {
-    value.reset();
-    columns.drop();
-  }
   /// Of the batch that was here before.
   void forget() noexcept {
     failures.clear();
@@ -13767,418 +11748,57 @@ struct alignas(64) batch_job {
 
 }  // namespace wick::detail
 
-// ==== wick/schedule/detail/batches_ahead.hpp
+// ==== wick/schedule/detail/pipeline_run.hpp
 /// \file
-/// How many batches a loader is ahead of its consumer.
+/// A pipeline while it is run: for a loader's epochs, or beside them for one batch that is made again.
+
+// ==== wick/receipt/detail/draw_notes.hpp
+/// \file
+/// What is noted while a batch is made again for its receipt: which numbers stages drew, and what went into
+/// what.
 
 namespace wick::detail {
 
-/// Four small ones are made in no time, and used up while a thread is interrupted for less than a
-/// millisecond: there are more where that costs little memory.
-struct batches_ahead {
-  std::size_t few, most;  // whatever they take, and where they take little
-
-  /// \param wanted  loader_options::prefetch
-  batches_ahead(std::size_t wanted, std::size_t workers) noexcept
-      : few(wanted != 0   ? wanted
-            : workers < 8 ? 4
-                          : 8),
-        most(wanted != 0 ? wanted : 8) {}
-
-  std::shared_ptr<slab_pool> make_pool(std::shared_ptr<slab_memory> memory) const {
-    return std::make_shared<slab_pool>(std::move(memory), (most + 2) * 8, few + 1, most + 1);
-  }
-  /// By what their memory was asked for so far.
-  std::size_t at(const slab_pool& pool) const noexcept {
-    const std::size_t bytes = pool.bytes_asked();
-    return bytes == 0 ? few : slab_pool::cheap_blocks(bytes, few + 1, most + 1) - 1;
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/claimed_runs.hpp
-/// \file
-/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
-/// settled.
-
-// ==== wick/schedule/detail/pace.hpp
-/// \file
-/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
-/// may help.
-
-namespace wick::detail {
-
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class pace {
+/// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
+class draw_notes {
  public:
-  static constexpr std::uint64_t max_run = 4096;
-  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
-
-  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
-    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
-    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
-    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
-    const std::uint64_t next = ticks > long_ticks + 16 * before
-                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
-                                   : long_ones - std::min(long_ones, count);
-    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
-  }
-
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
-  /// waits long for the last of a batch.
-  std::uint64_t run_length() const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
-  }
-  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
-  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
-  /// its lines go from core to core, now and each time its memory is used again.
-  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
-    const std::uint64_t n = run_length();
-    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
-  }
-  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
-  /// woken for each batch would cost something, and none much longer than the others: it must not be late
-  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
-  bool short_samples() const noexcept {
-    return each_.load(std::memory_order_relaxed) < 25'000 &&
-           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
-  }
-  /// So few that waking somebody takes longer than running them.
-  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each != 0 && samples < 30'000 / each;
-  }
-  /// Reading clocks between the stages costs nothing next to the sample itself.
-  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
-
- private:
-  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
-  // without a processor.
-  static constexpr std::uint64_t long_ticks = 200'000;
-  // A second one counts when it comes within so many samples; after four, it takes three times as many
-  // without any.
-  static constexpr std::uint64_t a_long_one = 400;
-
-  std::atomic<std::uint64_t> each_{0};       // ticks a sample
-  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/prefetch_choice.hpp
-/// \file
-/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
-/// since processors differ by a factor of two in what is best.
-
-namespace wick::detail {
-
-/// So many samples ahead, so many bytes of each.
-struct prefetch_depth {
-  std::uint32_t samples = 0, bytes = 0;
-};
-
-/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
-/// first; then the fastest is used, and now and then another is tried again, since data, machine and
-/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
-///
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class prefetch_choice {
- public:
-  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
-  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
-  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
-  static constexpr std::size_t most_samples = 12;
-  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
-  static constexpr std::uint64_t first_runs = 16, try_every = 64;
-
-  /// The depth for the next run, by its number in `all`.
-  std::size_t next() noexcept {
-    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
-    turn_.store(t + 1, std::memory_order_relaxed);
-    if (t < first_runs * all.size()) return t % all.size();
-    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
-  }
-  /// What a run of `count` samples took.
-  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
-    if (count < least_count) return;
-    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
-    std::uint64_t now = ticks * parts / count + 1;
-    if (before != 0) {
-      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
-      // to all of them.
-      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
-    }
-    each_[which].store(now, std::memory_order_relaxed);
-    const std::size_t best = best_.load(std::memory_order_relaxed);
-    for (std::size_t other = 0; other < all.size(); ++other) {
-      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
-      // A little better is none: the numbers scatter.
-      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
-        best_.store(other, std::memory_order_relaxed);
-    }
-  }
-  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint64_t parts = 64;        // of a tick
-  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
-
-  std::atomic<std::uint64_t> turn_{0};
-  std::atomic<std::size_t> best_{0};
-  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/schedule/detail/walk_ahead.hpp
-/// \file
-/// Going through a run of positions: which samples stand there is computed a little at a time, and samples
-/// that lie in memory are fetched into the cache some way ahead; the one goes on during the other.
-
-namespace wick::detail {
-
-/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
-/// for a few of them at a time, `computed(position, indexes, how many)`.
-template <class Plan, class Order, class Source, class Computed, class One>
-void walk_ahead(const Plan& plan, const Order& order, const Source& source, std::uint64_t first,
-                std::uint64_t count, const prefetch_depth& depth, Computed&& computed, One&& one) {
-  constexpr std::uint64_t stride = 32;
-  static_assert(prefetch_choice::most_samples <= stride);
-  std::uint64_t indexes[2 * stride];
-  const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
-  const std::uint64_t ahead = prefetching_source<Source> ? depth.samples : 0;
-  std::uint64_t known = 0;
-  const auto foresee = [&](std::uint64_t end) {
-    for (end = std::min(end, count); known < end; known += stride) {
-      const std::uint64_t n = std::min(stride, count - known);
-      plan.indexes(order, first + known, n, &index(known));
-      computed(first + known, &index(known), n);
-    }
+  enum class what : std::uint8_t { begun, drew, other };
+  struct line {
+    what kind = what::begun;
+    std::uint32_t stage = 0;
+    place where = {};         ///< of whom it tells
+    std::uint64_t count = 0;  ///< of numbers that were drawn
+    std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
   };
-  foresee(ahead);
-  for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(source, index(i), depth.bytes);
-  for (std::uint64_t next = 0; next < count;) {
-    const std::uint64_t end = std::min(next + stride, count);
-    foresee(end + ahead);
-    for (; next < end; ++next) {
-      if (ahead != 0 && next + ahead < count) prefetch_sample(source, index(next + ahead), depth.bytes);
-      one(next, index(next));
-    }
+
+  /// A sample begins, or is tried again: what was noted of its position before counts no more.
+  void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
+  /// The stage that ran just now may have drawn something.
+  void drew(const context& c) {
+    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
   }
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// `Owner` is told of the samples that have ended, by finish_some(job, count), and, where samples suspend,
-/// gets back a token for each. Any thread that has a slot.
-template <class Runs, class Owner>
-class claimed_runs {
-  using types = typename Runs::types;
-  using path_type = typename Runs::path_type;
-  using job_type = typename Runs::job_type;
-  using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
-  static constexpr bool batched = types::batched;
-  static constexpr std::size_t order_row = path_type::order_row;
-
- public:
-  claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
-
-  /// How long samples take.
-  const wick::detail::pace& pace() const noexcept { return pace_; }
-
-  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
-  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    const std::uint64_t first = j.first + from, moved_from = runs_.moved_from(j);
-    if (const std::uint64_t own = moved_from - std::min(first, moved_from); own < count) {
-      // The rest stands elsewhere by now, and its slots are left out.
-      const std::uint64_t rest = count - own;
-      if (own != 0) run_all(j, from, own);
-      owner_.give_tokens(rest);
-      owner_.finish_some(j, rest);
-    } else {
-      run_all(j, from, count);
-    }
+  /// Another sample went into this one, in this stage.
+  void went_in(const context& other, const context& into, std::uint32_t stage) {
+    add({what::other, stage, other.where(), 0, into.where().drawn});
   }
+
+  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
+  std::vector<line> of(std::uint64_t position) const;
+  /// By position; to be called before of().
+  void sort();
 
  private:
-  void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clocks::worker& mine = runs_.path.clocks().mine();
-    stage_clock* const clocks = mine.clocks;
-    const std::uint64_t begun = now_ticks();
-    const bool chooses = prefetching_source<source_type> && !types::samples_suspend && !pace_.slow_samples();
-    const std::size_t depth = chooses ? depths_.next() : 0;
-    std::uint64_t print = 0;
-    const auto computed = [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
-      if constexpr (batched) {
-        print += prints_of(first, indexes, n);
-        // A sample that may end while others are begun is counted before it is.
-        if constexpr (types::samples_suspend)
-          j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
-      }
-    };
-    const auto for_each = [&](auto&& one) {
-      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth],
-                 computed, one);
-    };
-    if constexpr (types::samples_suspend) {
-      clocks[order_row].ran(count);  // before the batch can end, so that a report then has them
-      for_each([&](std::uint64_t i, std::uint64_t index) {
-        const place where = runs_.place_of(j, from + i, index);
-        try {
-          resume(run_one(this, &j, from + i, where).handle);
-        } catch (...) {  // no memory for its frame: nothing of it has begun
-          lose(j, from + i, where);
-        }
-      });
-      took(mine, count, now_ticks() - begun);
-    } else {
-      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which
-      // counts as 64.
-      const bool slow = pace_.slow_samples();
-      const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
-      context c = runs_.context_at({}, j);
-      std::vector<failure> failed;
-      const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
-      // A fast run in 64 stands for all of them.
-      const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
-      if (timed) {
-        stopwatch clock(mine, slow, weight);
-        for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<true>(j, from + i, index, bad, c, &clock, failed);
-        });
-      } else {
-        run_probe probe(mine, begun);
-        for_each([&](std::uint64_t i, std::uint64_t index) {
-          run_here<false>(j, from + i, index, bad, c, nullptr, failed);
-        });
-        probe.end(runs_.path.clocks().runs_of(mine), begun);
-      }
-      c.give_back();
-      path_type::count(clocks, types::order_end, count, weight * count);
-      clocks[order_row].ran(count);
-      clocks[order_row].worked(weight * count, 0);
-      const std::uint64_t passed = now_ticks() - begun;
-      took(mine, count, passed);
-      if (chooses && !timed) depths_.learn(depth, count, passed);
-      const std::uint64_t good = count - failed.size();
-      j.print.fetch_add(print, std::memory_order_relaxed);
-      if (!failed.empty()) settle_all(j, failed);
-      owner_.finish_some(j, good);
-    }
-  }
-
-  void took(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
-    pace_.learn(count, ticks);
-    runs_.path.clocks().runs_of(mine).worked(count, ticks);
-  }
-
-  template <bool Timed>
-  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                stopwatch* clock, std::vector<failure>& failed) noexcept {
-    c.move_to(runs_.place_of(j, slot, index));
-    if constexpr (Timed) c.follow(clock->follows(c.position()));
-    try {
-      if (bad != nullptr && bad->has(index)) runs_.refuse(c);
-      runs_.template run<Timed>(j, slot, c, clock);
-    } catch (...) {
-      if constexpr (Timed) clock->mark(std::min<std::size_t>(c.stage(), order_row));
-      add_failed(j, failed, slot, c);
-    }
-  }
-  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot,
-                                    const context& c) noexcept {
-    failure f = runs_.failed(slot, c, std::current_exception());
-    try {
-      to.push_back(f);
-    } catch (...) {
-      j.lose(std::move(f));  // and with it the batch: this one counts as ended
-    }
-  }
-  [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
-    for (failure& f : failed) {
-      try {
-        resume(settle_one(this, &j, &f).handle);
-      } catch (...) {
-        j.lose(std::move(f));
-        owner_.finish_some(j, 1);
-      }
-    }
-  }
-  /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
-  static detached settle_one(claimed_runs* self, job_type* j, failure* of) {
-    failure f = std::move(*of);
-    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
-    try {
-      task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
-      co_await settled;
-    } catch (...) {
-      j->lose(f);
-    }
-    f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
-    self->owner_.finish_some(*j, 1);
-  }
-  /// A sample for which there was no memory; called where that was caught.
-  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
-    context c = runs_.context_at(where, j);
-    c.enter(static_cast<std::uint32_t>(types::order_end));
-    j.lose(runs_.failed(slot, c, std::current_exception()));
-    owner_.give_tokens(1);
-    owner_.finish_some(j, 1);
-  }
-
-  // ---- samples that suspend ----
-
-  static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
-    context c = self->runs_.context_at(where, *j);
-    failure f;
-    try {
-      c.watch();
-      c.follow(self->runs_.path.clocks().lane().wants(c.position()));
-      task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
-      co_await running;
-    } catch (...) {
-      f = self->runs_.failed(slot, c, std::current_exception());
-    }
-    if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
-    if (f.cause != nullptr) {
-      try {
-        task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
-        co_await settled;
-      } catch (...) {
-        j->lose(f);
-      }
-      f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
-      // Where settling ended early it may have been anywhere.
-      if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
-    }
-    // Before the sample counts as finished: afterwards the loader may be gone.
-    self->owner_.give_tokens(1);
-    self->owner_.finish_some(*j, 1);
-  }
-
-  Runs& runs_;
-  Owner& owner_;
-  alignas(64) wick::detail::pace pace_;
-  alignas(64) prefetch_choice depths_;
+  void add(const line& l);
+  std::mutex mutex_;
+  std::vector<line> lines_;
 };
 
 }  // namespace wick::detail
 
-// ==== wick/schedule/detail/finishing.hpp
+// ==== wick/schedule/detail/erased_pipeline.hpp
 /// \file
-/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
-/// and it goes through the batch stages.
-
-// ==== wick/order/detail/epoch_plan.hpp
-/// \file
-/// Which positions make up which batch, and which sample of the source stands at a position.
+/// What the engine knows of a pipeline: all that a loader does around samples and batches is compiled once,
+/// and calls a pipeline through this.
 
 // ==== wick/order/detail/group_plan.hpp
 /// \file
@@ -14636,6 +12256,1932 @@ class group_plan {
 
 }  // namespace wick::detail
 
+// ==== wick/schedule/detail/prefetch_choice.hpp
+/// \file
+/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
+/// since processors differ by a factor of two in what is best.
+
+namespace wick::detail {
+
+/// So many samples ahead, so many bytes of each.
+struct prefetch_depth {
+  std::uint32_t samples = 0, bytes = 0;
+};
+
+/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
+/// first; then the fastest is used, and now and then another is tried again, since data, machine and
+/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
+///
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class prefetch_choice {
+ public:
+  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
+  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
+  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
+  static constexpr std::size_t most_samples = 12;
+  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
+  static constexpr std::uint64_t first_runs = 16, try_every = 64;
+
+  /// The depth for the next run, by its number in `all`.
+  std::size_t next() noexcept {
+    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
+    turn_.store(t + 1, std::memory_order_relaxed);
+    if (t < first_runs * all.size()) return t % all.size();
+    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
+  }
+  /// What a run of `count` samples took.
+  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
+    if (count < least_count) return;
+    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
+    std::uint64_t now = ticks * parts / count + 1;
+    if (before != 0) {
+      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
+      // to all of them.
+      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
+    }
+    each_[which].store(now, std::memory_order_relaxed);
+    const std::size_t best = best_.load(std::memory_order_relaxed);
+    for (std::size_t other = 0; other < all.size(); ++other) {
+      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
+      // A little better is none: the numbers scatter.
+      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
+        best_.store(other, std::memory_order_relaxed);
+    }
+  }
+  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t parts = 64;        // of a tick
+  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
+
+  std::atomic<std::uint64_t> turn_{0};
+  std::atomic<std::size_t> best_{0};
+  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What is the same for all of a pipeline's life.
+struct pipeline_facts {
+  std::size_t stages = 0;
+  std::size_t first = 0;     ///< the first stage of samples: those before are of order
+  std::size_t batching = 0;  ///< batch(), or `stages`
+  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  std::size_t order_row = 0, phase_row = 0, rows = 0;
+  std::array<std::size_t, phase_count> phase_stages = {};  ///< which stage asks for what each phase does
+  bool batched = false;
+  bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may
+  bool ends_with_batch = false;                           ///< nothing comes behind batch()
+  bool filters = false;                                   ///< a stage leaves out samples
+  bool prefetches = false;                                ///< the source takes hints
+  bool grouped = false;                                   ///< by bucket() or pack()
+  bool drop_last = false, pad_last = false;               ///< of batch()
+  shard_stage shard;
+};
+
+/// Which positions of an epoch make up which batch, and which sample of the source stands at a position. It
+/// does not change; any thread asks it.
+class erased_plan {
+ public:
+  virtual ~erased_plan() = default;
+  /// Of an epoch, over all ranks.
+  std::uint64_t positions() const noexcept { return positions_; }
+  std::uint64_t batches() const noexcept { return batches_; }
+  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
+  std::uint64_t ordered() const noexcept { return ordered_; }
+  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
+  std::uint64_t batch_size() const noexcept { return batch_size_; }
+  /// The most samples that a rank has of a batch.
+  std::size_t slots() const noexcept { return slots_; }
+  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  virtual std::uint64_t passed(std::uint64_t batches) const noexcept = 0;
+
+  /// Gives a batch the order of an epoch. For the thread that opens batches.
+  virtual void order(batch_job& to, std::uint64_t seed, std::uint64_t epoch) const = 0;
+  // The following are of the epoch whose order a batch has.
+  /// The positions of a batch that a rank has; by default this one.
+  virtual position_range slice(std::uint64_t batch, const batch_job& of) const noexcept = 0;
+  virtual position_range slice(std::uint64_t batch, const batch_job& of,
+                               const shard_stage& rank) const noexcept = 0;
+  /// Where in the source a position is, or `count` positions from `first` on.
+  virtual std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept = 0;
+  virtual void indexes(const batch_job& of, std::uint64_t first, std::uint64_t count,
+                       std::uint64_t* out) const noexcept = 0;
+  /// A sample of the epoch, drawn from `stream`, that may stand where another failed.
+  virtual std::uint64_t substitute(const batch_job& of, std::uint64_t position,
+                                   random_stream& stream) const = 0;
+
+ protected:
+  std::uint64_t positions_ = 0, batches_ = 0, ordered_ = 0, batch_size_ = 0;
+  std::size_t slots_ = 0;
+};
+
+/// A mix() whose weights loader.edit() changes.
+class erased_mix {
+ public:
+  virtual ~erased_mix() = default;
+  virtual std::span<const std::string> names() const noexcept = 0;
+  virtual std::span<const double> weights() const noexcept = 0;  ///< without any edit
+  virtual void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) = 0;
+  virtual void take_back_edit() noexcept = 0;
+  virtual void plan_for(std::uint64_t epoch) = 0;
+  virtual std::uint64_t size_in(std::uint64_t epoch) const = 0;
+};
+
+/// A run of samples that the engine has claimed, and what has become of it.
+struct sample_run {
+  context& c;               ///< of one sample after the other
+  prefetch_depth ahead;     ///< how far the source is told before
+  std::uint64_t print = 0;  ///< of all of them, for the epoch's fingerprint
+  std::vector<failure> failed = {};
+};
+
+/// A source and its stages. Workers call what is of samples and batches at the same time, for different slots
+/// and batches. A batch comes from make_batch() of the same pipeline.
+class erased_pipeline {
+ public:
+  virtual ~erased_pipeline() = default;
+  const pipeline_facts& facts() const noexcept { return facts_; }
+
+  // ---- the source ----
+
+  virtual std::uint64_t samples() const = 0;
+  virtual std::string key(std::uint64_t index) const = 0;
+  virtual std::uint64_t source_fingerprint() const = 0;
+  /// Brings a sample closer: up to so many bytes of each part.
+  virtual void prefetch(std::uint64_t index, std::size_t bytes) const noexcept = 0;
+
+  // ---- what the stages say of themselves ----
+
+  virtual std::vector<std::string> stage_names() const = 0;
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell.
+  virtual std::vector<stage_identity> identity() const = 0;
+  /// What source and stages have to say for the report.
+  virtual std::vector<std::string> notes() const = 0;
+  /// Where batches shall lie.
+  virtual std::shared_ptr<slab_memory> batch_memory() = 0;
+  /// Null where weights can't be edited.
+  virtual erased_mix* mix() noexcept = 0;
+
+  // ---- epochs; no worker is here ----
+
+  /// The source, then the order stages take anew what changes.
+  virtual void refresh() = 0;
+  /// \param epoch  of a mix() that has edits: for which it is planned; else as the mix has it
+  /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
+  virtual owned<const erased_plan> plan(const shard_stage& shard,
+                                        std::optional<std::uint64_t> epoch) const = 0;
+
+  // ---- samples ----
+
+  virtual owned<batch_job> make_batch() const = 0;
+  /// Makes room for the samples of a batch whose order, number, positions and count are set.
+  virtual void begin(batch_job& j, const std::shared_ptr<slab_pool>& pool) const = 0;
+  /// Where no stage suspends: slots [from, from + count) through all of them. What fails is in `r`.
+  virtual void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept = 0;
+  /// The same of one sample, with a clock at each stage. \throws what a stage throws
+  virtual void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) = 0;
+  /// Where one may suspend. \throws what a stage throws
+  virtual task<void> run_async(batch_job* j, std::uint64_t slot, context* c) = 0;
+  /// What is in a slot is not wanted: another sample comes there.
+  virtual void forget(batch_job& j, std::size_t slot) const noexcept = 0;
+
+  // ---- batches ----
+
+  /// The first sample whose shape is not that of the others.
+  virtual std::optional<misfit> first_misfit(const batch_job& j) const = 0;
+  /// Whether the samples have to be made again: one that failed had said what shape they have.
+  virtual bool stale(const batch_job& j) const = 0;
+  /// Of a batch without misfits: adds its shape to `shape`.
+  virtual void describe(const batch_job& j, fingerprint_hash& shape) const = 0;
+  virtual std::uint64_t content(const batch_job& j, std::size_t slot) const = 0;
+  /// Takes the gaps out.
+  virtual void close(batch_job& j) const = 0;
+  /// Makes the batch, and sends it through the stages behind batch(), which don't suspend.
+  virtual void finish(batch_job& j, context& c) = 0;
+  /// The same where one may.
+  virtual task<void> finish_async(batch_job* j, context* c) = 0;
+  /// Without batch(): whether there is a sample in the slot of a batch that was finished.
+  virtual bool has(const batch_job& j, std::size_t slot) const noexcept = 0;
+  /// Drops what is in it.
+  virtual void drop(batch_job& j) const noexcept = 0;
+
+ protected:
+  pipeline_facts facts_;
+};
+
+/// A pipeline that gives batches of this type; without batch() samples.
+template <class Batch>
+class pipeline_of : public erased_pipeline {
+ public:
+  /// Moves out of a finished batch what it is; without batch() its samples, where the failed ones are
+  /// missing. Nothing where there is none.
+  virtual void take(batch_job& j, std::vector<std::optional<Batch>>& to) = 0;
+  /// For the thread that takes it, before it has it.
+  virtual void deliver(Batch& batch) = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
+  std::size_t prefetch = 0;
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it, so that the data may change between epochs (see the concept source).
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  wick::executor* executor = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  detail::error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::string ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::string> quarantine = {};
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
+  /// Empty: none. Ranks of one machine may have the same file.
+  std::string journal_file = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// A pipeline and the rules by which a loader runs it: the same for its epochs and for what is made again.
+///
+/// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
+/// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
+/// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
+struct run_settings {
+  /// \throws wick::error when on_error can't be done with this pipeline, or a quarantine file can't be read
+  run_settings(owned<erased_pipeline> what, const loader_options& options, executor& on);
+  run_settings(const run_settings&) = delete;
+  run_settings& operator=(const run_settings&) = delete;
+
+  const pipeline_facts& facts() const noexcept { return pipeline->facts(); }
+  /// The loader's own name where there is no stage of that number.
+  std::string stage_name(std::size_t i) const {
+    return i < stage_names.size() ? stage_names[i] : std::string("loader");
+  }
+  /// For messages: the source's name of a sample, without what a terminal can't show.
+  std::string printable_key(std::uint64_t index) const;
+  /// The source, as a quarantine list has it.
+  listed_source listed() const;
+  bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
+  /// What the sample was found to be bad in: the stage it failed in, or was found to fail in by an earlier
+  /// run.
+  std::string stage_of(const failure& f) const;
+
+  const owned<erased_pipeline> pipeline;
+  executor& on;
+  const std::uint64_t seed;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
+  byte_budget budget;
+  const error_policy policy;
+  const bool only_fails;
+  const std::vector<std::string> stage_names;
+  const sample_names names;
+  const quarantine bad;
+
+ private:
+  void check() const;
+};
+
+/// What a run has of its own. All workers call it at once.
+class pipeline_run {
+ public:
+  /// \param by  lives longer, as the settings do
+  /// \param notes  null where nobody asks what stages draw
+  /// \param counts  other loaders on the executor are told of the time
+  pipeline_run(run_settings& of, const erased_plan& by, draw_notes* notes = nullptr, bool counts = true);
+  pipeline_run(const pipeline_run&) = delete;
+  pipeline_run& operator=(const pipeline_run&) = delete;
+
+  context context_at(place where, const batch_job& j) noexcept {
+    return context(where, &on, &settings.budget, stop->token(), j.pass, &settings.names);
+  }
+  context context_of_batch(const batch_job& j) noexcept;
+  place place_of(const batch_job& j, std::uint64_t slot, std::uint64_t index) const noexcept {
+    return {settings.seed, j.epoch, j.first + slot, index};
+  }
+
+  /// The stage that runs has ended, and may have drawn something.
+  void note_draws(const context& c) const {
+    if (notes != nullptr) notes->drew(c);
+  }
+  /// \throws quarantined_sample
+  void refuse_bad(std::uint64_t index) const {
+    if (settings.is_bad(index)) throw quarantined_sample();
+  }
+
+  // ---- clocks ----
+
+  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
+  /// for `timed`.
+  void count(stage_clock* of, std::size_t first, std::uint64_t samples, std::uint64_t timed) const noexcept;
+  /// A stage behind batch() has ended.
+  void count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind);
+
+  // ---- failures ----
+
+  /// That the sample at `c` has failed in this slot just now.
+  failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const;
+  /// Adds that to those of a run; without memory for it its batch is lost. Called where it was caught.
+  void add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
+                  const context& c) const noexcept;
+  /// The sample in a slot that is no gap: the one planned, or what came in its place.
+  failure standing_at(const batch_job& j, std::uint64_t slot) const;
+  /// There is no memory to end a batch as it should be; called where that was caught.
+  void lose(batch_job& j) const noexcept {
+    j.fail_whole(static_cast<std::uint32_t>(facts.batching), std::current_exception());
+  }
+
+  // ---- compaction ----
+
+  /// Positions from here on have been moved to where others failed, as far as that is known by now. Their own
+  /// batches leave them out, so that they need not be run there.
+  std::uint64_t moved_from(const batch_job& j) const noexcept {
+    const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
+    if (count == 0 || seen >> 32 != j.pass) return everything;
+    return plan->ordered() - std::min(count, plan->ordered());
+  }
+  void note_moved(const batch_job& j, std::uint64_t moved) noexcept {
+    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF),
+                 std::memory_order_relaxed);
+  }
+
+  run_settings& settings;
+  erased_pipeline& pipeline;
+  const pipeline_facts& facts;
+  executor& on;
+  const erased_plan* plan;
+  draw_notes* const notes;
+  stage_clocks clocks;
+  owned<stop_source> stop = make_owned<stop_source>();
+
+ private:
+  static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> moved_{0};  // which pass, how many
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+struct delivery_books {
+  error_account account;
+  print_book prints;
+  report_book report;
+  drop_book drops = {};
+};
+
+/// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is
+/// taken out of its job.
+void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
+                   std::vector<told_failure>& to);
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/mixture_edits.hpp
+/// \file
+/// A loader's edits of its mixture: keeps the scheduler's plan that of the epoch under way.
+
+// ==== wick/resume/mixture.hpp
+/// \file
+/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
+
+namespace wick {
+
+/// A source of a mix() and its share of the turns.
+struct source_weight {
+  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
+  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
+  friend bool operator==(const source_weight&, const source_weight&) = default;
+};
+
+/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
+/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
+/// next batch on, which several ranks must be told.
+struct edit_options {
+  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
+  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
+};
+
+namespace detail {
+
+/// All weights from a batch on.
+struct mixture_edit {
+  std::uint64_t epoch = 0, batch = 0;
+  std::vector<double> weights;
+};
+
+/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
+/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
+/// file: of several lines with one number the first holds, and who wrote another one is told so.
+class mixture_journal {
+ public:
+  struct place {
+    std::uint64_t epoch = 0, batch = 0;
+    friend auto operator<=>(const place&, const place&) = default;
+  };
+
+  /// `pipeline` tells the data set, the stages and the global batch.
+  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
+                  std::uint64_t seed);
+
+  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
+  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
+  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
+                                      bool alone) const;
+  /// \throws wick::error when it can't be written, or another process has written another one in its place;
+  /// it is not added then
+  void add(mixture_edit e);
+  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
+  /// another pipeline, or is damaged
+  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
+  /// From now on all are written there, behind the edits that it has. \throws wick::error
+  std::vector<mixture_edit> open(const std::string& path);
+
+  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
+  std::vector<source_weight> weights_of(const mixture_edit& e) const;
+  /// What holds at a batch.
+  std::vector<source_weight> at(place where) const;
+
+  void write(loader_state& to) const noexcept;
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const;
+
+ private:
+  struct contents {
+    std::vector<mixture_edit> edits;
+    std::vector<std::uint64_t> hashes;  // behind each
+    bool begun = false;                 // has its first line
+  };
+  contents read(const std::string& path, bool of_this_run) const;
+  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
+  bool has_next(std::uint64_t hash) const;
+  std::size_t number_of(const std::string& name) const;
+  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                      std::uint64_t& after) const;
+  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
+
+  std::vector<std::string> names_;
+  std::vector<double> first_;
+  std::uint64_t pipeline_, seed_;
+  std::vector<mixture_edit> edits_;
+  std::vector<std::uint64_t> hashes_;  // behind each
+  std::size_t from_file_ = 0;          // of them were there when the file was opened
+  std::string path_;
+  owned<line_file> file_;
+};
+
+[[noreturn]] void refuse_when_compact();
+[[noreturn]] void refuse_journal_file();
+/// \throws wick::error when the state has edits, and this loader has none
+void require_no_edits(const loader_state& s);
+
+}  // namespace detail
+}  // namespace wick
+
+// ==== wick/schedule/detail/scheduler.hpp
+/// \file
+/// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a
+/// window of them ahead of the consumer, across the ends of epochs.
+
+// ==== wick/run/detail/open_batches.hpp
+/// \file
+/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
+
+namespace wick::detail {
+
+/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
+/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
+/// batch is free.
+template <class Job>
+class open_batches {
+ public:
+  /// What was claimed; `job` is null when nothing was left.
+  struct run {
+    Job* job = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  /// \param make  gives one Job after the other, each owned
+  template <class Make>
+  open_batches(std::size_t most, Make make) : mask_(std::bit_ceil(most) - 1) {
+    ring_.reserve(mask_ + 1);
+    for (std::uint64_t i = 0; i <= mask_; ++i) ring_.push_back(make());
+  }
+
+  /// The place of the batch with this sequence number.
+  Job& at(std::uint64_t sequence) noexcept { return *ring_[sequence & mask_]; }
+  /// No batch before this one was in its place.
+  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
+
+  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number count() is ready to be claimed from.
+  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+
+  /// Any thread. Samples that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept {
+    std::uint64_t samples = 0;
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      samples += ring_[s & mask_]->unclaimed();
+    }
+    return samples;
+  }
+  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
+  bool has_more_than(std::uint64_t length) const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_]->unclaimed() > length);
+  }
+
+  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
+  /// `at_end(another batch follows)`.
+  template <class AtEnd>
+  run claim(std::uint64_t most, AtEnd at_end) noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) return {};
+      Job& j = *ring_[s & mask_];
+      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
+      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  std::vector<owned<Job>> ring_;
+  const std::uint64_t mask_;
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/tokens.hpp
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+
+namespace wick::detail {
+
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
+/// told so, to fetch somebody. Any thread.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+  /// What a loader takes that was told no limit.
+  static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
+    return 4 * workers + 2 * io_threads + 16;
+  }
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, limit_ - taken);
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
+                                                 std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  std::uint64_t limit() const noexcept { return limit_; }
+  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+
+ private:
+  const std::uint64_t limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/sequencer.hpp
+/// \file
+/// The reorder ring: things are finished in any order and taken in theirs.
+
+namespace wick::detail {
+
+/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
+/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
+/// capacity).
+///
+/// What was written before publish is visible to the consumer; what it did before it took a number must be
+/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
+/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
+/// not be null.
+///
+/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
+/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
+/// destroy it as soon as it has the last item.
+template <class T, class Atomics = detail::std_atomics, class Executor = executor>
+class sequencer {
+  using slot = typename Atomics::template atomic<std::uintptr_t>;
+
+ public:
+  explicit sequencer(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// Any thread, once a number.
+  void publish(std::uint64_t number, T* item) noexcept {
+    const std::uintptr_t before =
+        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
+    if (before == empty) return;
+    // The consumer waits for this very number, and stays until it is told.
+    if (before == waits_asleep)
+      awake_.set();
+    else
+      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
+  }
+
+  /// The next number to be taken. Consumer.
+  std::uint64_t taken() const noexcept { return next_; }
+
+  /// The next item if it is there, else null. Consumer.
+  T* try_take() noexcept {
+    slot& place = slots_[next_ & mask_];
+    const std::uintptr_t item = place.load(std::memory_order_acquire);
+    if (item == empty) return nullptr;
+    place.store(empty, std::memory_order_relaxed);
+    ++next_;
+    return reinterpret_cast<T*>(item);
+  }
+
+  /// Sleeps until the next item is there. Consumer; not on a worker.
+  T* take() noexcept {
+    std::uintptr_t seen = empty;
+    awake_.clear();
+    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
+      awake_.wait();
+    return try_take();
+  }
+
+  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
+  class [[nodiscard]] awaiter : job {
+   public:
+    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
+    bool await_ready() const noexcept {
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
+    }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
+      std::uintptr_t seen = empty;
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
+          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
+    }
+    T* await_resume() noexcept { return sequencer_.try_take(); }
+
+   private:
+    friend class sequencer;
+    void wake() noexcept { on_.post(this); }
+    sequencer& sequencer_;
+    Executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
+
+ private:
+  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
+  static constexpr std::uintptr_t empty = 0,
+                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
+
+  const std::size_t mask_;
+  const std::unique_ptr<slot[]> slots_;
+  std::uint64_t next_ = 0;
+  detail::basic_wake_flag<Atomics> awake_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/batch_completion.hpp
+/// \file
+/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
+/// and it goes through the batch stages.
+
+// ==== wick/schedule/detail/compaction.hpp
+/// \file
+/// Closing the gaps of an epoch by the samples at its end.
+
+namespace wick::detail {
+
+class batch_completion;
+
+/// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on
+/// all failures of the epoch before it. Then the completion goes on with each.
+class compaction {
+ public:
+  compaction(pipeline_run& of, batch_completion& rest, std::size_t batches) : run_(of), rest_(rest) {
+    waiting_.reserve(batches);
+  }
+
+  /// All samples of a batch have ended.
+  void enter(batch_job& j) noexcept {
+    if (batch_job* const next = turn_of(&j, nullptr)) settle_all(next);
+  }
+
+ private:
+  batch_job* turn_of(batch_job* ended, batch_job* settled) noexcept;
+  void settle_all(batch_job* j) noexcept;
+  static detached settle_from(compaction* self, batch_job* j);
+  void leave_unfilled(batch_job& j) noexcept;
+  static task<void> fill(compaction* self, batch_job* j);
+  void leave_to_others(batch_job& j, std::uint64_t own);
+
+  pipeline_run& run_;
+  batch_completion& rest_;
+
+  std::mutex mutex_;  // of whose turn it is
+  std::uint64_t turn_ = 0;
+  bool busy_ = false;
+  std::vector<batch_job*> waiting_;
+  // Of the batch whose turn it is.
+  std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Called for each batch by whoever ended its last sample; publishes it in the end. Batches that have nothing
+/// to do with each other are finished in any order, but compaction goes by their numbers: what fills a gap
+/// depends on all failures of the epoch before it.
+///
+/// Where nothing comes behind batch(), what leaves is made by the consumer, in make(): what a worker makes
+/// and the consumer drops goes from processor to processor, its memory to another thread's allocator, for
+/// each batch.
+class batch_completion {
+ public:
+  batch_completion(pipeline_run& of, sequencer<batch_job>& done, std::shared_ptr<slab_pool> pool,
+                   bool with_content)
+      : run_(of),
+        done_(done),
+        pool_(std::move(pool)),
+        with_content_(with_content),
+        compact_(of.facts.batched && of.settings.policy.options().compact),
+        compaction_(of, *this, done.capacity()) {}
+
+  /// Makes room for the samples of a batch. `moved`: of the epoch's samples, by the batches before, where
+  /// that is known.
+  void begin(batch_job& j, std::optional<std::uint64_t> moved);
+  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  /// What follows runs stages, so it needs a thread with a slot: a consumer that drops its batches, or that
+  /// opens one which workers have ended before it is done with that, has none.
+  void run(batch_job& j) noexcept;
+  /// The consumer, for a batch that it has taken, before it looks into it.
+  void make(batch_job& j) noexcept;
+
+ private:
+  friend class compaction;
+  void end(batch_job& j) noexcept;
+  void finish(batch_job& j) noexcept;
+  bool deliverable(const batch_job& j) const noexcept;
+  bool judge(batch_job& j);
+  void conclude(batch_job& j) noexcept;
+  void close(batch_job& j);
+  void publish(batch_job& j) noexcept;
+  static detached run_on_worker(batch_completion* self, batch_job* j);
+  static detached remake(batch_completion* self, batch_job* j);
+  static detached conclude_async(batch_completion* self, batch_job* j);
+
+  pipeline_run& run_;
+  sequencer<batch_job>& done_;
+  const std::shared_ptr<slab_pool> pool_;
+  const bool with_content_, compact_;
+  compaction compaction_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/batches_ahead.hpp
+/// \file
+/// How many batches a loader is ahead of its consumer.
+
+namespace wick::detail {
+
+/// Four small ones are made in no time, and used up while a thread is interrupted for less than a
+/// millisecond: there are more where that costs little memory.
+struct batches_ahead {
+  std::size_t few, most;  // whatever they take, and where they take little
+
+  /// \param wanted  loader_options::prefetch
+  batches_ahead(std::size_t wanted, std::size_t workers) noexcept
+      : few(wanted != 0   ? wanted
+            : workers < 8 ? 4
+                          : 8),
+        most(wanted != 0 ? wanted : 8) {}
+
+  std::shared_ptr<slab_pool> make_pool(std::shared_ptr<slab_memory> memory) const {
+    return std::make_shared<slab_pool>(std::move(memory), (most + 2) * 8, few + 1, most + 1);
+  }
+  /// By what their memory was asked for so far.
+  std::size_t at(const slab_pool& pool) const noexcept {
+    const std::size_t bytes = pool.bytes_asked();
+    return bytes == 0 ? few : slab_pool::cheap_blocks(bytes, few + 1, most + 1) - 1;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/sample_runner.hpp
+/// \file
+/// Runs the samples that a worker has claimed: each goes through the stages into its slot; what fails is
+/// settled.
+
+// ==== wick/schedule/detail/pace.hpp
+/// \file
+/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
+/// may help.
+
+namespace wick::detail {
+
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class pace {
+ public:
+  static constexpr std::uint64_t max_run = 4096;
+  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
+
+  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
+    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
+    const std::uint64_t next = ticks > long_ticks + 16 * before
+                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
+                                   : long_ones - std::min(long_ones, count);
+    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
+  }
+
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
+  /// waits long for the last of a batch.
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
+  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
+  /// its lines go from core to core, now and each time its memory is used again.
+  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
+    const std::uint64_t n = run_length();
+    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
+  }
+  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
+  /// woken for each batch would cost something, and none much longer than the others: it must not be late
+  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
+  bool short_samples() const noexcept {
+    return each_.load(std::memory_order_relaxed) < 25'000 &&
+           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
+  }
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
+  /// Reading clocks between the stages costs nothing next to the sample itself.
+  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+
+ private:
+  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
+  // without a processor.
+  static constexpr std::uint64_t long_ticks = 200'000;
+  // A second one counts when it comes within so many samples; after four, it takes three times as many
+  // without any.
+  static constexpr std::uint64_t a_long_one = 400;
+
+  std::atomic<std::uint64_t> each_{0};       // ticks a sample
+  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+class scheduler;
+
+/// The scheduler learns of samples that have ended, by finish_some(job, count), and, where samples suspend,
+/// gets back a token for each. Any thread that has a slot.
+class sample_runner {
+ public:
+  sample_runner(pipeline_run& of, scheduler& owner) noexcept : run_(of), owner_(owner) {}
+
+  /// How long samples take.
+  const wick::detail::pace& pace() const noexcept { return pace_; }
+
+  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
+  void run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+
+ private:
+  void run_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+  void begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+  void run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
+                 stopwatch& clock) noexcept;
+  void learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept;
+  void settle_all(batch_job& j, std::vector<failure>& failed) noexcept;
+  void lose(batch_job& j, std::uint64_t slot, const place& where) noexcept;
+  static detached settle_one(sample_runner* self, batch_job* j, failure* of);
+  static detached run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where);
+
+  pipeline_run& run_;
+  scheduler& owner_;
+  alignas(64) wick::detail::pace pace_;
+  alignas(64) prefetch_choice depths_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/source_size.hpp
+/// \file
+/// Notices when a source has another size than all was planned for.
+
+namespace wick::detail {
+
+/// Asked by the consumer.
+class source_size {
+ public:
+  explicit source_size(const erased_pipeline& of) : of_(of), planned_(of.samples()) {}
+  std::uint64_t planned() const noexcept { return planned_; }
+  /// \throws wick::error when it has changed, and what the source's size() throws
+  void require_same() const;
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const;
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = of_.samples();
+    ++taken_;
+  }
+  bool changed() const noexcept;
+
+ private:
+  const erased_pipeline& of_;
+  std::uint64_t planned_, taken_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// One consumer, which calls everything public, except where it says "worker". The control mutex guards
+/// opening batches and starting worker jobs, about once a batch; samples are claimed and finished without it.
+class scheduler {
+ public:
+  /// \param of  lives longer
+  scheduler(run_settings& of, const loader_options& options);
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
+  ~scheduler();
+
+  const erased_plan& plan() const noexcept { return *plan_; }
+  const source_size& size() const noexcept { return size_; }
+  const stage_clocks& clocks() const noexcept { return run_.clocks; }
+  const slab_pool& pool() const noexcept { return *pool_; }
+  /// What a report needs to know of how it works.
+  scheduler_figures figures() noexcept;
+  /// The same for a trace.
+  queue_depths depths() noexcept;
+
+  /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
+  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
+  void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved);
+  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && (left_ || !comes_next(epoch, number));
+  }
+  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
+  void leave() noexcept {
+    left_ = true;
+    cancel();
+  }
+  /// Then seek() waits no more.
+  task<void> left_async();
+
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
+  /// Drops what is under way, and plans anew over what there is now; not `source_too`: only the order has
+  /// changed. Not on a worker unless idle(). From then on no epoch is begun ahead.
+  /// \throws as the constructor does; to be called again then
+  void refresh(bool source_too = true);
+
+  /// The next batch if it is finished, else null. Keep it until release().
+  batch_job* try_take() noexcept {
+    batch_job* const j = done_.try_take();
+    if (j != nullptr) fetch_lines(*j);
+    return j;
+  }
+  /// Sleeps until it is finished.
+  /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
+  batch_job* take() {
+    before_waiting();
+    return done_.take();
+  }
+  auto next_async() {
+    before_waiting();
+    return done_.next(on_);
+  }
+  /// Before what is in a batch that was taken is looked at.
+  void make(batch_job& j) noexcept { completion_.make(j); }
+  /// The batch was moved out of its job: its place in the ring is free.
+  void release(batch_job& j) noexcept;
+
+  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: none left.
+  bool help() noexcept {
+    jobs_.helped();
+    return run_some();
+  }
+  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
+  bool short_samples() const noexcept { return runner_.pace().short_samples(); }
+
+  // ---- for workers ----
+
+  void run_worker(worker_jobs::worker_job* p) noexcept;
+  /// Worker jobs that found all tokens taken have retired: whoever gives the first back starts one.
+  void give_tokens(std::uint64_t n) noexcept;
+  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  void finish_some(batch_job& j, std::uint64_t count) noexcept {
+    if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+    completion_.run(j);
+  }
+
+ private:
+  struct cursor {
+    std::uint64_t epoch = 0, number = 0;
+  };
+
+  // Opening batches and starting worker jobs: consumer and workers, under the mutex.
+  void advance(cursor& c) const noexcept {
+    if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
+  }
+  std::size_t window() const noexcept { return window_.at(*pool_); }
+  void open_more();
+  void open(batch_job& j, std::uint64_t sequence);
+  bool may_claim() const noexcept { return !suspends_ || tokens_.any(); }
+  void before_waiting();
+  void stop_helping() noexcept;
+  void start_worker() noexcept;
+  bool retire(worker_jobs::worker_job* p) noexcept;
+  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && next_out_.epoch == epoch && next_out_.number == number;
+  }
+  void drain(owned<stop_source> next_stop) noexcept;
+  bool cancel() noexcept;
+
+  // Workers.
+  bool run_some() noexcept;
+  void fetch_lines(const batch_job& j) const noexcept;
+
+  executor& on_;
+  owned<const erased_plan> plan_;
+  pipeline_run run_;
+  source_size size_;
+  const batches_ahead window_;
+  const bool suspends_;  // stages of samples may
+  tokens tokens_;        // of samples that may be under way at a time
+  const bool chooses_in_flight_;
+  bool run_ahead_;
+
+  // the consumer's
+  bool started_ = false;
+  bool left_ = false;  // what is under way is being dropped
+  std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  std::uint32_t pass_ = 0;        // what batches are opened of
+  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
+  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
+  cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
+
+  sequencer<batch_job> done_;
+  std::shared_ptr<slab_pool> pool_;
+  batch_completion completion_;
+
+  open_batches<batch_job> ahead_;
+  sample_runner runner_;
+
+  std::mutex mutex_;
+  worker_jobs jobs_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+class mixture_edits {
+ public:
+  using place = mixture_journal::place;
+
+  mixture_edits(run_settings& settings, scheduler& of) noexcept : settings_(settings), scheduler_(of) {}
+
+  bool possible() const noexcept { return settings_.pipeline->mix() != nullptr; }
+  /// \throws wick::error where there is no mix() that can be edited
+  void require_possible() const;
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const {
+    journal_ ? journal_->require_same(s) : require_no_edits(s);
+  }
+  std::vector<source_weight> at(place where) const;
+  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
+  /// \param data  the source's fingerprint and size, the seed, the stages
+  mixture_journal& open(const pipeline_identity& of);
+  const mixture_journal* journal() const noexcept { return journal_.get(); }
+  bool is_open() const noexcept { return static_cast<bool>(journal_); }
+
+  /// True when the scheduler has another plan, and what was prefetched is gone.
+  bool plan_for(std::uint64_t epoch);
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
+  /// left.
+  struct stand {
+    place next;
+    std::uint64_t epoch;
+    std::uint64_t& left;
+    bool& sought;
+  };
+  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
+  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  void add(mixture_edit e, stand at, bool to_journal = true);
+
+ private:
+  void plan(std::uint64_t epoch);
+  void require_reached(const mixture_edit& e) const;
+
+  run_settings& settings_;
+  scheduler& scheduler_;
+  owned<mixture_journal> journal_;
+  std::optional<std::uint64_t> planned_;  // what epoch the scheduler is planned for
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/replayed_batch.hpp
+/// \file
+/// Making one batch again, beside the run: by the run's pipeline and rules, with a place, a plan, memory and
+/// clocks of its own.
+
+// ==== wick/receipt/receipt.hpp
+/// \file
+/// What a batch was made of: which samples, what came in whose place, what went into what, and the random
+/// numbers that stages drew.
+
+namespace wick {
+
+/// Whose part of a batch loader.replay() makes: `train.replay(3, 40, {.rank = 2})`.
+struct replay_options {
+  std::optional<std::uint64_t> rank = {};  ///< of this rank; without one, of the loader's own
+  bool all_ranks = false;                  ///< the whole global batch, as one rank alone would have it
+};
+
+/// Of what a batch was made, by loader.receipt().
+struct receipt {
+  /// What a stage took from the random stream of one sample, context::random().
+  struct draw {
+    std::string stage;                  ///< its name
+    std::uint32_t number = 0;           ///< of the stage in the pipeline, from 0
+    std::uint64_t count = 0;            ///< of 32-bit numbers that it took
+    std::vector<std::uint32_t> values;  ///< the first 256 of them
+  };
+  /// A sample that went into another one, by with_others(), mixup(), mosaic(), ….
+  struct other {
+    std::uint64_t index = 0;    ///< in the source
+    std::string key;            ///< as the source has it
+    std::string stage;          ///< that drew it
+    std::uint32_t number = 0;   ///< of that stage in the pipeline, from 0
+    std::vector<draw> draws;    ///< of the stages that it went through
+    std::vector<other> others;  ///< that went into it
+  };
+  /// A sample of the batch.
+  struct sample {
+    std::uint64_t slot = 0;      ///< row of the batch's tensors; with pack(), its number in the batch
+    std::uint64_t position = 0;  ///< in the epoch, over all ranks; random numbers go by it
+    std::uint64_t index = 0;     ///< in the source
+    std::string key;             ///< as the source has it
+    std::uint64_t rank = 0;      ///< whose batch it is in
+    std::uint64_t planned = 0;   ///< index of the sample that the order has there; another one: that failed
+    std::string planned_key;     ///< the key of that
+    std::vector<draw> draws;     ///< in the order of the stages
+    std::vector<other> others;   ///< that went into it, in the order in which they were drawn
+    /// Whether it came in the place of one that failed.
+    bool substitute() const noexcept { return index != planned; }
+  };
+
+  std::uint64_t seed = 0;              ///< loader_options::seed
+  std::uint64_t epoch = 0;             ///< as it was asked for
+  std::uint64_t batch = 0;             ///< in the epoch; without batch() the position
+  std::vector<sample> samples;         ///< by rising slot; what was left out is not among them
+  std::vector<draw> draws;             ///< of stages behind batch()
+  std::vector<ledger_entry> failures;  ///< as the ledger has them
+
+  /// An object of JSON, valid whatever keys are: bytes of a key that are no UTF-8 stand as "\\xNN".
+  std::string to_json() const;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Lives until the batch was taken. Samples are taken up one after the other by a few coroutines, as many as
+/// keep the workers busy; nothing of the run waits for them, and they count nowhere. Whoever makes it calls
+/// start(), waits for done(), and then make(): all on one thread, or in one coroutine.
+class replayed_batch {
+ public:
+  /// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches
+  /// before (compaction).
+  struct which {
+    std::uint64_t epoch = 0, number = 0, moved = 0;
+  };
+  /// \param plan  of the run
+  /// \throws wick::error when there is no such batch, or rank
+  replayed_batch(run_settings& of, const erased_plan& plan, const which& what, const replay_options& options,
+                 bool with_notes);
+  replayed_batch(const replayed_batch&) = delete;
+  replayed_batch& operator=(const replayed_batch&) = delete;
+
+  /// From now on it must stay until done(). \throws std::bad_alloc; nothing has begun then
+  void start();
+  /// Where it is published, as number 0.
+  sequencer<batch_job>& done() noexcept { return done_; }
+  /// Makes it whole, once it is done.
+  batch_job& make() {
+    completion_.make(*job_);
+    return *job_;
+  }
+  /// What there is in place of a batch. \throws what next() would; wick::error when nothing stands there
+  [[noreturn]] void throw_missing() const;
+  /// What it was made of. Failures are told in it.
+  receipt written();
+
+ private:
+  const erased_plan& plan() const noexcept { return *run_.plan; }
+  owned<const erased_plan> plan_of() const;
+  std::uint64_t rank_of(std::uint64_t slot) const noexcept;
+  std::vector<told_failure> tell() const;
+  static detached lane(replayed_batch* self);
+  void ended(std::uint64_t lanes) noexcept;
+
+  run_settings& settings_;
+  const which what_;
+  const shard_stage world_, share_;  // of the run, and whose part is made
+  const owned<const erased_plan> own_plan_;
+  const owned<draw_notes> notes_;
+  pipeline_run run_;
+  sequencer<batch_job> done_{1};
+  std::shared_ptr<slab_pool> pool_;
+  batch_completion completion_;
+  const owned<batch_job> job_;
+  std::atomic<std::uint64_t> next_{0};  // slot that nobody has taken up
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/sample_group.hpp
+/// \file
+/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
+/// sees.
+
+namespace wick::detail {
+
+/// Where the consumer is in the group that it has taken. The samples themselves are the typed loader's.
+class sample_group {
+ public:
+  /// Of the group that is taken next, `sample` were handed over before.
+  void begin(std::uint64_t sample) noexcept {
+    size_ = next_ = 0;
+    skip_ = sample;
+  }
+  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
+  /// it.
+  void write(loader_state& to) const noexcept {
+    to.sample = skip_;
+    if (!under_way()) return;
+    --to.batch;
+    to.sample = next_;
+  }
+  /// Whether the group has samples left.
+  bool under_way() const noexcept { return next_ < size_; }
+  /// Samples that are left, when the groups to come have so many.
+  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
+    return in_groups - std::min(skip_, in_groups) + (size_ - next_);
+  }
+
+  /// The group is handed over from now on, by next(). `told`: what there is to tell of it, by rising slot.
+  void take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
+            delivery_books& books);
+  /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is
+  /// one. \throws what it failed with, where on_error says nothing else; too_many_errors
+  template <class Has>
+  std::optional<std::size_t> next(const erased_plan& plan, delivery_books& books, Has has) {
+    while (under_way()) {
+      const std::size_t slot = next_++;
+      if (!told_.empty()) tell(plan, slot, books);  // else take() has counted all of them
+      const bool good = has(slot);
+      books.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
+      if (!good) {
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        continue;
+      }
+      books.drops.add(0, 1);
+      books.report.took(1);
+      return slot;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void look_up(const erased_plan& plan, const batch_job& j);
+  void tell(const erased_plan& plan, std::size_t slot, delivery_books& books);
+
+  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
+  std::vector<told_failure> told_;
+  std::vector<std::uint64_t> dropped_;  // slots of the group
+  std::size_t size_ = 0, next_ = 0, next_told_ = 0;
+  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
+  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
+};
+
+}  // namespace wick::detail
+
+// ==== wick/receipt/detail/replayable.hpp
+/// \file
+/// What has to be known of the past to make a batch again.
+
+namespace wick::detail {
+
+/// Which epochs are of the data as they are now. Without refresh() all are.
+struct data_round {
+  std::uint64_t count = 0;  // how often, in this training
+  std::uint64_t first = 0;  // epoch that was begun over them
+  bool begun = true;        // one was
+
+  void refreshed() noexcept {
+    ++count;
+    begun = false;
+  }
+  void begin(std::uint64_t epoch) noexcept {
+    if (!begun) first = epoch;
+    begun = true;
+  }
+  /// From a state that was written in round `of`.
+  void go_on(std::uint64_t of, std::uint64_t epoch) noexcept {
+    if (of != 0 || count != 0) first = epoch;
+    begun = true;
+    count = of;
+  }
+  /// \throws wick::error
+  void require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const;
+};
+
+/// How many samples had been moved to earlier batches (compaction) by a batch of the epoch under way: known
+/// from the first one that was handed over.
+class moved_samples {
+ public:
+  void begin(std::uint64_t moved) noexcept {
+    known_ = false;
+    later_.clear();
+    moved_ = moved;
+  }
+  /// Behind batch `number`, which was handed over.
+  void add(std::uint64_t number, std::uint64_t moved) {
+    if (!known_) first_ = {number, moved_};
+    known_ = true;
+    if (moved != moved_) later_.push_back({number + 1, moved});
+    moved_ = moved;
+    next_ = number + 1;
+  }
+  std::uint64_t now() const noexcept { return moved_; }
+  std::optional<std::uint64_t> before(std::uint64_t number) const noexcept {
+    if (!known_ || number < first_.batch || number > next_) return std::nullopt;
+    std::uint64_t out = first_.moved;
+    for (const from& f : later_) {
+      if (f.batch <= number) out = f.moved;
+    }
+    return out;
+  }
+
+ private:
+  struct from {
+    std::uint64_t batch = 0, moved = 0;
+  };
+  std::uint64_t moved_ = 0, next_ = 0;
+  bool known_ = false;
+  from first_;
+  std::vector<from> later_;
+};
+
+/// \throws wick::error
+[[noreturn]] void refuse_replay(const std::string& what);
+[[noreturn]] void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch);
+/// Whose part is made, of a run that has `own`.
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched);
+void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t there, bool batched);
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// For what the functions do see wick::loader, which calls them. What is in a batch is the typed loader's
+/// (loader_of), behind the three virtual functions.
+class loader_core {
+ public:
+  /// \param own  the loader's executor; null where options name another
+  loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options);
+  loader_core(const loader_core&) = delete;
+  loader_core& operator=(const loader_core&) = delete;
+  virtual ~loader_core() = default;
+
+  // ---- what wick::loader's functions of the same name do ----
+
+  void epoch(std::uint64_t e);
+  void refresh();
+  void edit(const std::vector<source_weight>& weights, const edit_options& at);
+  void replay_edits(const std::string& journal_file);
+  std::vector<source_weight> mixture() const;
+  std::vector<std::byte> state() const;
+  void load_state(std::span<const std::byte> bytes);
+  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
+  std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
+  /// Whether there is a next batch (without batch(): sample), which is slot() of what was taken. For who
+  /// holds user() until it has that.
+  bool next();
+  static task<bool> next_async(loader_core* self);
+  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
+  std::uint64_t batches() const noexcept { return plan().batches(); }
+  std::uint64_t size() const noexcept { return plan().positions(); }
+  executor& on() noexcept { return settings_.on; }
+  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
+  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
+  epoch_fingerprint fingerprint(std::uint64_t epoch) const {
+    return books_.prints.of(epoch, data(), batch_of_prints());
+  }
+  void write_quarantine(const std::string& path) const;
+  std::uint64_t slab_allocations() const noexcept { return scheduler_.pool().allocations(); }
+  std::size_t peak_bytes_in_flight() const noexcept { return settings_.budget.peak(); }
+  wick::report report();
+  void trace(const std::string& path, const trace_options& how);
+  void stop_trace();
+
+  // ---- for a range over an epoch ----
+
+  /// How often an epoch was begun: tells ranges apart.
+  std::uint64_t pass() const noexcept { return pass_.load(std::memory_order_relaxed); }
+  /// \throws std::logic_error when another epoch was begun since
+  void require_pass(std::uint64_t pass) const {
+    if (pass != this->pass()) refuse_outrun();
+  }
+  /// Batches that are left; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
+  std::uint64_t samples_left() const noexcept;
+  bool at_hand() const noexcept { return group_.under_way(); }
+
+  // ---- for the typed loader ----
+
+  /// Of a group that was taken, by the same thread: no more need be looked at.
+  bool goes_on() const noexcept { return user_.still_this_thread() && group_.under_way(); }
+  /// `has(slot)`: whether the group that was taken has a sample there.
+  template <class Has>
+  bool next_of_group(Has has) {
+    const std::optional<std::size_t> found = group_.next(plan(), books_, has);
+    if (found) slot_ = *found;
+    return found.has_value();
+  }
+  std::size_t slot() const noexcept { return slot_; }
+  void require_outside(const char* call, const char* instead) { on().require_outside(call, instead); }
+
+  /// A batch that is made again: begun here, and to be waited for.
+  owned<replayed_batch> begin_replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options,
+                                     bool with_notes);
+  single_user& user() noexcept { return user_; }
+  /// The report does not count what goes on meanwhile as taking batches.
+  class pause {
+   public:
+    explicit pause(loader_core& l);
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause();
+
+   private:
+    loader_core& of_;
+    bool under_way_;
+  };
+
+ protected:
+  /// Moves what is in a finished batch out of it, and drops it again. take(): whether there is a batch.
+  virtual bool take(batch_job& j) = 0;
+  virtual void drop_taken() noexcept = 0;
+  /// The consumer gets what was taken.
+  virtual void deliver() = 0;
+  virtual bool next_in_group() = 0;
+
+ private:
+  const erased_plan& plan() const noexcept { return scheduler_.plan(); }
+  void begin(std::uint64_t e);
+  void seek();
+  bool ends(const loader_state& s) const noexcept;
+  bool begun();
+  bool at_end();
+  [[noreturn]] void refuse_outrun() const;
+  void require_refreshed() const;
+  batch_job* wait();
+  bool deliver(batch_job& j);
+  void look(const batch_job& j) noexcept;
+  bool deliver_batch(batch_job& j);
+  void deliver_group(batch_job& j);
+  report_book::subject subject() noexcept;
+  std::uint64_t batch_of_prints() const noexcept {
+    return settings_.facts().batched ? plan().batch_size() : 0;
+  }
+  void require_goes_on(const loader_state& s, const char* told) const;
+  std::uint64_t data() const;
+  pipeline_identity identity() const;
+  mixture_journal::place next_place() const noexcept;
+  void take_over(loader_state s);
+  void change(const std::vector<source_weight>& weights, const edit_options& at);
+
+  owned<executor> own_;
+  run_settings settings_;
+  scheduler scheduler_;
+  std::optional<std::uint64_t> epoch_;
+  std::uint64_t left_ = 0;
+  std::atomic<std::uint64_t> pass_{0};  // read by a range before it is known who else uses the loader
+  bool sought_ = true;                  // the scheduler is where these say
+  bool refreshed_ = true;               // the last refresh() has gone well
+  data_round round_;
+  mixture_edits edits_{settings_, scheduler_};
+  single_user user_;
+  owned<const loader_state> resume_;           // loaded, and not yet gone on from
+  mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
+
+  moved_samples moved_;
+  sample_group group_;
+  std::size_t slot_ = 0;
+  std::vector<told_failure> told_;
+  delivery_books books_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// \throws std::logic_error
+[[noreturn]] void refuse_empty_loader();
+
+/// Holds the batch, or the group of samples, that was taken and is not yet the consumer's.
+template <class Batch>
+class loader_of final : public loader_core {
+ public:
+  loader_of(owned<executor> own, owned<pipeline_of<Batch>> what, const loader_options& options)
+      : loader_of(std::move(own), what.release(), options) {}
+
+  std::optional<Batch> next_value() {
+    if (goes_on() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
+    require_outside("next()", "co_await next_async()");
+    single_user::hold mine(user(), "next()");
+    mine.remember_thread();
+    if (!next()) return std::nullopt;
+    return hand_over();
+  }
+  static task<std::optional<Batch>> next_value_async(loader_of* self) {
+    const single_user::hold mine(self->user(), "next_async()");
+    task<bool> taking = next_async(self);
+    const bool there = co_await taking;
+    if (!there) co_return std::nullopt;
+    co_return self->hand_over();
+  }
+
+  Batch replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options) {
+    const single_user::hold mine(user(), "replay()");
+    on().require_outside("replay()", "co_await replay_async()");
+    const pause away(*this);  // no step of the training, and no time of taking
+    const owned<replayed_batch> again = begin_replay(epoch, number, options, false);
+    again->done().take();
+    return take_replayed(*again);
+  }
+  static task<Batch> replay_async(loader_of* self, std::uint64_t epoch, std::uint64_t number,
+                                  replay_options options) {
+    const single_user::hold mine(self->user(), "replay_async()");
+    const pause away(*self);
+    const owned<replayed_batch> again = self->begin_replay(epoch, number, options, false);
+    auto* const job = co_await again->done().next(self->on());
+    static_cast<void>(job);
+    co_return self->take_replayed(*again);
+  }
+
+  std::optional<Batch> current;  ///< of a range's iterators
+
+ private:
+  loader_of(owned<executor> own, pipeline_of<Batch>* what, const loader_options& options)
+      : loader_core(std::move(own), owned<erased_pipeline>(what), options), pipeline_(*what) {
+    taken_.reserve(1);  // so that handing over a batch needs no memory
+  }
+
+  std::optional<Batch> hand_over() { return std::exchange(taken_[slot()], std::nullopt); }
+  Batch take_replayed(replayed_batch& again) {
+    std::vector<std::optional<Batch>> out;
+    pipeline_.take(again.make(), out);
+    if (out.empty() || !out.front()) again.throw_missing();
+    pipeline_.deliver(*out.front());
+    return *std::move(out.front());
+  }
+
+  bool take(batch_job& j) override {
+    pipeline_.take(j, taken_);
+    return !taken_.empty() && taken_.front();
+  }
+  void drop_taken() noexcept override { taken_.clear(); }
+  void deliver() override { pipeline_.deliver(*taken_.front()); }
+  bool next_in_group() override {
+    return next_of_group([&](std::size_t slot) { return slot < taken_.size() && taken_[slot].has_value(); });
+  }
+
+  pipeline_of<Batch>& pipeline_;
+  std::vector<std::optional<Batch>> taken_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance. It refers to what the loader holds, which may be moved
+/// meanwhile.
+template <class Batch>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    Batch& operator*() const noexcept { return *of_->current; }
+    Batch* operator->() const noexcept { return &*of_->current; }
+    iterator& operator++() {
+      advance(*of_, pass_);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current; }
+    iterator(loader_of<Batch>* of, std::uint64_t pass) : of_(of), pass_(pass) {}
+    loader_of<Batch>* of_ = nullptr;
+    std::uint64_t pass_ = 0;
+  };
+
+  explicit epoch_range(loader_of<Batch>& of) : of_(&of), pass_(of.pass()) {}
+  /// \throws what next() throws; std::logic_error when another epoch was begun since
+  iterator begin() {
+    advance(*of_, pass_);
+    return iterator(of_, pass_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<Batch> next() {
+    if (!of_->goes_on()) of_->require_pass(pass_);
+    return of_->next_value();
+  }
+
+  /// Batches that are left of it; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return of_->items_left(); }
+  /// This rank's samples in them, as they were planned.
+  std::uint64_t samples_left() const noexcept { return of_->samples_left(); }
+  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
+  bool at_hand() const noexcept { return of_->at_hand(); }
+
+ private:
+  static void advance(loader_of<Batch>& of, std::uint64_t pass) {
+    of.require_pass(pass);
+    of.require_outside("next()", "co_await next_async()");
+    of.current.reset();  // gives its memory back before the next is waited for
+    of.current = of.next_value();
+  }
+  loader_of<Batch>* of_;
+  std::uint64_t pass_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/own_executor.hpp
+/// \file
+/// Where a loader runs that was given no executor.
+
+namespace wick::detail {
+
+/// Nothing when it was given one. \throws wick::error for workers beside it
+inline owned<executor> own_executor(const loader_options& options) {
+  if (options.executor == nullptr) {
+    return make_owned<executor>(executor_options{options.workers, options.io_threads});
+  }
+  if (options.workers != 0 || options.io_threads != 0) {
+    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  return nullptr;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/pipeline_types.hpp
+/// \file
+/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
+/// between.
+
+// ==== wick/batch/detail/single_column.hpp
+/// \file
+/// Where samples lie that are handed over one by one.
+
+namespace wick::detail {
+
+/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+template <class Item>
+class single_column {
+ public:
+  using output = std::vector<std::optional<Item>>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  output finish(std::size_t) { return std::move(slots_); }
+  void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
+
+ private:
+  output slots_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Source, class... S>
+struct pipeline_types {
+  static constexpr std::size_t size = sizeof...(S);
+  template <std::size_t I>
+  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
+
+  static constexpr std::size_t order_end = [] {
+    std::size_t n = 0;
+    ((stage_of<S, on_order> ? ++n : n), ...);
+    return n;
+  }();
+  static constexpr std::size_t batching = [] {  // size when there is none
+    constexpr bool is[] = {stage_of<S, on_batching>..., true};
+    std::size_t n = 0;
+    while (!is[n]) ++n;
+    return n;
+  }();
+  static constexpr bool batched = batching < size;
+  /// Whether one leaves out samples.
+  static constexpr bool filters = (requires { S::drops_samples; } || ...);
+
+  template <std::size_t I>
+  static consteval auto item_before() {
+    return []<std::size_t... J>(std::index_sequence<J...>) {
+      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
+    }(std::make_index_sequence<I>{});
+  }
+  /// What stage I is given; I == size: what leaves the pipeline.
+  template <std::size_t I>
+  using item = typename decltype(item_before<I>())::type;
+
+  using last_sample = item<batching>;
+
+  template <bool Batched, class Dummy = void>
+  struct collation {
+    using columns = single_column<materialized_t<last_sample>>;
+    using value = typename columns::output;
+    using delivered = materialized_t<last_sample>;
+    static constexpr bool objects = true;
+  };
+  template <class Dummy>
+  struct collation<true, Dummy> {
+    using stage = stage_at<batching>;
+    using columns = typename stage::template collator<last_sample>;
+    using value = item<size>;
+    using delivered = value;
+    static constexpr bool objects = false;
+  };
+  using columns = typename collation<batched>::columns;
+  using value = typename collation<batched>::value;
+  /// What the training loop gets.
+  using delivered = typename collation<batched>::delivered;
+  static constexpr bool materialize_last = collation<batched>::objects;
+
+  /// The first of the stages [I, End) that suspends; End when none does.
+  template <std::size_t I, std::size_t End>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= End)
+      return End;
+    else if constexpr (is_async<stage_at<I>, item<I>>)
+      return I;
+    else
+      return next_async<I + 1, End>();
+  }
+  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
+  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
+
+  /// The order stages' functions for one epoch.
+  template <std::size_t... I>
+  static auto order_of(std::index_sequence<I...>)
+      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/typed_pipeline.hpp
+/// \file
+/// A pipeline as the engine knows it: all that is compiled for each.
+
+// ==== wick/order/detail/epoch_plan.hpp
+/// \file
+/// Which positions make up which batch, and which sample of the source stands at a position.
+
 namespace wick::detail {
 
 /// Whether loader.edit() can change the order: a mix, and nothing behind it that orders anew.
@@ -14842,15 +14388,6 @@ class epoch_plan {
 
 }  // namespace wick::detail
 
-// ==== wick/schedule/detail/compaction.hpp
-/// \file
-/// Closing the gaps of an epoch by the samples at its end.
-
-// ==== wick/schedule/detail/sample_runs.hpp
-/// \file
-/// One sample on its way into its slot, and what is done when it fails: it is tried again, or another is
-/// drawn.
-
 // ==== wick/schedule/detail/stage_path.hpp
 /// \file
 /// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
@@ -14997,7 +14534,7 @@ detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
 
 namespace wick::detail {
 
-/// `Path` has the source, the stages and the plan of the epoch.
+/// `Path` has the source and the stages, the batch the plan of the epoch.
 template <class Path>
 struct gathering {
   using types = typename Path::types;
@@ -15011,7 +14548,7 @@ struct gathering {
     const std::size_t wanted = draws.stream.bernoulli(stage.probability()) ? stage.count() : 0;
     out.others.reserve(wanted);
     while (out.others.size() < wanted) {
-      const std::uint64_t index = self->plan_->substitute(j->order, c->position(), draws.stream);
+      const std::uint64_t index = j->of->plan->substitute(*j, c->position(), draws.stream);
       if (j->is_no_other(c->position(), index)) {
         draws.leave_out();
         continue;
@@ -15020,12 +14557,12 @@ struct gathering {
       other.enter(static_cast<std::uint32_t>(types::order_end));
       std::exception_ptr cause;
       try {
-        self->refuse_bad(index);
+        j->of->refuse_bad(index);
         auto item = Path::to_rvalue(self->source_.at(index));
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
-        if constexpr (Path::again) self->note_other(other, *c, static_cast<std::uint32_t>(I));
+        if (j->of->notes != nullptr) j->of->notes->went_in(other, *c, static_cast<std::uint32_t>(I));
       } catch (...) {
         cause = std::current_exception();
       }
@@ -15048,7 +14585,7 @@ struct gathering {
       using how = application<stage_type, Item>;
       if constexpr (!how::async) {
         next_type next = apply(std::get<I>(self->stages_), std::move(item), *c);
-        self->note(*c);
+        j->of->note_draws(*c);
         task<typename types::template item<End>> rest =
             come_to<I + 1, End, next_type>(self, std::move(next), c, j);
         auto out = co_await rest;
@@ -15059,7 +14596,7 @@ struct gathering {
         if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
           co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          self->note(*c);
+          j->of->note_draws(*c);
           task<typename types::template item<End>> rest =
               come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
           auto out = co_await rest;
@@ -15067,7 +14604,7 @@ struct gathering {
         } else {
           auto result = co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          self->note(*c);
+          j->of->note_draws(*c);
           task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
               self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
           auto out = co_await rest;
@@ -15196,143 +14733,30 @@ class timed_await {
 
 }  // namespace wick::detail
 
-// ==== wick/schedule/detail/pipeline_types.hpp
-/// \file
-/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
-/// between.
-
-// ==== wick/batch/detail/single_column.hpp
-/// \file
-/// Where samples lie that are handed over one by one.
-
 namespace wick::detail {
 
-/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
-template <class Item>
-class single_column {
- public:
-  using output = std::vector<std::optional<Item>>;
-  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
-    slots_.clear();
-    slots_.resize(n);
-  }
-  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
-  output finish(std::size_t) { return std::move(slots_); }
-  void drop() noexcept { slots_.clear(); }
-  /// Memory that finish() gave away, for the next time.
-  void reuse(output&& used) noexcept {
-    if (slots_.capacity() == 0) slots_ = std::move(used);
-  }
-
- private:
-  output slots_;
+/// A batch with its order and its columns.
+template <class Types, class Order>
+struct typed_batch : batch_job {
+  typed_batch() noexcept { bytes = sizeof(typed_batch); }
+  Order order;
+  typename Types::columns columns;
+  std::optional<typename Types::value> value;
 };
 
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Source, class... S>
-struct pipeline_types {
-  static constexpr std::size_t size = sizeof...(S);
-  template <std::size_t I>
-  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
-
-  static constexpr std::size_t order_end = [] {
-    std::size_t n = 0;
-    ((stage_of<S, on_order> ? ++n : n), ...);
-    return n;
-  }();
-  static constexpr std::size_t batching = [] {  // size when there is none
-    constexpr bool is[] = {stage_of<S, on_batching>..., true};
-    std::size_t n = 0;
-    while (!is[n]) ++n;
-    return n;
-  }();
-  static constexpr bool batched = batching < size;
-  /// Whether one leaves out samples.
-  static constexpr bool filters = (requires { S::drops_samples; } || ...);
-
-  template <std::size_t I>
-  static consteval auto item_before() {
-    return []<std::size_t... J>(std::index_sequence<J...>) {
-      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
-    }(std::make_index_sequence<I>{});
-  }
-  /// What stage I is given; I == size: what leaves the pipeline.
-  template <std::size_t I>
-  using item = typename decltype(item_before<I>())::type;
-
-  using last_sample = item<batching>;
-
-  template <bool Batched, class Dummy = void>
-  struct collation {
-    using columns = single_column<materialized_t<last_sample>>;
-    using value = typename columns::output;
-    using delivered = materialized_t<last_sample>;
-    static constexpr bool objects = true;
-  };
-  template <class Dummy>
-  struct collation<true, Dummy> {
-    using stage = stage_at<batching>;
-    using columns = typename stage::template collator<last_sample>;
-    using value = item<size>;
-    using delivered = value;
-    static constexpr bool objects = false;
-  };
-  using columns = typename collation<batched>::columns;
-  using value = typename collation<batched>::value;
-  /// What the training loop gets.
-  using delivered = typename collation<batched>::delivered;
-  static constexpr bool materialize_last = collation<batched>::objects;
-
-  /// The first of the stages [I, End) that suspends; End when none does.
-  template <std::size_t I, std::size_t End>
-  static consteval std::size_t next_async() {
-    if constexpr (I >= End)
-      return End;
-    else if constexpr (is_async<stage_at<I>, item<I>>)
-      return I;
-    else
-      return next_async<I + 1, End>();
-  }
-  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
-  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
-
-  /// The order stages' functions for one epoch.
-  template <std::size_t... I>
-  static auto order_of(std::index_sequence<I...>)
-      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
-  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Pipeline, bool Again = false>
+template <class Pipeline>
 class stage_path;
 
-/// Owns the source and the stages. All workers call it at once.
-///
-/// `Again`: a batch is made again, on the source and the stages of the path that owns them. It has clocks of
-/// its own, which nobody reads, and notes what stages draw. It is a type of its own, so that the run pays
-/// nothing for that.
-template <class Source, class... S, bool Again>
-class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
+/// Owns the source and the stages. All workers call it at once. Which clocks are read, by which plan others
+/// are drawn and whether it is noted what stages draw is up to the pipeline_run of the batch.
+template <class Source, class... S>
+class stage_path<pipeline<Source, S...>> {
  public:
-  static constexpr bool again = Again;
-  using path_of_run = stage_path<pipeline<Source, S...>>;
-  using plan_type = epoch_plan<path_of_run>;
   using types = pipeline_types<Source, S...>;
+  using plan_type = epoch_plan<stage_path>;
+  using batch_type = typed_batch<types, typename plan_type::order_type>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
-  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
   /// The first stage that was written for what a phase does; where there is none, batch().
   static constexpr std::size_t carries_out(phase p) noexcept {
@@ -15342,36 +14766,25 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   }
 
   stage_path(pipeline<Source, S...> what, executor& on)
-      : source_(std::move(what.origin)),
-        stages_(std::move(what.stages)),
-        on_(on),
-        clocks_(on, rows, types::batching, stages, types::samples_suspend) {
+      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on) {
     static_assert(types::batching >= types::order_end);
-    const auto attach = [&](auto& s) {
+    for_each_stage([&](auto& s) {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
-    };
-    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+    });
     refresh();
   }
-  /// \param notes may be null
-  stage_path(path_of_run& of, draw_notes* notes)
-    requires Again
-      : path_notes<true>{notes},
-        source_(of.source_),
-        stages_(of.stages_),
-        on_(of.on_),
-        clocks_(of.on_, rows, types::batching, stages, types::samples_suspend, false) {}
+  stage_path(const stage_path&) = delete;
+  stage_path& operator=(const stage_path&) = delete;
 
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
     const auto rest = [&] {
-      const auto ask = [&](auto& s) {
+      for_each_stage([&](auto& s) {
         if constexpr (requires { s.refresh(std::as_const(source_)); })
           s.refresh(std::as_const(source_));
         else if constexpr (has_hook<decltype(s), hook::refresh>)
           s.refresh();
-      };
-      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
+      });
     };
     if constexpr (!refreshed_source<Source>) {
       rest();
@@ -15393,49 +14806,13 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   const auto& stage() const noexcept {
     return std::get<I>(stages_);
   }
-  stage_clocks& clocks() noexcept { return clocks_; }
-  const stage_clocks& clocks() const noexcept { return clocks_; }
-
-  std::vector<std::string> stage_names() const {
-    std::vector<std::string> out;
-    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
-    return out;
+  template <class F>
+  void for_each_stage(F&& f) {
+    std::apply([&](auto&... s) { (f(s), ...); }, stages_);
   }
-  /// The loader's own name where there is no stage of that number.
-  std::string stage_name_at(std::size_t i) const {
-    std::vector<std::string> names = stage_names();
-    return i < names.size() ? std::move(names[i]) : "loader";
-  }
-  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
-  /// go by a stage's number, so each counts; of shard() only that it is there.
-  std::vector<stage_identity> identity() const {
-    std::vector<stage_identity> out;
-    const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
-      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
-      out.push_back(std::move(one));
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
-  /// What stages have to say for the report.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> out;
-    const auto ask = [&](const auto& s) {
-      if constexpr (has_hook<decltype(s), hook::note>) {
-        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
-      }
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
-  shard_stage shard() const {
-    shard_stage found;
-    const auto look = [&](const auto& s) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
-    };
-    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
-    return found;
+  template <class F>
+  void for_each_stage(F&& f) const {
+    std::apply([&](const auto&... s) { (f(s), ...); }, stages_);
   }
   template <class F>
   void for_each_batch_stage(F&& f) {
@@ -15445,40 +14822,12 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       }(std::make_index_sequence<stages - types::batching - 1>{});
     }
   }
-  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
-  std::shared_ptr<slab_memory> batch_memory() {
-    std::shared_ptr<slab_memory> wanted;
-    for_each_batch_stage([&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
-        if (wanted == nullptr) wanted = s.slab_memory();
-      }
-    });
-    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
-  }
-
-  /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
-  void draw_from(const plan_type& plan, const quarantine& bad) noexcept {
-    plan_ = &plan;
-    bad_ = &bad;
-  }
 
   // ---- samples ----
 
-  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
-  /// for `timed`.
-  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples,
-                    std::uint64_t timed) noexcept {
-    const auto one = [&](stage_clock& c) {
-      c.ran(samples);
-      if (timed != 0) c.worked(timed, 0);
-    };
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) one(clocks[s]);
-    for (std::size_t s = phase_row; s < rows; ++s) one(clocks[s]);
-  }
-
   /// Through the stages from I on, which don't suspend, into the slot.
-  template <std::size_t I, bool Timed, class Item, class Job>
-  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, stopwatch* clock) {
+  template <std::size_t I, bool Timed, class Item>
+  void pass(Item&& item, context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
     c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
@@ -15491,8 +14840,10 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) clock->mark(I);
-      this->note(c);
+      if constexpr (Timed) {
+        clock->mark(I);
+        j.of->note_draws(c);
+      }
       pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
@@ -15506,27 +14857,27 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   }
 
   /// The same through stages that suspend: from one to the next, as a coroutine.
-  template <std::size_t I, class Item, class Job>
-  static task<void> pass_async(stage_path* self, Item item, context* c, Job* j, std::uint64_t slot) {
+  template <std::size_t I, class Item>
+  static task<void> pass_async(stage_path* self, Item item, context* c, batch_type* j, std::uint64_t slot) {
     constexpr std::size_t stage = types::template next_async<I, types::batching>();
     using stage_type = typename types::template stage_at<stage>;
     using given = typename types::template item<stage>;
     using next_type = typename types::template item<stage + 1>;
     using how = application<stage_type, given>;
 
-    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c, *j));
     c->enter(static_cast<std::uint32_t>(stage));
     const std::uint64_t begun = now_ticks();
     auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
-    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
+    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &j->of->clocks,
                                                 static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
-      self->note(*c);
+      j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next(std::move(prepared));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -15539,7 +14890,7 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       auto result = co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
-      self->note(*c);
+      j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -15552,8 +14903,8 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   }
 
   /// Begins a stage that suspends.
-  template <std::size_t I, class X, class Job>
-  auto start(X& item, context& c, Job& j) {
+  template <std::size_t I, class X>
+  auto start(X& item, context& c, batch_type& j) {
     if constexpr (gathers_others<typename types::template stage_at<I>>) {
       static_assert(!plan_type::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
@@ -15565,12 +14916,12 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
   }
 
   template <std::size_t I, std::size_t End, class Item>
-  auto pass_until(Item&& item, context& c) {
+  auto pass_until(Item&& item, context& c, batch_type& j) {
     if constexpr (I == End) {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
       c.enter(static_cast<std::uint32_t>(I));
-      stage_clocks::worker& mine = clocks_.mine();
+      stage_clocks::worker& mine = j.of->clocks.mine();
       stopwatch clock(mine, true);
       clock.begin(c, order_row);
       auto next = apply(std::get<I>(stages_), std::move(item), c);
@@ -15578,33 +14929,33 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
       mine.clocks[I].ran(1);
       mine.clocks[I].worked(1, 0);
       if (const std::size_t bytes = c.take_reserved(); bytes != 0)
-        clocks_.reserved(static_cast<std::uint32_t>(I), bytes);
-      this->note(c);
-      return pass_until<I + 1, End>(std::move(next), c);
+        j.of->clocks.reserved(static_cast<std::uint32_t>(I), bytes);
+      j.of->note_draws(c);
+      return pass_until<I + 1, End>(std::move(next), c, j);
     }
   }
-  template <std::size_t I, class Item, class Job>
-  void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
-    stage_clocks::worker& mine = clocks_.mine();
+  template <std::size_t I, class Item>
+  void pass_rest(Item&& item, context& c, batch_type& j, std::uint64_t slot) {
+    stage_clocks::worker& mine = j.of->clocks.mine();
     stopwatch clock(mine, true);
     clock.begin(c, order_row);
     pass<I, true>(std::move(item), c, j, slot, &clock);
-    count(mine.clocks, I, 1, 1);
+    j.of->count(mine.clocks, I, 1, 1);
   }
 
   // ---- batches ----
 
   /// Through the batch stages from I on, which don't suspend.
   template <std::size_t I, class Batch>
-  auto pass_batch(Batch&& batch, context& c) {
+  auto pass_batch(Batch&& batch, context& c, pipeline_run& of) {
     if constexpr (I == stages) {
       return std::remove_cvref_t<Batch>(std::move(batch));
     } else {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
-        count_batch(I, begun, c, span_kind::batch);
-        return pass_batch<I + 1>(std::move(next), c);
+        of.count_batch(I, begun, c, span_kind::batch);
+        return pass_batch<I + 1>(std::move(next), c, of);
       };
       auto& stage = std::get<I>(stages_);
       // A stage that wraps those behind it (to set their stream) calls them itself.
@@ -15614,19 +14965,9 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  void count_batch(std::uint16_t stage, std::uint64_t begun, const context& c, span_kind kind) {
-    this->note(c);
-    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    const std::uint64_t now = now_ticks();
-    clocks_.worked(stage, now - begun, c.index());
-    if (trace_lane& lane = clocks_.lane(); lane.on()) {
-      lane.write({begun, now, c.index(), 0, c.epoch(), stage, kind});
-    }
-  }
-
   /// The same through stages that suspend.
   template <std::size_t I, class Batch>
-  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c) {
+  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c, pipeline_run* of) {
     if constexpr (I == stages) {
       co_return std::move(batch);
     } else {
@@ -15637,8 +14978,8 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
         task<next_item<stage_type, Batch>> one =
             apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
-        self->count_batch(I, begun, *c, span_kind::batch_wait);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        of->count_batch(I, begun, *c, span_kind::batch_wait);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c, of);
         value v = co_await rest;
         co_return std::move(v);
       } else {
@@ -15647,8 +14988,8 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun, *c, span_kind::batch);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        of->count_batch(I, begun, *c, span_kind::batch);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c, of);
         value v = co_await rest;
         co_return std::move(v);
       }
@@ -15657,1022 +14998,371 @@ class stage_path<pipeline<Source, S...>, Again> : public path_notes<Again> {
 
  private:
   friend struct gathering<stage_path>;
-  template <class, bool>
-  friend class stage_path;
-  /// \throws quarantined_sample
-  void refuse_bad(std::uint64_t index) const {
-    if (bad_->has(index)) throw quarantined_sample();
-  }
-
-  template <class T>
-  using kept = std::conditional_t<Again, T&, T>;
-
-  kept<Source> source_;
-  kept<std::tuple<S...>> stages_;
+  Source source_;
+  std::tuple<S...> stages_;
   executor& on_;
-  stage_clocks clocks_;
-  const plan_type* plan_ = nullptr;
-  const quarantine* bad_ = nullptr;
 };
 
 }  // namespace wick::detail
 
+// ==== wick/schedule/detail/walk_ahead.hpp
+/// \file
+/// Going through a run of positions: which samples stand there is computed a little at a time, and samples
+/// that lie in memory are fetched into the cache some way ahead; the one goes on during the other.
+
 namespace wick::detail {
 
-template <class Pipeline, bool Again = false>
-class sample_runs;
-
-/// Owns the pipeline, and what samples need to run. All workers call it at once.
-///
-/// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
-/// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
-/// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
-///
-/// `Again`: for a batch that is made again, beside the run, by the run's own pipeline and rules.
-template <class Source, class... S, bool Again>
-class sample_runs<pipeline<Source, S...>, Again> {
-  template <class T>
-  using kept = std::conditional_t<Again, T&, T>;
-
- public:
-  using path_type = stage_path<pipeline<Source, S...>, Again>;
-  using types = typename path_type::types;
-  using plan_type = typename path_type::plan_type;
-  using job_type = batch_job<typename plan_type::order_type, typename types::columns, typename types::value>;
-
-  sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
-      : path(std::move(what), on),
-        seed(options.seed),
-        on(on),
-        in_flight(options.in_flight != 0 ? options.in_flight
-                                         : tokens::limit_for(on.workers(), on.io().threads())),
-        budget(options.memory),
-        policy(options.on_error),
-        only_fails(policy.only_fails()),
-        // Without a list the source is not asked for its fingerprint, which may take long.
-        bad(options.quarantine.empty()
-                ? quarantine()
-                : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
-    check();
-    path.draw_from(plan, bad);
-  }
-  /// \param notes may be null
-  sample_runs(sample_runs<pipeline<Source, S...>>& of, const plan_type& over, draw_notes* notes)
-    requires Again
-      : path(of.path, notes),
-        plan(over),
-        seed(of.seed),
-        on(of.on),
-        in_flight(of.in_flight),
-        budget(of.budget),
-        policy(of.policy),
-        only_fails(of.only_fails),
-        bad(of.bad) {
-    path.draw_from(plan, bad);
-  }
-
-  sample_runs(const sample_runs&) = delete;
-  sample_runs& operator=(const sample_runs&) = delete;
-
-  context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass, &names_);
-  }
-  place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
-    return {seed, j.epoch, j.first + slot, index};
-  }
-  /// What the source calls its samples; lives as long as this.
-  const sample_names& names() const noexcept { return names_; }
-  bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
-
-  /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
-  /// is here. \throws wick::error as the constructor does
-  void refresh(bool source_too) {
-    if (source_too) path.refresh();
-    plan_type anew(path);
-    std::destroy_at(&plan);
-    std::construct_at(&plan, std::move(anew));
-  }
-
-  /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
-  /// now. Their own batches leave them out, so that they need not be run there.
-  std::uint64_t moved_from(const job_type& j) const noexcept {
-    const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
-    if (count == 0 || seen >> 32 != j.pass) return everything;
-    return plan.ordered() - std::min(count, plan.ordered());
-  }
-  void note_moved(const job_type& j, std::uint64_t moved) noexcept {
-    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF),
-                 std::memory_order_relaxed);
-  }
-
-  /// \throws quarantined_sample
-  [[noreturn, gnu::noinline]] void refuse(context& c) const {
-    c.enter(static_cast<std::uint32_t>(types::order_end));
-    throw quarantined_sample();
-  }
-
-  /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
-  struct end_of_sample {
-    context* c;
-    ~end_of_sample() { c->give_back(); }
+/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
+/// for a few of them at a time, `computed(position, indexes, how many)`, and `prefetch(index)` for a sample
+/// that is `ahead` further on; 0: never.
+template <class Plan, class Order, class Prefetch, class Computed, class One>
+void walk_ahead(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
+                std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {
+  constexpr std::uint64_t stride = 32;
+  static_assert(prefetch_choice::most_samples <= stride);
+  std::uint64_t indexes[2 * stride];
+  const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
+  std::uint64_t known = 0;
+  const auto foresee = [&](std::uint64_t end) {
+    for (end = std::min(end, count); known < end; known += stride) {
+      const std::uint64_t n = std::min(stride, count - known);
+      plan.indexes(order, first + known, n, &index(known));
+      computed(first + known, &index(known), n);
+    }
   };
-
-  /// Through all stages into the slot, in a pipeline where none suspends.
-  template <bool Timed>
-  void run(job_type& j, std::uint64_t slot, context& c, stopwatch* clock) {
-    if constexpr (Timed) clock->begin(c, path_type::order_row);
-    if constexpr (Again) path.note_begin(c);
-    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, clock);
-  }
-  /// The same where one may.
-  static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
-    const end_of_sample end{c};
-    c->enter(static_cast<std::uint32_t>(types::order_end));
-    if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-    if (self->is_bad(c->index())) self->refuse(*c);
-    if constexpr (Again) self->path.note_begin(*c);
-    auto item = path_type::to_rvalue(self->path.source().at(c->index()));
-    task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(
-        &self->path, std::move(item), c, j, slot);
-    co_await rest;
-  }
-
-  /// That the sample at `c` has failed in this slot just now.
-  failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
-    failure f;
-    f.slot = slot;
-    f.position = c.position();
-    f.index = c.index();
-    f.take_cause(std::move(cause), c.stage());
-    if (is_bad(f.to_blame())) f.tries = 0;
-    return f;
-  }
-
-  /// The sample in a slot that is no gap: the one planned, or what came in its place.
-  failure standing_at(const job_type& j, std::uint64_t slot) const {
-    failure out;
-    out.slot = slot;
-    out.position = j.first + slot;
-    for (const auto& [gap, position] : j.fills) {
-      if (gap == slot) out.position = position;
-    }
-    const failure* last = nullptr;
-    for (const failure& f : j.failures) {
-      if (f.slot != slot || f.position != out.position || f.of_other()) continue;
-      if (last == nullptr || f.number > last->number) last = &f;
-    }
-    if (last == nullptr)
-      out.index = plan.index(j.order, out.position);
-    else
-      out.index = last->action == error_action::replace ? last->substitute : last->index;
-    return out;
-  }
-
-  /// There is no memory to end a batch as it should be; called where that was caught.
-  static void lose(job_type& j) noexcept {
-    j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
-  }
-
-  /// What the sample was found to be bad in: the stage it failed in, or was found to fail in by an earlier
-  /// run.
-  std::string stage_of(const failure& f) const {
-    try {
-      std::rethrow_exception(f.cause);
-    } catch (const late_error& e) {
-      return e.stage();
-    } catch (const quarantined_sample&) {
-      return bad.stage_of(f.to_blame());
-    } catch (...) {
-      return path.stage_name_at(f.stage);
+  foresee(ahead);
+  for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch(index(i));
+  for (std::uint64_t next = 0; next < count;) {
+    const std::uint64_t end = std::min(next + stride, count);
+    foresee(end + ahead);
+    for (; next < end; ++next) {
+      if (ahead != 0 && next + ahead < count) prefetch(index(next + ahead));
+      one(next, index(next));
     }
   }
-
-  path_type path;
-  kept<std::conditional_t<Again, const plan_type, plan_type>> plan{path};
-  const std::uint64_t seed;
-  executor& on;
-  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
-  kept<byte_budget> budget;
-  kept<const error_policy> policy;
-  const bool only_fails;
-  kept<const quarantine> bad;
-  owned<stop_source> stop = make_owned<stop_source>();
-
- private:
-  static constexpr std::uint64_t everything = ~std::uint64_t{0};
-  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
-                              return key_of(*static_cast<const Source*>(source), i);
-                            }};
-  std::atomic<std::uint64_t> moved_{0};  // which pass, how many
-
-  /// \throws wick::error
-  void check() const {
-    const std::vector<std::string> names = path.stage_names();
-    const auto begin = names.begin() + static_cast<std::ptrdiff_t>(types::order_end);
-    const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(types::batching + 1, names.size()));
-    for (const std::string_view wanted : policy.stages()) {
-      if (std::find(begin, end, wanted) != end) continue;
-      std::string known;
-      for (auto n = begin; n != end; ++n) known += (known.empty() ? "" : ", ") + *n;
-      throw error("on_error: no stage of samples is called " + printable(wanted) + "; there are: " + known);
-    }
-    if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
-      throw error("quarantine: " + std::to_string(bad.size()) +
-                  " samples are not to be tried, and nothing is said of what comes in their place; set "
-                  "loader_options::on_error to on_error(skip) or on_error(replace)");
-    }
-    if (!policy.options().compact) return;
-    if (!policy.ever(error_action::skip) && !types::filters)
-      throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
-    if constexpr (plan_type::grouped) {
-      throw error(
-          "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
-          "leave it out, or use replace, which draws one of the same length");
-    }
-    if (path.shard().world > 1) {
-      throw error("on_error: compact with " + std::to_string(path.shard().world) +
-                  " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                  "know; use replace, which keeps batches full and equal on every rank");
-    }
-    if constexpr (types::batched) {
-      if (path.template stage<types::batching>().pad_last()) {
-        throw error(
-            "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-            "be padded by what is not known in advance; use replace, or leave one of the two out");
-      }
-    }
-  }
-};
+}
 
 }  // namespace wick::detail
 
 namespace wick::detail {
 
-/// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on
-/// all failures of the epoch before it. Then `Finishing` goes on with each.
-template <class Runs, class Finishing>
-class compaction {
-  using types = typename Runs::types;
-  using path_type = typename Runs::path_type;
-  using job_type = typename Runs::job_type;
-  static constexpr bool batched = types::batched;
+/// The plan of a path's epochs.
+template <class Path>
+class typed_plan final : public erased_plan {
+  using batch_type = typename Path::batch_type;
 
  public:
-  compaction(Runs& runs, Finishing& finishing, std::size_t batches) : runs_(runs), finishing_(finishing) {
-    waiting_.reserve(batches);
+  typed_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
+      : plan_(path, shard, epoch) {
+    positions_ = plan_.positions();
+    batches_ = plan_.batches();
+    ordered_ = plan_.ordered();
+    batch_size_ = plan_.batch_size();
+    slots_ = plan_.slots();
   }
+  const epoch_plan<Path>& typed() const noexcept { return plan_; }
 
-  /// All samples of a batch have ended.
-  void enter(job_type& j) noexcept {
-    if (job_type* const next = turn_of(&j, nullptr)) settle(next);
+  std::uint64_t passed(std::uint64_t batches) const noexcept override { return plan_.passed(batches); }
+  void order(batch_job& to, std::uint64_t seed, std::uint64_t epoch) const override {
+    static_cast<batch_type&>(to).order = plan_.order(seed, epoch);
+  }
+  position_range slice(std::uint64_t batch, const batch_job& of) const noexcept override {
+    return plan_.slice(batch, order_of(of));
+  }
+  position_range slice(std::uint64_t batch, const batch_job& of,
+                       const shard_stage& rank) const noexcept override {
+    return plan_.slice(batch, order_of(of), rank);
+  }
+  std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept override {
+    return plan_.index(order_of(of), position);
+  }
+  void indexes(const batch_job& of, std::uint64_t first, std::uint64_t count,
+               std::uint64_t* out) const noexcept override {
+    plan_.indexes(order_of(of), first, count, out);
+  }
+  std::uint64_t substitute(const batch_job& of, std::uint64_t position,
+                           random_stream& stream) const override {
+    return plan_.substitute(order_of(of), position, stream);
   }
 
  private:
-  /// `ended` has only samples that have ended; `settled` is done with. The batch whose turn it is, for the
-  /// caller to settle; null when that is somebody else's or is not ready.
-  job_type* turn_of(job_type* ended, job_type* settled) noexcept {
-    std::lock_guard lock(mutex_);
-    if (ended != nullptr) {
-      waiting_.push_back(ended);
-      if (busy_) return nullptr;
-    }
-    if (settled != nullptr) ++turn_;
-    const auto next =
-        std::find_if(waiting_.begin(), waiting_.end(), [&](job_type* j) { return j->sequence == turn_; });
-    busy_ = next != waiting_.end();
-    if (!busy_) return nullptr;
-    job_type* const j = *next;
-    waiting_.erase(next);
-    return j;
-  }
-
-  void settle(job_type* j) noexcept {
-    while (j != nullptr) {
-      try {
-        return resume(settle_from(this, j).handle);
-      } catch (...) {
-        leave_unfilled(*j);
-      }
-      job_type* const next = turn_of(nullptr, j);
-      finishing_.finish(*j);
-      j = next;
-    }
-  }
-  /// Whose turn comes next is asked before a batch is published: while one is to be settled, the loader
-  /// stays.
-  static detached settle_from(compaction* self, job_type* j) {
-    while (j != nullptr) {
-      if (!j->cancelled.load(std::memory_order_relaxed)) {
-        try {
-          task<void> filling = fill(self, j);
-          co_await filling;
-        } catch (...) {
-          self->leave_unfilled(*j);
-        }
-      }
-      job_type* const next = self->turn_of(nullptr, j);
-      self->finishing_.finish(*j);
-      j = next;
-    }
-  }
-  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
-  /// on.
-  void leave_unfilled(job_type& j) noexcept {
-    Runs::lose(j);
-    if (j.moved_before) moved_ = *j.moved_before;
-    j.moved = moved_;
-  }
-
-  /// Fills the gaps from the end of the epoch, and leaves out what batches before have taken from there.
-  static task<void> fill(compaction* self, job_type* j) {
-    Runs& runs = self->runs_;
-    if (j->moved_before) self->moved_ = *j->moved_before;
-    std::uint64_t end = runs.plan.ordered() - std::min(self->moved_, runs.plan.ordered());
-    const std::uint64_t own = end <= j->first ? 0 : std::min(j->count, end - j->first);
-    self->leave_to_others(*j, own);
-    std::sort(j->gaps.begin(), j->gaps.end());
-    std::vector<std::size_t> gaps, unfilled;
-    gaps.swap(j->gaps);
-    for (const std::size_t gap : gaps) {
-      bool filled = false;
-      while (!filled && j->state != batch_state::lost && end > j->first + j->count) {
-        --end;
-        const std::uint64_t index = runs.plan.index(j->order, end);
-        runs.path.clocks().mine().clocks[path_type::order_row].ran(1);
-        j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
-        context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
-        failure f;
-        f.slot = gap;
-        f.position = end;
-        f.index = index;
-        f.number = j->next_number(gap);
-        f.tries = 0;
-        task<bool> running = settling<Runs>::run_or_settle(&runs, j, &c, std::move(f));
-        filled = co_await running;
-      }
-      std::erase(j->gaps, gap);
-      if (filled) {
-        j->fills.emplace_back(gap, end);
-        // It counts where it stands.
-        const std::uint64_t place = j->first + gap, index = runs.standing_at(*j, gap).index;
-        j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
-                           std::memory_order_relaxed);
-      } else {
-        unfilled.push_back(gap);
-      }
-    }
-    j->gaps.swap(unfilled);
-    for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
-    self->moved_ = runs.plan.ordered() - end;
-    j->moved = self->moved_;
-    runs.note_moved(*j, self->moved_);
-    bool short_one = j->gaps.size() == j->count;
-    if constexpr (batched) {
-      short_one = short_one || (runs.path.template stage<types::batching>().drop_last() && !j->gaps.empty());
-    }
-    if (short_one && j->state != batch_state::lost) j->state = batch_state::past_the_end;
-  }
-  /// Slots from `own` on belong to batches before: neither their samples nor their failures count here.
-  void leave_to_others(job_type& j, std::uint64_t own) {
-    if (own == j.count) return;
-    std::erase_if(j.failures,
-                  [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
-    std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
-    // What those were counted as is not known any more: all is counted anew.
-    std::uint64_t print = 0;
-    for (std::uint64_t slot = 0; slot < own; ++slot) {
-      const bool gap = std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end();
-      print += print_of(j.first + slot, gap ? left_out : runs_.standing_at(j, slot).index);
-    }
-    j.print.store(print, std::memory_order_relaxed);
-    if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
-    const bool lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(), [](const failure& f) {
-                        return f.action == error_action::fail;
-                      });
-    j.state = lost ? batch_state::lost : batch_state::making;
-  }
-
-  Runs& runs_;
-  Finishing& finishing_;
-
-  std::mutex mutex_;  // of whose turn it is
-  std::uint64_t turn_ = 0;
-  bool busy_ = false;
-  std::vector<job_type*> waiting_;
-  // Of the batch whose turn it is.
-  std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
+  static const auto& order_of(const batch_job& j) noexcept { return static_cast<const batch_type&>(j).order; }
+  epoch_plan<Path> plan_;
 };
 
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Called for each batch by whoever ended its last sample; publishes it in the end. Batches that have nothing
-/// to do with each other are finished in any order, but compaction goes by their numbers: what fills a gap
-/// depends on all failures of the epoch before it.
-template <class Runs>
-class finishing {
-  using types = typename Runs::types;
-  using path_type = typename Runs::path_type;
-  using job_type = typename Runs::job_type;
-  using value = typename types::value;
-  static constexpr bool batched = types::batched;
-
+/// The first stage of a path, a mix() that can be edited.
+template <class Mix>
+class typed_mix final : public erased_mix {
  public:
-  /// Where nothing comes behind batch(), what leaves is made by the consumer, in make(): what a worker makes
-  /// and the consumer drops goes from processor to processor, its memory to another thread's allocator, for
-  /// each batch.
-  static constexpr bool made_by_consumer = batched && types::batching + 1 == types::size;
-
-  finishing(Runs& runs, sequencer<job_type>& done, std::shared_ptr<slab_pool> pool, bool with_content)
-      : runs_(runs),
-        done_(done),
-        pool_(std::move(pool)),
-        with_content_(with_content),
-        compact_(batched && runs.policy.options().compact),
-        compaction_(runs, *this, done.capacity()) {}
-
-  /// Makes room for the samples of a batch. `moved`: of the epoch's samples, by the batches before, where
-  /// that is known.
-  void begin(job_type& j, std::optional<std::uint64_t> moved) {
-    j.forget();
-    j.opened = now_ticks();
-    j.moved = moved.value_or(0);
-    j.moved_before = moved || j.number != 0 ? moved : std::uint64_t{0};
-    begin_columns(j);
+  explicit typed_mix(Mix& of) noexcept : mix_(of) {}
+  std::span<const std::string> names() const noexcept override { return mix_.names(); }
+  std::span<const double> weights() const noexcept override { return mix_.weights(); }
+  void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) override {
+    mix_.edit(epoch, position, weights);
   }
-
-  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
-  /// What follows runs stages, so it needs a thread with a slot: a consumer that drops its batches, or that
-  /// opens one which workers have ended before it is done with that, has none.
-  void run(job_type& j) noexcept {
-    if (runs_.on.this_slot() == executor::none) {
-      try {
-        return resume(run_on_worker(this, &j).handle);
-      } catch (...) {  // here, then, in a slot that helpers have
-        const executor::helper slot(runs_.on);
-        if constexpr (batched) lose(j);
-        return end(j);
-      }
-    }
-    end(j);
-  }
-
-  /// The consumer, for a batch that it has taken.
-  static void make(job_type& j) noexcept {
-    if (j.state != batch_state::whole) return;
-    try {
-      j.value.emplace(j.columns.finish(j.rows()));
-    } catch (...) {
-      lose(j);
-    }
-  }
+  void take_back_edit() noexcept override { mix_.take_back_edit(); }
+  void plan_for(std::uint64_t epoch) override { mix_.plan_for(epoch); }
+  std::uint64_t size_in(std::uint64_t epoch) const override { return mix_.size_in(epoch); }
 
  private:
-  void end(job_type& j) noexcept {
-    if (compact_)
-      compaction_.enter(j);
-    else
-      finish(j);
-  }
-  static void lose(job_type& j) noexcept { Runs::lose(j); }
-
-  static detached run_on_worker(finishing* self, job_type* j) {
-    co_await self->runs_.on.schedule();
-    self->run(*j);
-  }
-
-  // Always of the full size, so that a short last batch uses the same memory as the others.
-  void begin_columns(job_type& j) {
-    if constexpr (batched) {
-      j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
-      if constexpr (path_type::plan_type::packs) runs_.plan.arrange(j.number, j.order, j.columns);
-    } else {
-      j.columns.begin(j.count, layout::channels_last, pool_);
-    }
-  }
-
-  // ---- judging ----
-
-  friend class compaction<Runs, finishing>;
-  void finish(job_type& j) noexcept {
-    try {
-      if (judge(j)) return resume(remake(this, &j).handle);
-    } catch (...) {
-      lose(j);
-    }
-    conclude(j);
-  }
-
-  bool deliverable(const job_type& j) const noexcept {
-    if (j.cancelled.load(std::memory_order_relaxed)) return false;
-    return !batched || (j.state != batch_state::lost &&
-                        j.state != batch_state::past_the_end);  // without batch() each sample is on its own
-  }
-
-  /// Whether its samples have to be made again: one that failed had said what shape they have.
-  bool judge(job_type& j) {
-    if constexpr (batched) {
-      if (!deliverable(j)) return false;
-      std::sort(j.gaps.begin(), j.gaps.end());
-      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
-        failure f = runs_.standing_at(j, m->slot);
-        f.number = j.next_number(m->slot);
-        f.stage = static_cast<std::uint32_t>(types::batching);
-        f.cause = std::make_exception_ptr(misshapen(m->text));
-        j.note(std::move(f));
-      } else if (j.columns.stale(j.gaps)) {
-        if (j.state != batch_state::remaking) return true;
-        throw error("its samples have other shapes each time they are made");
-      }
-    }
-    return false;
-  }
-
-  static detached remake(finishing* self, job_type* j) {
-    j->state = batch_state::remaking;
-    try {
-      self->begin_columns(*j);
-      for (std::uint64_t slot = 0; slot < j->count && j->state != batch_state::lost; ++slot) {
-        if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
-        failure f = self->runs_.standing_at(*j, slot);
-        f.number = j->next_number(slot);
-        context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
-        f.tries = 0;
-        task<bool> running = settling<Runs>::run_or_fail(&self->runs_, j, &c, std::move(f));
-        co_await running;
-      }
-    } catch (...) {
-      lose(*j);
-    }
-    self->finish(*j);
-  }
-
-  // ---- the batch stages ----
-
-  void conclude(job_type& j) noexcept {
-    if constexpr (types::batches_suspend) {
-      try {
-        if (deliverable(j)) return resume(conclude_async(this, &j).handle);
-      } catch (...) {
-        lose(j);
-      }
-    }
-    context c = batch_context(j);
-    c.enter(static_cast<std::uint32_t>(types::batching));
-    try {
-      if (!deliverable(j)) {
-        j.columns.drop();
-      } else if constexpr (types::batches_suspend) {
-        // conclude_async does the rest
-      } else if constexpr (made_by_consumer) {
-        close(j);
-        j.state = batch_state::whole;
-      } else if constexpr (batched) {
-        close(j);
-        j.value.emplace(runs_.path.template pass_batch<types::batching + 1>(j.columns.finish(j.rows()), c));
-      } else {
-        j.value.emplace(j.columns.finish(j.count));
-      }
-    } catch (...) {
-      j.fail_whole(c.stage(), std::current_exception());
-    }
-    c.give_back();
-    publish(j);
-  }
-
-  static detached conclude_async(finishing* self, job_type* j) {
-    context c = self->batch_context(*j);
-    c.enter(static_cast<std::uint32_t>(types::batching));
-    try {
-      self->close(*j);
-      auto batch = j->columns.finish(j->rows());
-      task<value> rest =
-          path_type::template pass_batch_async<types::batching + 1>(&self->runs_.path, std::move(batch), &c);
-      value v = co_await rest;
-      j->value.emplace(std::move(v));
-    } catch (...) {
-      j->fail_whole(c.stage(), std::current_exception());
-    }
-    c.give_back();
-    self->publish(*j);
-  }
-
-  void publish(job_type& j) noexcept {
-    j.published = now_ticks();
-    done_.publish(j.sequence, &j);
-  }
-
-  context batch_context(const job_type& j) noexcept {
-    static constexpr sample_names batches{
-        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
-    return context({runs_.seed, j.epoch, j.first, j.number}, &runs_.on, &runs_.budget, runs_.stop->token(),
-                   j.pass, &batches);
-  }
-
-  /// What was delivered is counted, and the gaps are gone.
-  void close(job_type& j) {
-    if (j.rows() == 0) return begin_columns(j);  // as a batch that never had a sample
-    fingerprint_hash shape;
-    j.columns.describe(shape);
-    std::uint64_t print = shape.value() * j.rows();
-    if (with_content_) {
-      for (std::uint64_t slot = 0, gap = 0; slot < j.count; ++slot) {
-        if (gap < j.gaps.size() && j.gaps[gap] == slot) {
-          ++gap;
-        } else {
-          print += j.columns.content(static_cast<std::size_t>(slot), j.first + slot);
-        }
-      }
-    }
-    j.print.fetch_add(print, std::memory_order_relaxed);
-    if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
-    if constexpr (requires { j.columns.seal(j.rows()); }) j.columns.seal(j.rows());
-  }
-
-  Runs& runs_;
-  sequencer<job_type>& done_;
-  const std::shared_ptr<slab_pool> pool_;
-  const bool with_content_, compact_;
-  compaction<Runs, finishing> compaction_;
+  Mix& mix_;
 };
-
-}  // namespace wick::detail
-
-namespace wick::detail {
+struct no_mix {
+  template <class T>
+  explicit no_mix(T&) noexcept {}
+};
 
 template <class Pipeline>
-class feed;
+class typed_pipeline;
 
-/// One consumer, which calls everything public, except where it says "worker". The control mutex guards
-/// opening batches and starting pumps, about once a batch; samples are claimed and finished without it. A
-/// pump, of which there are at most as many as workers, is a job on the executor that claims runs of
-/// positions from the oldest batch that has any left.
 template <class Source, class... S>
-class feed<pipeline<Source, S...>> {
-  using runs_type = sample_runs<pipeline<Source, S...>>;
-  using job_type = typename runs_type::job_type;
+class typed_pipeline<pipeline<Source, S...>> final
+    : public pipeline_of<typename pipeline_types<Source, S...>::delivered> {
+  using path_type = stage_path<pipeline<Source, S...>>;
+  using types = typename path_type::types;
+  using plan_type = epoch_plan<path_type>;
+  using batch_type = typename path_type::batch_type;
+  using delivered = typename types::delivered;
+  static constexpr std::size_t batching = types::batching;
 
  public:
-  using path_type = typename runs_type::path_type;
-  using types = typename path_type::types;
-  using value = typename types::value;
-  using delivered = typename types::delivered;
-  static constexpr bool batched = types::batched;
+  typed_pipeline(pipeline<Source, S...> what, executor& on) : path_(std::move(what), on) {
+    pipeline_facts& f = this->facts_;
+    f.stages = types::size;
+    f.first = types::order_end;
+    f.batching = batching;
+    f.order_row = path_type::order_row;
+    f.phase_row = path_type::phase_row;
+    f.rows = path_type::rows;
+    for (std::size_t p = 0; p < phase_count; ++p)
+      f.phase_stages[p] = path_type::carries_out(static_cast<phase>(p));
+    f.batched = types::batched;
+    f.samples_suspend = types::samples_suspend;
+    f.batches_suspend = types::batches_suspend;
+    f.ends_with_batch = types::batched && batching + 1 == types::size;
+    f.filters = types::filters;
+    f.prefetches = prefetching_source<Source>;
+    f.grouped = plan_type::grouped;
+    if constexpr (types::batched) {
+      f.drop_last = path_.template stage<batching>().drop_last();
+      f.pad_last = path_.template stage<batching>().pad_last();
+    }
+    path_.for_each_stage([&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) f.shard = s;
+    });
+  }
+  path_type& path() noexcept { return path_; }
 
-  feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
-      : runs_(std::move(what), options, on),
-        on_(on),
-        window_(options.prefetch, on.workers()),
-        tokens_(runs_.in_flight),
-        chooses_in_flight_(options.in_flight == 0),
-        run_ahead_(options.prefetch_next_epoch),
-        done_(window_.most),
-        pool_(window_.make_pool(runs_.path.batch_memory())),
-        finishing_(runs_, done_, pool_, options.content_fingerprint),
-        ahead_(window_.most),
-        claimed_(runs_, *this),
-        crew_(*this, on) {}
-  feed(const feed&) = delete;
-  feed& operator=(const feed&) = delete;
-
-  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
-  ~feed() {
-    if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
-    drain(nullptr);
-    std::unique_lock lock(mutex_);
-    crew_.wait_all_away(lock);
+  std::uint64_t samples() const override { return path_.source().size(); }
+  std::string key(std::uint64_t index) const override { return key_of(path_.source(), index); }
+  std::uint64_t source_fingerprint() const override { return fingerprint_of(path_.source()); }
+  void prefetch(std::uint64_t index, std::size_t bytes) const noexcept override {
+    prefetch_sample(path_.source(), index, bytes);
   }
 
-  const auto& plan() const noexcept { return runs_.plan; }
-  std::uint64_t seed() const noexcept { return runs_.seed; }
-  const Source& origin() const noexcept { return runs_.path.source(); }
-  const source_size<Source>& size() const noexcept { return size_; }
-  runs_type& runs() noexcept { return runs_; }
-  const runs_type& runs() const noexcept { return runs_; }
-  path_type& path() noexcept { return runs_.path; }
-  const path_type& path() const noexcept { return runs_.path; }
-  const slab_pool& pool() const noexcept { return *pool_; }
-  const byte_budget& budget() const noexcept { return runs_.budget; }
-  executor& on() noexcept { return on_; }
-  /// What a report needs to know of how it works.
-  feed_figures figures() noexcept {
-    if (on_.forked()) return {};  // a worker that is missing here may have the mutex
-    const auto lock = lock_briefly(mutex_);
-    return {window(),
-            types::samples_suspend ? tokens_.limit() : 0,
-            claimed_.pace().run_length(),
-            short_samples(),
-            chooses_in_flight_,
-            crew_.idle()};
+  std::vector<std::string> stage_names() const override {
+    std::vector<std::string> out;
+    path_.for_each_stage([&](const auto& s) { out.emplace_back(stage_name(s)); });
+    return out;
   }
-
-  /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
-  void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
-    if (left_ || !comes_next(epoch, number)) {
-      // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
-      if (started_) {
-        drain(make_owned<stop_source>());
-        left_ = false;
-        epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+  /// Random numbers go by a stage's number, so each counts; of shard() only that it is there.
+  std::vector<stage_identity> identity() const override {
+    std::vector<stage_identity> out;
+    path_.for_each_stage([&](const auto& s) {
+      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
+      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
+      out.push_back(std::move(one));
+    });
+    return out;
+  }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> out;
+    const auto add = [&](std::string text) {
+      if (!text.empty()) out.push_back(std::move(text));
+    };
+    path_.for_each_stage([&](const auto& s) {
+      if constexpr (has_hook<decltype(s), hook::note>) add(s.note());
+    });
+    add(note_of(path_.source()));
+    return out;
+  }
+  /// What a batch stage asks for (pin does), else ordinary memory.
+  std::shared_ptr<slab_memory> batch_memory() override {
+    std::shared_ptr<slab_memory> wanted;
+    path_.for_each_batch_stage([&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
+        if (wanted == nullptr) wanted = s.slab_memory();
       }
-      next_out_ = next_in_ = {epoch, number};
-      ++pass_;
-      moved_ = moved;
-      started_ = true;
-    }
-    current_epoch_ = epoch;
-    to_open_ = runs_.plan.batches() - number - (ahead_.count() - done_.taken());
-    const auto lock = lock_briefly(mutex_);
-    open_more();
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
+  }
+  erased_mix* mix() noexcept override {
+    if constexpr (plan_type::editable)
+      return &mix_;
+    else
+      return nullptr;
   }
 
-  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
-  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
-    return started_ && (left_ || !comes_next(epoch, number));
-  }
-  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
-  void leave() noexcept {
-    left_ = true;
-    cancel();
-  }
-  /// Then seek() waits no more.
-  task<void> left_async() {
-    while (done_.taken() < ahead_.count()) {
-      job_type* const job = co_await done_.next(on_);
-      job->drop();
-    }
+  void refresh() override { path_.refresh(); }
+  owned<const erased_plan> plan(const shard_stage& shard, std::optional<std::uint64_t> epoch) const override {
+    return owned<const erased_plan>(new typed_plan<path_type>(path_, shard, epoch));
   }
 
-  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
-  /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
-  /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
-  void refresh(bool source_too = true) {
-    if (started_) drain(make_owned<stop_source>());
-    started_ = left_ = run_ahead_ = false;
-    planned_at_ = ahead_.count();
-    runs_.refresh(source_too);
-    if (source_too) size_.take_anew();
-  }
-
-  /// The next batch if it is finished, else null. Keep it until release().
-  job_type* try_take() noexcept {
-    job_type* const j = done_.try_take();
-    if (j != nullptr) fetch_lines(*j);
-    return j;
-  }
-  /// Sleeps until it is finished.
-  /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
-  job_type* take() {
-    before_waiting();
-    return done_.take();
-  }
-  auto next_async() {
-    before_waiting();
-    return done_.next(on_);
-  }
-  /// Before what is in a job that was taken is looked at.
-  static void make(job_type* j) noexcept {
-    if constexpr (finishing<runs_type>::made_by_consumer) finishing<runs_type>::make(*j);
-  }
-  /// The batch was moved out of its job: its place in the ring is free.
-  void release(job_type* j) noexcept {
-    j->value.reset();
-    advance(next_out_);
-    const auto lock = lock_briefly(mutex_);
-    crew_.taken(j->published);
-    try {
-      open_more();
-    } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+  owned<batch_job> make_batch() const override { return owned<batch_job>(new batch_type); }
+  /// Always of the full size, so that a short last batch uses the same memory as the others.
+  void begin(batch_job& j, const std::shared_ptr<slab_pool>& pool) const override {
+    batch_type& b = typed(j);
+    if constexpr (types::batched) {
+      b.columns.begin(j.of->plan->slots(), path_.template stage<batching>().order(), pool);
+      if constexpr (plan_type::packs) plan_of(j).arrange(j.number, b.order, b.columns);
+    } else {
+      b.columns.begin(j.count, layout::channels_last, pool);
     }
   }
 
-  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: none left.
-  bool help() noexcept {
-    crew_.helped();
-    return run_some();
+  void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept override {
+    if constexpr (!types::samples_suspend) {
+      const quarantine* const bad = j.of->settings.bad.empty() ? nullptr : &j.of->settings.bad;
+      walk_ahead(
+          plan_of(j), typed(j).order, j.first + from, count, prefetching_source<Source> ? r.ahead.samples : 0,
+          [&](std::uint64_t index) { prefetch_sample(path_.source(), index, r.ahead.bytes); },
+          [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
+            if constexpr (types::batched) r.print += prints_of(first, indexes, n);
+          },
+          [&](std::uint64_t i, std::uint64_t index) {
+            r.c.move_to(j.of->place_of(j, from + i, index));
+            r.c.enter(static_cast<std::uint32_t>(types::order_end));  // what the source throws is this one's
+            try {
+              if (bad != nullptr && bad->has(index)) throw quarantined_sample();
+              path_.template pass<types::order_end, false>(path_.source().at(index), r.c, typed(j), from + i,
+                                                           nullptr);
+            } catch (...) {
+              j.of->add_failed(j, r.failed, from + i, r.c);
+            }
+          });
+    }
   }
-  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
-  bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
+  void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) override {
+    if constexpr (!types::samples_suspend) {
+      clock.begin(c, path_type::order_row);
+      path_.template pass<types::order_end, true>(path_.source().at(c.index()), c, typed(j), slot, &clock);
+    }
+  }
+  task<void> run_async(batch_job* j, std::uint64_t slot, context* c) override {
+    if constexpr (types::samples_suspend) {
+      auto item = path_type::to_rvalue(path_.source().at(c->index()));
+      return path_type::template pass_async<types::order_end, decltype(item)>(&path_, std::move(item), c,
+                                                                              &typed(*j), slot);
+    } else {
+      return {};
+    }
+  }
+  void forget(batch_job& j, std::size_t slot) const noexcept override { typed(j).columns.forget(slot); }
+
+  std::optional<misfit> first_misfit(const batch_job& j) const override {
+    return typed(j).columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps);
+  }
+  bool stale(const batch_job& j) const override { return typed(j).columns.stale(j.gaps); }
+  void describe(const batch_job& j, fingerprint_hash& shape) const override {
+    if constexpr (types::batched) typed(j).columns.describe(shape);
+  }
+  std::uint64_t content(const batch_job& j, std::size_t slot) const override {
+    if constexpr (types::batched)
+      return typed(j).columns.content(slot, j.first + slot);
+    else
+      return 0;
+  }
+  void close(batch_job& j) const override {
+    if constexpr (types::batched) {
+      auto& columns = typed(j).columns;
+      if (!j.gaps.empty()) columns.close(j.gaps, static_cast<std::size_t>(j.count));
+      if constexpr (requires { columns.seal(j.rows()); }) columns.seal(j.rows());
+    }
+  }
+  void finish(batch_job& j, context& c) override {
+    batch_type& b = typed(j);
+    if constexpr (!types::batched)
+      b.value.emplace(b.columns.finish(j.count));
+    else if constexpr (!types::batches_suspend)
+      b.value.emplace(path_.template pass_batch<batching + 1>(b.columns.finish(j.rows()), c, *j.of));
+  }
+  task<void> finish_async(batch_job* j, context* c) override {
+    if constexpr (types::batches_suspend)
+      return finish_suspending(this, &typed(*j), c);
+    else
+      return {};
+  }
+  bool has(const batch_job& j, std::size_t slot) const noexcept override {
+    if constexpr (types::batched)
+      return typed(j).value.has_value();
+    else
+      return typed(j).value && (*typed(j).value)[slot];
+  }
+  void drop(batch_job& j) const noexcept override {
+    typed(j).value.reset();
+    typed(j).columns.drop();
+  }
+
+  void take(batch_job& j, std::vector<std::optional<delivered>>& to) override {
+    batch_type& b = typed(j);
+    to.clear();
+    if (b.value) {
+      if constexpr (types::batched) {
+        to.emplace_back(std::move(*b.value));
+      } else {
+        to.swap(*b.value);
+        b.columns.reuse(std::move(*b.value));
+      }
+    }
+    b.value.reset();
+  }
+  void deliver(delivered& batch) override {
+    path_.for_each_batch_stage([&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(batch);
+    });
+  }
 
  private:
-  friend class pump_crew<feed>;
-  friend class claimed_runs<runs_type, feed>;
-  template <class>
-  friend struct loader_report;
-  using pump = typename pump_crew<feed>::pump;
-  struct cursor {
-    std::uint64_t epoch = 0, number = 0;
-  };
-
-  // ---- opening batches and starting pumps (consumer and workers, under the mutex) ----
-
-  void advance(cursor& c) const noexcept {
-    if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
+  static batch_type& typed(batch_job& j) noexcept { return static_cast<batch_type&>(j); }
+  static const batch_type& typed(const batch_job& j) noexcept { return static_cast<const batch_type&>(j); }
+  static const plan_type& plan_of(const batch_job& j) noexcept {
+    return static_cast<const typed_plan<path_type>&>(*j.of->plan).typed();
+  }
+  static task<void> finish_suspending(typed_pipeline* self, batch_type* j, context* c) {
+    auto batch = j->columns.finish(j->rows());
+    task<typename types::value> rest =
+        path_type::template pass_batch_async<batching + 1>(&self->path_, std::move(batch), c, j->of);
+    auto value = co_await rest;
+    j->value.emplace(std::move(value));
   }
 
-  std::size_t window() const noexcept { return window_.at(*pool_); }
-
-  void open_more() {
-    const std::uint64_t end = done_.taken() + window();
-    while (ahead_.count() < end) {
-      if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
-      if (!run_ahead_ && to_open_ == 0) break;
-      open(ahead_.at(ahead_.count()), ahead_.count());
-      if (!run_ahead_) --to_open_;
-      advance(next_in_);
-      ahead_.publish();
-    }
-    start_pump();
-  }
-
-  void open(job_type& j, std::uint64_t sequence) {
-    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
-      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
-    j.sequence = sequence;
-    j.number = next_in_.number;
-    const auto mine = runs_.plan.slice(next_in_.number, j.order);
-    j.first = mine.first;
-    j.count = mine.count;
-    j.epoch = next_in_.epoch;
-    if (j.number == 0) ++pass_;
-    j.pass = pass_;
-    finishing_.begin(j, moved_);
-    moved_.reset();
-    j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
-    j.offer();
-    finish_some(j, 1);
-  }
-
-  bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.any();
+  path_type path_;
+  template <class P>
+  static auto& mix_of(P& path) {
+    if constexpr (plan_type::editable)
+      return path.template stage<0>();
     else
-      return true;
+      return path;
   }
-  /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
-  void before_waiting() {
-    stop_helping();
-    if (ahead_.count() != done_.taken()) return;
-    const auto lock = lock_briefly(mutex_);
-    open_more();
-    if (ahead_.count() == done_.taken()) size_.refuse();
-  }
-  /// Before the consumer sleeps: what was left for it to run is left to others now.
-  void stop_helping() noexcept {
-    if (!crew_.has_helped()) return;
-    const auto lock = lock_briefly(mutex_);
-    crew_.helps_no_more();
-    start_pump();
-  }
-  void start_pump() noexcept {
-    if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
-    const std::uint64_t left = ahead_.unclaimed();
-    if (left == 0 || !may_claim()) return;
-    if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left))
-      return;  // it takes them when it comes for them
-    crew_.start();
-  }
-  /// True when the pump was put away; false when there is work for it after all.
-  bool retire(pump* p) noexcept {
-    const auto lock = lock_briefly(mutex_);
-    if (!crew_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
-    crew_.put_away(p, !may_claim());
-    return true;
-  }
-
-  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
-    return started_ && next_out_.epoch == epoch && next_out_.number == number;
-  }
-
-  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
-  /// afterwards is stopped by `next_stop`.
-  void drain(owned<stop_source> next_stop) noexcept {
-    if (cancel()) {
-      while (done_.taken() < ahead_.count()) done_.take()->drop();
-    }
-    if (!next_stop || !runs_.stop->stop_requested()) return;
-    // The callbacks and tokens of the old source are gone with the samples that had them.
-    const auto lock = lock_briefly(mutex_);
-    runs_.stop = std::move(next_stop);
-  }
-  bool cancel() noexcept {  // false when there are none
-    std::uint64_t opened;
-    {
-      const auto lock = lock_briefly(mutex_);
-      opened = ahead_.count();
-    }
-    if (done_.taken() == opened) return false;
-    runs_.stop->request_stop();
-    for (std::uint64_t s = done_.taken(); s < opened; ++s) {
-      job_type& j = ahead_.at(s);
-      j.cancelled.store(true, std::memory_order_relaxed);
-      finish_some(j, j.claim_rest());
-    }
-    return true;
-  }
-
-  // ---- workers ----
-
-  void run_pump(pump* p) noexcept {
-    std::uint64_t until = 0;
-    do {
-      if (const std::uint64_t now = now_ticks(); now >= until) {
-        if (until != 0) {
-          if (crew_.too_many()) break;
-          if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
-        }
-        until = now + 2 * pace::run_ticks;
-        if (crew_.may_start() && ahead_.has_more_than(claimed_.pace().run_length())) {
-          const auto lock = lock_briefly(mutex_);
-          start_pump();
-        }
-      }
-    } while (may_claim() && run_some());
-    if (!retire(p)) on_.post(p);
-  }
-
-  /// Claims one run from the oldest batch that has any left, and runs it.
-  bool run_some() noexcept {
-    const std::uint64_t most = take_tokens(claimed_.pace().run_length());
-    if (most == 0) return false;
-    const auto claimed = ahead_.claim(most, [&](bool another_follows) {
-      return types::samples_suspend ? most : claimed_.pace().run_length_at_end(another_follows);
-    });
-    give_tokens(most - claimed.count);
-    if (claimed.job == nullptr) return false;
-    fetch_lines(*claimed.job);
-    claimed_.run(*claimed.job, claimed.from, claimed.count);
-    return true;
-  }
-
-  /// Of a batch whose samples are short they would be waited for one by one.
-  void fetch_lines(const job_type& j) const noexcept {
-    if (!short_samples()) return;
-    fetch_to_write(&j, sizeof j);
-    fetch_to_write(pool_.get(), sizeof *pool_);
-  }
-  /// Up to `most` of the samples that may be under way.
-  std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (types::samples_suspend)
-      return tokens_.take(most);
-    else
-      return most;
-  }
-  /// Pumps that found all taken have retired: whoever gives the first back starts one.
-  void give_tokens(std::uint64_t n) noexcept {
-    if constexpr (types::samples_suspend) {
-      if (n == 0 || !tokens_.give(n)) return;
-      const auto lock = lock_briefly(mutex_);
-      start_pump();
-    }
-  }
-
-  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
-  void finish_some(job_type& j, std::uint64_t count) noexcept {
-    if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
-    finishing_.run(j);
-  }
-
-  runs_type runs_;
-  source_size<Source> size_{origin()};
-  executor& on_;
-  const batches_ahead window_;
-  tokens tokens_;  // of samples that may be under way at a time
-  const bool chooses_in_flight_;
-  bool run_ahead_;
-
-  // the consumer's
-  bool started_ = false;
-  bool left_ = false;  // what is under way is being dropped
-  std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;        // what batches are opened of
-  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
-  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
-  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
-  cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
-
-  sequencer<job_type> done_;
-  std::shared_ptr<slab_pool> pool_;
-  finishing<runs_type> finishing_;
-
-  open_batches<job_type> ahead_;
-  claimed_runs<runs_type, feed> claimed_;
-
-  std::mutex mutex_;
-  pump_crew<feed> crew_;
+  using mix_type =
+      std::conditional_t<plan_type::editable,
+                         typed_mix<std::remove_reference_t<decltype(mix_of(std::declval<path_type&>()))>>,
+                         no_mix>;
+  [[no_unique_address]] mix_type mix_{mix_of(path_)};
 };
 
 }  // namespace wick::detail
 
 namespace wick {
 
-template <class Pipeline>
-class loader;
-
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
+///
+/// Its type says what an epoch gives, not how it is made: `wick::loader<Batch>`, where Batch is what the
+/// pipeline's last stage gives; for a pipeline without batch() a sample. It is deduced where the pipeline is
+/// known, `wick::loader train(pipeline, options)`, and written down where a loader is a member, an element of
+/// a std::vector, or one of several pipelines. A loader that was default-constructed or moved from is empty:
+/// its functions throw std::logic_error until it is assigned another.
 ///
 /// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same
 /// time are told so by a std::logic_error (not looked at within a group of 16 samples without batch()). What
@@ -16681,56 +15371,59 @@ class loader;
 /// wick::sample_error is thrown when its batch is taken; taking goes on with the batch after it. Destroying a
 /// loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
 /// waits in next_async() is using it, as a thread in next() is: let it go on first.
-template <class Source, class... S>
-class loader<pipeline<Source, S...>> {
-  using feed_type = detail::feed<pipeline<Source, S...>>;
-  using runs_again = detail::sample_runs<pipeline<Source, S...>, true>;
-  using replaying_type = detail::replaying<detail::sample_runs<pipeline<Source, S...>>, runs_again,
-                                           detail::finishing<runs_again>>;
-  using place = detail::loader_place<loader>;
-  using again = detail::loader_replay<loader>;
-  using edits = detail::loader_edits<loader>;
-  using reporting = detail::loader_report<loader>;
-  using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
-
+template <class Batch>
+class loader {
  public:
   /// What an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample when the
   /// pipeline has no batch().
-  using value_type = typename feed_type::delivered;
+  using value_type = Batch;
 
+  loader() = default;
   /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
   /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
   /// another data set
-  explicit loader(pipeline<Source, S...> what, loader_options options = {})
-      : own_(detail::own_executor(options)),
-        feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
-        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
-    if (!options.journal_file.empty()) edits::go_on_with(*this, options.journal_file);
+  template <class Source, class... S>
+  explicit loader(pipeline<Source, S...> what, loader_options options = {}) {
+    using made = typename detail::pipeline_types<Source, S...>::delivered;
+    static_assert(std::is_same_v<made, Batch>,
+                  "wick: this pipeline gives something else than this loader ('made' and 'Batch'); write "
+                  "wick::loader without <…>, or the type of what its last stage gives");
+    detail::owned<executor> own = detail::own_executor(options);
+    executor& on = own ? *own : *options.executor;
+    detail::owned<detail::pipeline_of<Batch>> typed(
+        new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on));
+    mine_ = detail::make_owned<detail::loader_of<Batch>>(std::move(own), std::move(typed), options);
   }
 
+  /// False when it is empty.
+  explicit operator bool() const noexcept { return static_cast<bool>(mine_); }
+
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
-  using epoch_range = detail::epoch_range<loader>;
+  using epoch_range = detail::epoch_range<Batch>;
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
-  /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
+  /// are ready already; else what was prefetched is dropped. An epoch that was left early
+  /// starts again. A range throws std::logic_error once another epoch() was called. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
   /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
   /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
   /// then
   epoch_range epoch(std::uint64_t e) {
-    const detail::single_user::hold mine(user_, "epoch()");
-    begin(e);
-    return epoch_range(*this);
+    core().epoch(e);
+    return epoch_range(core());
   }
+  /// The next epoch: `for (auto& batch : train)`. The first loop is over epoch 0, or over what is left of the
+  /// epoch of a state that was loaded; each later one over the epoch after the one before, to whose end that
+  /// need not have come.
+  typename epoch_range::iterator begin() { return epoch(core().next_epoch()).begin(); }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
   /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
   /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
   /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
   /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
   /// with: the loader gives nothing until it was called again with success
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
-  void refresh() {
-    const detail::single_user::hold mine(user_, "refresh()");
-    place::refresh(*this);
-  }
+  void refresh() { core().refresh(); }
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
   /// {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says. Other
@@ -16739,77 +15432,35 @@ class loader<pipeline<Source, S...>> {
   /// that was made already is not made again. See the guide changing_mixture. \throws wick::error for what
   /// makes no sense, a batch that was handed over, or a journal that can't be written; nothing has changed
   /// then
-  void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
-    const detail::single_user::hold mine(user_, "edit()");
-    edits::change(*this, weights, at);
-  }
+  void edit(const std::vector<source_weight>& weights, edit_options at = {}) { core().edit(weights, at); }
   /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
   /// does, and when it is damaged, or of another data set, pipeline or global batch
-  void replay_edits(const std::string& journal_file) {
-    const detail::single_user::hold mine(user_, "replay_edits()");
-    edits::replay(*this, journal_file);
-  }
+  void replay_edits(const std::string& journal_file) { core().replay_edits(journal_file); }
   /// The weights of the next batch.
-  std::vector<source_weight> mixture() const { return edits::now(*this); }
+  std::vector<source_weight> mixture() const { return core().mixture(); }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
   /// into a file of its own. It is the same on every rank but for the failures it counts.
-  std::vector<std::byte> state() const { return place::state(*this); }
+  std::vector<std::byte> state() const { return core().state(); }
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
   /// has changed then
-  void load_state(std::span<const std::byte> bytes) {
-    const detail::single_user::hold mine(user_, "load_state()");
-    place::load(*this, bytes);
-  }
+  void load_state(std::span<const std::byte> bytes) { core().load_state(bytes); }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
   /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
-  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
+  std::uint64_t current_epoch() const { return core().current_epoch(); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
   /// wick::too_many_errors at a limit of on_error; the next call goes on behind it
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
   /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
-  std::optional<value_type> next() {
-    if constexpr (!feed_type::batched) {
-      if (user_.still_this_thread()) {  // most wait for nothing
-        if (std::optional<value_type> value = next_of_group()) return value;
-      }
-    }
-    require_outside();
-    detail::single_user::hold mine(user_, "next()");
-    mine.remember_thread();
-    if (!begun()) return at_end();
-    if (!sought_) seek();
-    for (;;) {
-      if (std::optional<value_type> value = next_of_group()) return value;
-      if (left_ == 0) return at_end();
-      if (std::optional<value_type> batch = deliver(wait())) return batch;
-    }
-  }
-
+  std::optional<Batch> next() { return core().next_value(); }
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
-  task<std::optional<value_type>> next_async() {
-    const detail::single_user::hold mine(user_, "next_async()");
-    if (!begun()) co_return at_end();
-    if (!sought_) {
-      task<void> leaving = feed_->left_async();
-      co_await leaving;
-      seek();
-    }
-    for (;;) {
-      if (std::optional<value_type> value = next_of_group()) co_return value;
-      if (left_ == 0) co_return at_end();
-      const std::uint64_t begun_at = books_.report.begin_wait();
-      job_type* const job = co_await feed_->next_async();
-      books_.report.waited(begun_at);
-      if (std::optional<value_type> batch = deliver(job)) co_return batch;
-    }
-  }
+  task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 
   /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
   /// one that is still to come. The run goes on as if nothing had been: order, state, ledger, fingerprints
@@ -16818,209 +15469,65 @@ class loader<pipeline<Source, S...>> {
   /// of data before refresh(), or when what failed before it isn't known (error_options::compact);
   /// wick::sample_error as next() does, or when the sample was left out
   /// \throws std::logic_error as next() does
-  value_type replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
-    const detail::single_user::hold mine(user_, "replay()");
-    feed_->on().require_outside("replay()", "co_await replay_async()");
-    return again::batch(*this, epoch, batch, options);
+  Batch replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
+    return core().replay(epoch, batch, options);
   }
   /// The same for a coroutine.
-  task<value_type> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
-    const detail::single_user::hold mine(user_, "replay_async()");
-    task<value_type> making = again::batch_async(this, epoch, batch, options);
-    value_type out = co_await making;
-    co_return std::move(out);
+  task<Batch> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
+    return detail::loader_of<Batch>::replay_async(&core(), epoch, batch, options);
   }
   /// What a batch was made of: it is made again, and each sample noted with its key, what came in whose
   /// place, what went into it, and the random numbers that stages drew. What fails is in it, too. \throws as
   /// replay()
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
-    const detail::single_user::hold mine(user_, "receipt()");
-    feed_->on().require_outside("receipt()", "co_await replay_async()");
-    return again::written(*this, epoch, batch, options);
+    return core().receipt(epoch, batch, options);
   }
 
   /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
   /// only the loader sees).
-  std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
+  std::uint64_t batches() const { return core().batches(); }
   /// Samples of it, over all ranks.
-  std::uint64_t size() const noexcept { return feed_->plan().positions(); }
-  /// The source, as it was given.
-  const Source& source() const noexcept { return feed_->origin(); }
+  std::uint64_t size() const { return core().size(); }
   /// Where it runs: loader_options::executor, or its own.
-  executor& on() noexcept { return feed_->on(); }
+  executor& on() { return core().on(); }
   /// Samples that filter() has left out in this training so far.
-  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
+  std::uint64_t filtered() const { return core().filtered(); }
   /// All failures that were told so far.
-  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
+  const wick::ledger& ledger() const { return core().ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
-  epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), batch_of_prints());
-  }
+  epoch_fingerprint fingerprint(std::uint64_t epoch) const { return core().fingerprint(epoch); }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
   /// memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be written
-  void write_quarantine(const std::string& path) const {
-    detail::write_quarantine(path, feed_->origin(),
-                             std::span<const detail::quarantine::entry>(books_.account.bad()),
-                             std::span<const std::string>(feed_->path().stage_names()));
-  }
+  void write_quarantine(const std::string& path) const { core().write_quarantine(path); }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
-  std::uint64_t slab_allocations() const noexcept { return feed_->pool().allocations(); }
+  std::uint64_t slab_allocations() const { return core().slab_allocations(); }
   /// The most encoded bytes that were in flight at a time.
-  std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
+  std::size_t peak_bytes_in_flight() const { return core().peak_bytes_in_flight(); }
 
   /// Everything since the last report: time a stage, share of waiting, what to change.
-  wick::report report() { return reporting::of(*this); }
+  wick::report report() { return core().report(); }
   /// Writes a trace for Perfetto until stop_trace(), the next trace() or the loader's end; see the guide
   /// tracing. \throws wick::error when the file can't be written; where that fails later, report() has a note
-  void trace(const std::string& path, detail::trace_options how = {}) { reporting::trace(*this, path, how); }
+  void trace(const std::string& path, detail::trace_options how = {}) { core().trace(path, how); }
   /// Writes the rest of the trace, and closes the file.
-  void stop_trace() { reporting::stop_trace(*this); }
+  void stop_trace() { core().stop_trace(); }
 
  private:
-  friend epoch_range;
-  friend place;
-  friend again;
-  friend reporting;
-  friend edits;
-
-  void begin(std::uint64_t e) {
-    feed_->on().require_workers();
-    require_refreshed();
-    feed_->size().require_same();
-    edits::plan_for(*this, e);
-    books_.prints.begin(e);  // before anything has changed: it may throw
-    const bool goes_on = resume_ && resume_->epoch == e;
-    const std::uint64_t number = goes_on ? resume_->batch : 0;
-    delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
-    resume_.reset();
-    round_.begin(e);
-    if (!goes_on) books_.account.begin(e);
-    books_.drops.begin(number == 0);
-    epoch_ = e;
-    left_ = batches() - number;
-    sought_ = false;
-    books_.report.begin(detail::report_book::of(*feed_));
-    if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
-      seek();
-    else
-      feed_->leave();  // next() or next_async() waits for the end of what is under way
-  }
-  /// What it has not done when it throws it does the next time.
-  void seek() {
-    sought_ = false;
-    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, delivery_.moved());
-    sought_ = true;
-  }
-  /// No batch of its epoch is left: what is behind stands in the gaps before.
-  bool ends(const detail::loader_state& s) const noexcept {
-    const auto& plan = feed_->plan();
-    return s.batch == plan.batches() ||
-           (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
-  }
-  bool begun() {
-    feed_->on().require_workers();
-    if (!epoch_ || resume_) begin(current_epoch());
-    return left_ != 0 || !feed_type::batched;
+  detail::loader_of<Batch>& core() const {
+    if (!mine_) detail::refuse_empty_loader();
+    return *mine_;
   }
 
-  std::nullopt_t at_end() {
-    books_.report.end(detail::report_book::of(*feed_));
-    books_.drops.require_some(current_epoch());
-    return std::nullopt;
-  }
-
-  void advance() {
-    require_outside();
-    current_.reset();  // gives its memory back before the next is waited for
-    current_ = next();
-  }
-  void require_refreshed() const {
-    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
-  }
-  void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
-
-  job_type* wait() {
-    const std::uint64_t begun_at = books_.report.begin_wait();
-    job_type* job = feed_->try_take();
-    if (job == nullptr) {
-      if (feed_->short_samples()) {
-        if (executor::helper slot(feed_->on()); slot) {
-          while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
-          }
-          books_.report.helped(begun_at);
-        }
-      }
-      if (job == nullptr) job = feed_->take();
-    }
-    books_.report.waited(begun_at);
-    return job;
-  }
-
-  std::uint64_t batch_of_prints() const noexcept {
-    return feed_type::batched ? feed_->plan().batch_size() : 0;
-  }
-  /// \throws wick::error when the state can't be gone on with here
-  void require_goes_on(const detail::loader_state& s, const char* told) const {
-    if (const std::string what = detail::difference(s, identity()); !what.empty()) throw error(told + what);
-  }
-  std::uint64_t data() const {
-    if (!data_) data_ = detail::fingerprint_of(feed_->origin());
-    return *data_;
-  }
-  detail::pipeline_identity identity() const {
-    return {data(),
-            feed_->size().planned(),
-            feed_->seed(),
-            feed_->plan().batch_size(),
-            feed_type::batched,
-            feed_->path().identity()};
-  }
-
-  /// The next sample of a group that was taken.
-  std::optional<value_type> next_of_group() {
-    if constexpr (feed_type::batched)
-      return std::nullopt;
-    else
-      return delivery_.next(*feed_, books_);
-  }
-  /// Nothing when there is more to take first.
-  std::optional<value_type> deliver(job_type* job) {
-    --left_;
-    books_.report.took_batch();
-    if (books_.report.looks()) reporting::look(*this, *job);
-    if constexpr (feed_type::batched) {
-      return delivery_.take(*feed_, job, books_);
-    } else {
-      delivery_.take(*feed_, job, books_);
-      return delivery_.next(*feed_, books_);
-    }
-  }
-
-  detail::owned<executor> own_;
-  detail::owned<feed_type> feed_;
-  std::optional<std::uint64_t> epoch_;
-  std::uint64_t left_ = 0;
-  bool sought_ = true;     // the feed is where these say
-  bool refreshed_ = true;  // the last refresh() has gone well
-  detail::data_round round_;
-  detail::mixture_edits<feed_type> edits_;
-  detail::single_user user_;
-  std::optional<value_type> current_;
-  detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
-  mutable std::optional<std::uint64_t> data_;         // the source's fingerprint, once it was asked for
-
-  std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>,
-                     detail::sample_delivery<feed_type>>
-      delivery_;
-  detail::delivery_books books_;
+  detail::owned<detail::loader_of<Batch>> mine_;
 };
 
 template <class Source, class... S>
-loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>;
+loader(pipeline<Source, S...>, loader_options)
+    -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
 template <class Source, class... S>
-loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
+loader(pipeline<Source, S...>) -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
 
 }  // namespace wick
 
@@ -17030,18 +15537,17 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 namespace wick {
 
-template <class Pipeline>
+template <class Batch>
 class loader;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>
-class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
+class loader<detail::chain<S...>> : public loader<int> {
   static_assert(sizeof...(S) == ~std::size_t{0},
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
-  explicit loader(detail::chain<S...>, loader_options options = {})
-      : loader<detail::misfit_pipeline_of<S...>>({}, options) {}
+  explicit loader(detail::chain<S...>, loader_options = {}) {}
 };
 template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
@@ -17107,7 +15613,7 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
                 "wick: measure_lengths() measures std::vector fields, and what comes has none; put the stage "
                 "that makes them (a tokenizer) at the end");
   options.on_error = {};
-  loader<pipeline<Source, S...>> from(std::move(what), std::move(options));
+  loader from(std::move(what), std::move(options));
   std::vector<std::uint32_t> out;
   out.reserve(from.size());
   while (auto one = from.next()) {
@@ -17258,8 +15764,7 @@ struct isolated_result {
 
 // ==== wick/measure/detail/isolated_runs.hpp
 /// \file
-/// Samples through some of a pipeline's stages, for measure(): on the loader's workers and in its order, but
-/// beside its batches, its memory and its books.
+/// Samples through some of a pipeline's stages, for measure().
 
 // ==== wick/run/scope.hpp
 /// \file
@@ -17420,46 +15925,32 @@ class isolated_cache {
   std::vector<std::uint64_t> indexes_;
 };
 
-/// One run after the other of a loader's pipeline. Each goes on in the epoch where the one before has ended:
-/// what that has read is in the system's cache.
-template <class Runs>
+/// One run after the other of a pipeline. Each goes on in the epoch where the one before has ended: what that
+/// has read is in the system's cache.
+template <class Pipeline>
 class isolated_runs {
  public:
-  using types = typename Runs::types;
-  using path_type = typename Runs::path_type;
-  using order_type = typename epoch_plan<path_type>::order_type;
-  using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
+  using path_type = stage_path<Pipeline>;
+  using types = typename path_type::types;
   static constexpr std::size_t none = ~std::size_t{0};
 
-  /// A batch in the making. It has what with_others() asks of one.
-  struct job {
-    explicit job(const order_type& o) : order(o) {}
-    order_type order;
-    typename types::columns columns;
-    std::atomic<bool> cancelled{false};
-    std::uint64_t pass = 0, number = 0, first = 0, count = 0, claimed = 0;
-    std::atomic<std::uint64_t> unfinished{0};
-    std::mutex mutex;
-    std::vector<std::size_t> gaps;
+  /// A batch in the making.
+  struct job : path_type::batch_type {
+    std::uint64_t claimed = 0;
     bool lost = false;
-    static bool is_no_other(std::uint64_t, std::uint64_t) noexcept { return false; }
   };
   struct claim {
     job* of = nullptr;
     std::uint64_t from = 0, count = 0;
   };
 
-  isolated_runs(Runs& runs, std::uint64_t epoch, std::uint64_t number)
-      : path(runs.path),
-        on(runs.on),
-        budget(runs.budget.limit()),
-        stop(make_owned<stop_source>()),
-        runs_(runs),
-        epoch_(epoch),
-        number_(number % runs.plan.batches()),
-        order_(runs.plan.order(runs.seed, epoch)),
-        pool_(std::make_shared<slab_pool>(path.batch_memory(), 64, 1, 8)),
-        stage_names_(path.stage_names()) {}
+  isolated_runs(typed_pipeline<Pipeline>& of, run_settings& by)
+      : path(of.path()),
+        on(by.on),
+        settings(by),
+        plan_(of.plan(by.facts().shard, std::nullopt)),
+        run_(by, *plan_, nullptr, false),
+        pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {}
 
   /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
   /// in `from`. Some that come out go to `keep`, where they are to be dropped.
@@ -17470,9 +15961,10 @@ class isolated_runs {
 
   path_type& path;
   executor& on;
-  byte_budget budget;
-  owned<stop_source> stop;
+  run_settings& settings;
 
+  const erased_plan& plan() const noexcept { return *plan_; }
+  pipeline_run& run_of() noexcept { return run_; }
   /// Of the largest batch.
   std::size_t batch_bytes() const noexcept { return pool_->bytes_asked(); }
 
@@ -17493,17 +15985,8 @@ class isolated_runs {
     const std::lock_guard lock(mutex_);
     free_.push_back(&j);
   }
-  place place_at(const job& j, std::uint64_t slot, std::uint64_t index) const noexcept {
-    return {runs_.seed, epoch_, j.first + slot, index};
-  }
   std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
-    return runs_.plan.index(j.order, j.first + slot);
-  }
-  const auto& plan() const noexcept { return runs_.plan; }
-  const sample_names& names() const noexcept { return names_; }
-  /// \throws quarantined_sample
-  void refuse_bad(context& c) const {
-    if (runs_.is_bad(c.index())) runs_.refuse(c);
+    return plan_->index(j, j.first + slot);
   }
 
   void failed(job& j, std::uint64_t slot, const context& c, std::exception_ptr cause) noexcept {
@@ -17515,8 +15998,8 @@ class isolated_runs {
       failure f;
       f.index = c.index();
       f.take_cause(std::move(cause), c.stage());
-      if (f.dropped || runs_.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
-      tell(printable_key(path.source(), f.to_blame()), f.stage, c.position(), f.cause);
+      if (f.dropped || settings.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
+      tell(settings.printable_key(f.to_blame()), f.stage, c.position(), f.cause);
     } catch (...) {
       lose(j);
     }
@@ -17527,20 +16010,19 @@ class isolated_runs {
       if (j.lost || j.gaps.size() == j.count || j.cancelled.load(std::memory_order_relaxed)) return false;
       std::sort(j.gaps.begin(), j.gaps.end());
       if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
-        tell(printable_key(path.source(), index(j, m->slot)), types::batching, j.first + m->slot,
+        tell(settings.printable_key(index(j, m->slot)), types::batching, j.first + m->slot,
              std::make_exception_ptr(misshapen(m->text)));
         return false;
       }
       if (j.columns.stale(j.gaps)) return false;
       if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
-      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(rows(j));
+      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(j.rows());
       return true;
     } catch (...) {
       failed_batch(j, types::batching, std::current_exception());
       return false;
     }
   }
-  static std::size_t rows(const job& j) noexcept { return static_cast<std::size_t>(j.count) - j.gaps.size(); }
   void failed_batch(const job& j, std::size_t stage, const std::exception_ptr& cause) noexcept {
     try {
       if (!ended_by_stop(cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
@@ -17548,27 +16030,24 @@ class isolated_runs {
       failures_->add({});
     }
   }
-  context batch_context(const job& j) noexcept {
-    static constexpr sample_names batches{
-        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
-    return context({runs_.seed, epoch_, j.first, j.number}, &on, &budget, stop->token(), j.pass, &batches);
-  }
 
  private:
   job* begin(bool in_slots) {
     if (free_.empty()) {
       free_.reserve(jobs_.size() + 1);  // so that giving back needs no memory
-      jobs_.push_back(make_owned<job>(order_));
+      auto made = make_owned<job>();
+      made->of = &run_;
+      plan_->order(*made, settings.seed, epoch);
+      jobs_.push_back(std::move(made));
       free_.push_back(jobs_.back().get());
     }
     job& j = *free_.back();
-    const auto& plan = runs_.plan;
     position_range mine{};
     while (mine.count == 0) {  // a rank may have nothing of a small last batch
-      mine = plan.slice(number_, order_);
+      mine = plan_->slice(number_, j);
       j.number = number_;
       j.pass = pass_;
-      if (++number_ == plan.batches()) {
+      if (++number_ == plan_->batches()) {
         number_ = 0;
         ++pass_;
       }
@@ -17576,16 +16055,10 @@ class isolated_runs {
     j.first = mine.first;
     j.count = mine.count;
     j.claimed = 0;
-    j.gaps.clear();
+    j.forget();
     j.lost = false;
-    j.cancelled.store(false, std::memory_order_relaxed);
     j.unfinished.store(j.count, std::memory_order_relaxed);
-    if constexpr (types::batched) {
-      if (in_slots) {
-        j.columns.begin(plan.slots(), path.template stage<types::batching>().order(), pool_);
-        if constexpr (epoch_plan<path_type>::packs) plan.arrange(j.number, j.order, j.columns);
-      }
-    }
+    if (types::batched && in_slots) run_.pipeline.begin(j, pool_);
     free_.pop_back();
     return &j;
   }
@@ -17603,12 +16076,12 @@ class isolated_runs {
       j->columns.drop();
       free_.push_back(j.get());
     }
-    if (stop->stop_requested()) stop = make_owned<stop_source>();
+    if (run_.stop->stop_requested()) run_.stop = make_owned<stop_source>();
     stopped_ = false;
   }
 
   bool ended_by_stop(const std::exception_ptr& cause) const {
-    if (!stop->stop_requested()) return false;
+    if (!run_.stop->stop_requested()) return false;
     try {
       std::rethrow_exception(cause);
     } catch (const cancelled&) {
@@ -17621,8 +16094,8 @@ class isolated_runs {
             bool whole_batch = false) {
     ledger_entry e;
     e.key = std::move(key);
-    e.stage = stage < stage_names_.size() ? stage_names_[stage] : "loader";
-    e.epoch = epoch_;
+    e.stage = settings.stage_name(stage);
+    e.epoch = epoch;
     e.position = position;
     describe_cause(cause, e);
     if (whole_batch) e.kind = error_kind::batch;
@@ -17634,22 +16107,19 @@ class isolated_runs {
     failures_->add({});
   }
 
-  Runs& runs_;
-  const std::uint64_t epoch_;
+  static constexpr std::uint64_t epoch = 0;
+  const owned<const erased_plan> plan_;
+  pipeline_run run_;
   double patience_ = 10;  // seconds, with stages of which no sample ends, in all runs together
   std::mutex mutex_;      // of what follows
-  std::uint64_t number_, pass_ = 0;
-  const order_type order_;
+  std::uint64_t number_ = 0;
+  std::uint32_t pass_ = 0;
   const std::shared_ptr<slab_pool> pool_;
-  const std::vector<std::string> stage_names_;
   std::vector<owned<job>> jobs_;
   std::vector<job*> free_;
   job* open_ = nullptr;
   bool stopped_ = false;
   isolated_failures* failures_ = nullptr;
-  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
-                              return key_of(*static_cast<const source_type*>(source), i);
-                            }};
 };
 
 }  // namespace wick::detail
@@ -17662,10 +16132,10 @@ namespace wick::detail {
 
 /// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
 /// suspends, a run of samples) through the stages, then the next.
-template <class Runs, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
-          class Keep>
+template <class Pipeline, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End,
+          class From, class Keep>
 class isolated_walk {
-  using all_type = isolated_runs<Runs>;
+  using all_type = isolated_runs<Pipeline>;
   using types = typename all_type::types;
   using path_type = typename all_type::path_type;
   using job = typename all_type::job;
@@ -17754,13 +16224,15 @@ class isolated_walk {
 
   /// How many came through.
   std::uint64_t run_some(job& j, std::uint64_t first, std::uint64_t count) noexcept {
-    context c({}, &all_.on, &all_.budget, all_.stop->token(), j.pass, &all_.names());
+    pipeline_run& run = all_.run_of();
+    context c = run.context_at({}, j);
     std::uint64_t good = 0;
     const auto one = [&](std::uint64_t i, std::uint64_t index) {
       const std::uint64_t slot = first + i;
-      c.move_to(all_.place_at(j, slot, index));
+      c.move_to(run.place_of(j, slot, index));
       try {
-        all_.refuse_bad(c);
+        c.enter(static_cast<std::uint32_t>(First));
+        run.refuse_bad(index);
         put(until<First, Last>(start(index, j.first + slot), c), c, j, slot);
         ++good;
       } catch (...) {
@@ -17768,8 +16240,10 @@ class isolated_walk {
       }
     };
     if constexpr (from_source) {
+      const prefetch_depth& depth = prefetch_choice::all[0];
       walk_ahead(
-          all_.plan(), j.order, all_.path.source(), j.first + first, count, prefetch_choice::all[0],
+          all_.plan(), j, j.first + first, count, run.facts.prefetches ? depth.samples : 0,
+          [&](std::uint64_t index) { prefetch_sample(all_.path.source(), index, depth.bytes); },
           [](auto&&...) {}, one);
     } else {
       for (std::uint64_t i = 0; i < count; ++i) one(i, index(j, first + i));
@@ -17806,11 +16280,12 @@ class isolated_walk {
   static task<bool> run_one(isolated_walk* self, job* j, std::uint64_t slot) {
     all_type& all = self->all_;
     const std::uint64_t index = self->index(*j, slot);
-    context c(all.place_at(*j, slot, index), &all.on, &all.budget, all.stop->token(), j->pass, &all.names());
+    pipeline_run& run = all.run_of();
+    context c = run.context_at(run.place_of(*j, slot, index), *j);
     std::exception_ptr cause;
     try {
       c.enter(static_cast<std::uint32_t>(First));
-      all.refuse_bad(c);
+      run.refuse_bad(index);
       auto item = self->start(index, j->first + slot);
       task<void> rest = pass_async<First, decltype(item)>(self, std::move(item), &c, j, slot);
       co_await rest;
@@ -17856,14 +16331,14 @@ class isolated_walk {
 
   void make(job& j) noexcept {
     if (!all_.close(j)) return;
-    context c = all_.batch_context(j);
+    context c = all_.run_of().context_of_batch(j);
     c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       if constexpr (End == isolated_end::all) {
-        const auto batch = pass_batch<types::batching + 1>(j.columns.finish(all_type::rows(j)), c);
+        const auto batch = pass_batch<types::batching + 1>(j.columns.finish(j.rows()), c);
         static_cast<void>(batch);
       } else {
-        const auto batch = j.columns.finish(all_type::rows(j));
+        const auto batch = j.columns.finish(j.rows());
         static_cast<void>(batch);
       }
       counts_.made_batch();
@@ -17887,11 +16362,11 @@ class isolated_walk {
   }
   static task<void> make_async(isolated_walk* self, job* j) {
     if (!self->all_.close(*j)) co_return;
-    context c = self->all_.batch_context(*j);
+    context c = self->all_.run_of().context_of_batch(*j);
     c.enter(static_cast<std::uint32_t>(types::batching));
     std::exception_ptr cause;
     try {
-      auto batch = j->columns.finish(all_type::rows(*j));
+      auto batch = j->columns.finish(j->rows());
       task<void> rest = pass_batch_async<types::batching + 1, decltype(batch)>(self, std::move(batch), &c);
       co_await rest;
     } catch (...) {
@@ -17929,12 +16404,12 @@ class isolated_walk {
   isolated_counts counts_;
 };
 
-template <class Runs>
+template <class Pipeline>
 template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From, class Keep>
-isolated_result isolated_runs<Runs>::run(double seconds, const From* from, Keep* keep,
-                                         isolated_failures& failures) {
+isolated_result isolated_runs<Pipeline>::run(double seconds, const From* from, Keep* keep,
+                                             isolated_failures& failures) {
   begin_anew(failures);
-  isolated_walk<Runs, First, Last, Without, End, From, Keep> walks(*this, from, keep, runs_.in_flight);
+  isolated_walk<Pipeline, First, Last, Without, End, From, Keep> walks(*this, from, keep, settings.in_flight);
   double rate = -1;
   {
     scope all(on);
@@ -17942,7 +16417,7 @@ isolated_result isolated_runs<Runs>::run(double seconds, const From* from, Keep*
       isolated_runs& of;
       ~ending() {
         of.end();
-        of.stop->request_stop();
+        of.run_.stop->request_stop();
       }
     };
     {
@@ -18000,13 +16475,11 @@ Stream& operator<<(Stream& to, const measurement& m) {
 
 namespace detail {
 
-/// The runs of a loader's measurement, and the time that each gets.
-template <class Loader>
+/// The runs of a measurement, and the time that each gets.
+template <class Pipeline>
 class measuring {
-  using place = loader_place<Loader>;
-  using runs_type = std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()).runs())>;
-  using all_type = isolated_runs<runs_type>;
-  using types = typename runs_type::types;
+  using all_type = isolated_runs<Pipeline>;
+  using types = typename all_type::types;
   static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
 
   /// Whether what comes behind a stage of samples can be measured, and the whole without it.
@@ -18022,23 +16495,20 @@ class measuring {
   }(std::make_index_sequence<last - first>{});  // the whole pipeline gets three
 
  public:
-  measuring(Loader& of, double seconds)
-      : of_(of),
-        feed_(place::feed(of)),
-        runs_(feed_.runs(), of.current_epoch(), place::next(of).batch),
-        seconds_(seconds) {}
+  measuring(typed_pipeline<Pipeline>& of, run_settings& by, double seconds)
+      : settings_(by), runs_(of, by), seconds_(seconds) {}
 
   measurement all() {
     measurement m;
     m.seconds = seconds_;
-    m.workers = of_.on().workers();
-    m.io_threads = of_.on().io().threads();
-    if (types::samples_suspend) m.in_flight = feed_.runs().in_flight;
-    const std::vector<std::string> names = feed_.path().stage_names();
+    m.workers = settings_.on.workers();
+    m.io_threads = settings_.on.io().threads();
+    if (types::samples_suspend) m.in_flight = settings_.in_flight;
+    const std::vector<std::string>& names = settings_.stage_names;
     const isolated_result whole = run<first, last, none, isolated_end::all>(3);
     m.samples = whole.samples;
     if constexpr (types::batched) {
-      const auto& plan = feed_.plan();
+      const erased_plan& plan = runs_.plan();
       const auto passed = static_cast<double>(plan.passed(plan.batches()));
       if (passed > 0) m.batches = m.samples * static_cast<double>(plan.batches()) / passed;
       m.bytes = m.batches * static_cast<double>(runs_.batch_bytes());
@@ -18098,8 +16568,7 @@ class measuring {
     m.stages.push_back(std::move(s));
   }
 
-  Loader& of_;
-  std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()))>& feed_;
+  run_settings& settings_;
   all_type runs_;
   const double seconds_;
   isolated_failures failures_;
@@ -18107,34 +16576,32 @@ class measuring {
 
 }  // namespace detail
 
-/// What a loader's pipeline gives alone: `std::cout << wick::measure(train, std::chrono::seconds(5));`. For
-/// some time samples go through the whole of it with nobody but the workers; then, stage by stage, through
-/// the pipeline up to the stage, through what is behind it from 32 items that were made once ("if it were
-/// cached"; copying them is in the figure; a type that can't be copied may have a `T clone() const`), and
-/// through the whole without it, where it keeps the type of its items. On the loader's executor, with as many
-/// samples in flight as it has, and in its order.
+/// What a pipeline gives alone, without a training step: `std::cout << wick::measure(pipeline,
+/// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
+/// through the whole of it with nobody but the workers; then, stage by stage, through the pipeline up to the
+/// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
+/// in the figure; a type that can't be copied may have a `T clone() const`), and through the whole without
+/// it, where it keeps the type of its items. With as many samples in flight as a loader has, and in its
+/// order.
 ///
 /// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
 /// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
 /// but a small data set is gone through several times. With one stage that takes most of the time, `up_to`
 /// falls there, and `cached` rises behind it.
 ///
-/// The loader stays as it is: its place, the batches it has made ahead, its ledger, fingerprints and report;
-/// a step of the loop takes longer by that. The stages are the loader's own, and are called as in training:
-/// what they keep and count of their own they keep and count. Samples that fail are left out, counted and
-/// listed in the result. Takes compile time where it is called.
-/// \throws std::logic_error on a thread of the loader's executor, and while another thread uses the loader
-/// \throws wick::error when the source has another size than the loader was made for
-template <class Loader>
-measurement measure(Loader& of, std::chrono::nanoseconds time = std::chrono::seconds(5)) {
-  using place = detail::loader_place<Loader>;
-  auto& feed = place::feed(of);
-  feed.on().require_workers();
-  feed.on().require_outside("measure()", "call it on the thread that takes the batches");
-  const detail::single_user::hold mine(place::user(of), "measure()");
-  feed.size().require_same();
-  const typename place::pause away(of);
-  detail::measuring<Loader> runs(of, std::chrono::duration<double>(time).count());
+/// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
+/// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
+template <class Source, class... S>
+measurement measure(pipeline<Source, S...> what, loader_options options = {},
+                    std::chrono::nanoseconds time = std::chrono::seconds(5)) {
+  const detail::owned<executor> own = detail::own_executor(options);
+  executor& on = own ? *own : *options.executor;
+  on.require_workers();
+  on.require_outside("measure()", "call it on the thread that takes the batches");
+  auto* const typed = new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on);
+  detail::run_settings settings(detail::owned<detail::erased_pipeline>(typed), options, on);
+  detail::measuring<pipeline<Source, S...>> runs(*typed, settings,
+                                                 std::chrono::duration<double>(time).count());
   return runs.all();
 }
 
@@ -19640,6 +18107,19 @@ auto zip(Name&& name, Sources&&... sources) {
 /// \file
 /// filter(predicate): leaves out samples for what they are.
 
+// ==== wick/sample/detail/dropped.hpp
+/// \file
+/// How filter() says that a sample is left out.
+
+namespace wick::detail {
+
+/// What is thrown in place of a sample that filter() leaves out: always this one, so that it is told from a
+/// failure by a comparison.
+const std::exception_ptr& dropped() noexcept;
+[[noreturn]] void drop();
+
+}  // namespace wick::detail
+
 namespace wick {
 
 namespace detail {
@@ -21093,6 +19573,56 @@ std::vector<std::byte> read_state(const std::string& path);
 /// \file
 /// Waiting in line: what async_mutex, async_semaphore and channel have in common.
 
+// ==== wick/run/environment.hpp
+/// \file
+/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
+
+namespace wick {
+
+class executor;
+
+namespace detail {
+
+/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
+/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
+/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
+/// executor and the token's source must outlive the wait.
+///
+/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
+/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
+class environment {
+ public:
+  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
+  /// \throws std::logic_error for a context that was made by hand, without an executor
+  template <class From>
+    requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
+      from.on();
+      { from.stop() } -> std::convertible_to<stop_token>;
+    }
+  environment(From& from) : stop_(from.stop()) {
+    if constexpr (std::is_pointer_v<decltype(from.on())>)
+      on_ = from.on();
+    else
+      on_ = &from.on();
+    if (on_ == nullptr) {
+      throw std::logic_error(
+          "wick: this context has no executor to continue on; a wait needs one: give the context a "
+          "wick::executor, or run the stage in a loader");
+    }
+  }
+
+  executor& on() const noexcept { return *on_; }
+  const stop_token& stop() const noexcept { return stop_; }
+
+ private:
+  executor* on_;
+  stop_token stop_;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
 namespace wick::detail {
 
 /// One coroutine that waits; lies in its frame. The links and `stage` belong to who owns the line and are
@@ -21788,6 +20318,94 @@ future<T> as_future(executor& ex, task<T> t) {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/run/sleep.hpp
+/// \file
+/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
+
+namespace wick {
+
+namespace detail {
+
+/// What sleep_for and sleep_until give; to be awaited, once.
+class [[nodiscard]] sleep_awaiter : job, timer {
+ public:
+  sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
+  /// Before it is awaited: it may be handed to when_any.
+  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
+  sleep_awaiter& operator=(sleep_awaiter&&) = delete;
+
+  bool await_ready() noexcept {
+    called_off_ = env_.stop().stop_requested();
+    return called_off_ || due <= clock::now();
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) {
+    handle_ = h;
+    execute = [](job* j) noexcept { detail::resume(static_cast<sleep_awaiter*>(j)->handle_); };
+    expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
+    // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
+    if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
+    wait_.begin(wait_for::time);
+    called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
+    try {
+      if (env_.on().timers().add(*this)) return true;
+    } catch (...) {
+      wait_.end();
+      throw;
+    }
+    wait_.end();
+    return false;
+  }
+  void await_resume() {
+    wait_.end();
+    calling_off_.reset();
+    if (called_off_) throw cancelled();
+  }
+
+ private:
+  struct on_stop {
+    sleep_awaiter* self;
+    void operator()() const noexcept {
+      if (self->env_.on().timers().cancel(*self)) self->wake(false);
+    }
+  };
+  void wake(bool on_time) noexcept {
+    called_off_ = !on_time;
+    wait_.now(wait_for::worker);
+    env_.on().post(this);
+  }
+
+  environment env_;
+  std::coroutine_handle<> handle_;
+  noted_wait wait_;
+  bool called_off_ = false;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
+/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
+/// stop is requested, or the executor is being destroyed
+inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
+
+}  // namespace detail
+
+/// `co_await wick::sleep_for(100ms, c);` suspends for that long and continues on the executor; no worker
+/// waits meanwhile. `c` is the stage's context, or {executor, token}. What is longer than a hundred years is
+/// a hundred years, less than nothing (and a duration that is not a number) is nothing. \throws
+/// wick::cancelled promptly when a stop is requested, or the executor is being destroyed
+template <class Rep, class Period>
+detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::environment env) noexcept {
+  using seconds = std::chrono::duration<double>;
+  constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
+  const auto now = detail::timer::clock::now();
+  const seconds wanted = std::chrono::duration_cast<seconds>(d);
+  if (!(wanted > seconds::zero())) return {env, now};
+  if (wanted >= longest)
+    return {env, now + std::chrono::duration_cast<detail::timer::clock::duration>(longest)};
+  return {env, now + std::chrono::ceil<detail::timer::clock::duration>(d)};
+}
+
+}  // namespace wick
 
 // ==== wick/run/sync_wait.hpp
 /// \file
@@ -23414,7 +22032,7 @@ std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& 
       "its last stage: | [](std::string_view text) { return std::vector<std::int32_t>(…); }");
   detail::token_writer to(path);
   options.loader.prefetch_next_epoch = false;
-  wick::loader<pipeline<Source, Stages...>> all(std::move(from), options.loader);
+  wick::loader all(std::move(from), options.loader);
   if constexpr (detail::token_list<item>) {
     for (const item& document : all.epoch(0)) {
       for (const auto& id : document) to.add<T>(id);
@@ -23601,6 +22219,9 @@ struct tensor_output {
 };
 
 }  // namespace detail
+
+/// What batch(n) gives for a source of samples, for loaders as members: `wick::loader<wick::tensor_batch>`.
+using tensor_batch = sample<at::Tensor, at::Tensor>;
 
 /// Batches of `size` samples as tensors: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of
 /// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] in
@@ -30268,6 +28889,874 @@ void lazy_image::warp(const detail::warp& by) {
 
 }  // namespace wick
 
+// ==== wick/loader/implementation/delivery.hpp
+/// \file
+/// The bodies of what loader/detail/delivery_books.hpp and loader/detail/sample_group.hpp declare. Included
+/// in exactly one file of a program.
+
+namespace wick::detail {
+
+namespace {
+
+told_failure tell_one(const failure& f, const batch_job& j, const run_settings& of) {
+  const bool whole = f.slot == failure::whole_batch;
+  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
+  ledger_entry& e = out.entry;
+  e.key = whole ? "batch " + std::to_string(j.number) : of.printable_key(f.to_blame());
+  e.stage = of.stage_name(f.stage);
+  if (out.known) {
+    if (std::string known = of.bad.stage_of(f.to_blame()); !known.empty()) e.stage = std::move(known);
+  }
+  e.epoch = j.epoch;
+  e.position = f.position;
+  e.action = f.action;
+  e.tries = f.tries;
+  describe_cause(f.cause, e);
+  if (whole) e.kind = error_kind::batch;
+  if (f.substitute != failure::nobody) e.substitute = of.printable_key(f.substitute);
+  if (f.of_other()) {
+    e.into = of.printable_key(f.index);
+    e.text += "; it was drawn to go into " + e.into;
+  }
+  if (f.action == error_action::fail && f.drawn != 0) {
+    e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
+  }
+  out.stage = static_cast<std::size_t>(std::find(of.stage_names.begin(), of.stage_names.end(), e.stage) -
+                                       of.stage_names.begin());
+  return out;
+}
+
+}  // namespace
+
+void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
+                   std::vector<told_failure>& to) {
+  to.clear();
+  if (j.failures.empty() && !j.unlisted) return;
+  for (const failure& f : j.failures) {
+    if (!f.dropped) to.push_back(tell_one(f, j, of));
+  }
+  if (j.unlisted && of.facts().batched) {
+    to.push_back(tell_one(*j.unlisted, j, of));
+  } else if (j.unlisted) {  // all that are missing without a word
+    for (std::uint64_t slot = 0; slot < j.count; ++slot) {
+      failure f = *j.unlisted;
+      f.slot = slot;
+      f.position = j.first + slot;
+      f.index = plan.index(j, f.position);
+      const bool said = std::any_of(j.failures.begin(), j.failures.end(), [&](const failure& other) {
+        return other.slot == slot &&
+               (other.action == error_action::fail || other.action == error_action::skip);
+      });
+      if (!said && !of.pipeline->has(j, static_cast<std::size_t>(slot))) to.push_back(tell_one(f, j, of));
+    }
+  }
+  sort_by_slot(to);
+}
+
+void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
+                        delivery_books& books) {
+  told_.swap(told);
+  next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
+  next_told_ = 0;
+  number_ = j.number;
+  epoch_ = j.epoch;
+  first_ = j.first;
+  size_ = 0;
+  look_up(plan, j);
+  dropped_.clear();
+  for (const failure& f : j.failures) {
+    if (is_left_out(f)) dropped_.push_back(f.slot);
+  }
+  size_ = static_cast<std::size_t>(j.count);
+  if (told_.empty()) books.account.add(epoch_, 0, j.count, 0, 0, told_);
+  next_ = std::min(next_, size_);
+  while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
+}
+
+/// Which sample of the source stands at each position of a group, for the fingerprint.
+void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
+  indexes_.resize(static_cast<std::size_t>(j.count));
+  plan.indexes(j, j.first, j.count, indexes_.data());
+  for (const failure& f : j.failures) {
+    if (f.slot == failure::whole_batch) continue;
+    std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
+    if (f.action == error_action::skip) index = left_out;
+    if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
+  }
+}
+
+/// Counts a sample of a group in which some failed. \throws what is told in its place
+void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_books& books) {
+  const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
+  if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
+    next_ = size_;
+    books.account.add(epoch_, 0, 0, before, all, told_);
+    throw to_exception(told_[next_told_++]);
+  }
+  std::vector<told_failure> here;
+  for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
+    here.push_back(std::move(told_[next_told_]));
+  }
+  books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
+  for (const told_failure& f : here) {
+    if (f.entry.action == error_action::fail) throw to_exception(f);
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/implementation/loader_core.hpp
+/// \file
+/// The bodies of what loader/detail/loader_core.hpp declares: taking batches, epoch after epoch. Included in
+/// exactly one file of a program.
+
+namespace wick::detail {
+
+loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options)
+    : own_(std::move(own)),
+      settings_(std::move(what), options, own_ ? *own_ : *options.executor),
+      scheduler_(settings_, options),
+      books_{{options.on_error.options(), options.ledger_file, settings_.bad}, {}, {}} {
+  if (options.journal_file.empty()) return;
+  if (!edits_.possible()) refuse_journal_file();
+  // From the beginning those of this file hold.
+  for (mixture_edit& e : edits_.open(identity()).open(options.journal_file))
+    edits_.add(std::move(e), {next_place(), 0, left_, sought_}, false);
+}
+
+namespace {
+
+constexpr std::uint64_t last_epoch = 0xFFFFFFFF;  // what a random stream has room for
+
+}  // namespace
+
+void refuse_empty_loader() {
+  throw std::logic_error(
+      "wick::loader: it is empty: it was default-constructed or moved from; assign it a loader of a "
+      "pipeline");
+}
+
+// ---- taking ----
+
+void loader_core::epoch(std::uint64_t e) {
+  if (e > last_epoch) {
+    throw error("loader: epoch(" + std::to_string(e) + "): epochs are counted from 0 to " +
+                std::to_string(last_epoch));
+  }
+  const single_user::hold mine(user_, "epoch()");
+  begin(e);
+  pass_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void loader_core::refuse_outrun() const {
+  throw std::logic_error(
+      "wick::loader: another epoch was begun since this range was made, by epoch() or by a loop over the "
+      "loader; one epoch is under way at a time: use a second loader for a loop inside a loop");
+}
+
+void loader_core::begin(std::uint64_t e) {
+  on().require_workers();
+  require_refreshed();
+  scheduler_.size().require_same();
+  if (edits_.plan_for(e)) sought_ = left_ == 0;
+  books_.prints.begin(e);  // before anything has changed: it may throw
+  const bool goes_on = resume_ && resume_->epoch == e;
+  const std::uint64_t number = goes_on ? resume_->batch : 0;
+  moved_.begin(goes_on ? resume_->moved : 0);
+  group_.begin(goes_on ? resume_->sample : 0);
+  resume_.reset();
+  round_.begin(e);
+  if (!goes_on) books_.account.begin(e);
+  books_.drops.begin(number == 0);
+  epoch_ = e;
+  left_ = batches() - number;
+  sought_ = false;
+  books_.report.begin(subject());
+  if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
+    seek();
+  else
+    scheduler_.leave();  // next() or next_async() waits for the end of what is under way
+}
+
+/// What it has not done when it throws it does the next time.
+void loader_core::seek() {
+  sought_ = false;
+  if (left_ != 0) scheduler_.seek(*epoch_, batches() - left_, moved_.now());
+  sought_ = true;
+}
+
+bool loader_core::begun() {
+  on().require_workers();
+  if (!epoch_ || resume_) begin(current_epoch());
+  return left_ != 0 || group_.under_way();
+}
+
+bool loader_core::at_end() {
+  books_.report.end(subject());
+  books_.drops.require_some(current_epoch());
+  return false;
+}
+
+bool loader_core::next() {
+  if (!begun()) return at_end();
+  if (!sought_) seek();
+  for (;;) {
+    if (group_.under_way() && next_in_group()) return true;
+    if (left_ == 0) return at_end();
+    if (deliver(*wait())) return true;
+  }
+}
+
+task<bool> loader_core::next_async(loader_core* self) {
+  if (!self->begun()) co_return self->at_end();
+  if (!self->sought_) {
+    task<void> leaving = self->scheduler_.left_async();
+    co_await leaving;
+    self->seek();
+  }
+  for (;;) {
+    if (self->group_.under_way() && self->next_in_group()) co_return true;
+    if (self->left_ == 0) co_return self->at_end();
+    const std::uint64_t begun_at = self->books_.report.begin_wait();
+    batch_job* const job = co_await self->scheduler_.next_async();
+    self->books_.report.waited(begun_at);
+    if (self->deliver(*job)) co_return true;
+  }
+}
+
+batch_job* loader_core::wait() {
+  const std::uint64_t begun_at = books_.report.begin_wait();
+  batch_job* job = scheduler_.try_take();
+  if (job == nullptr) {
+    if (scheduler_.short_samples()) {
+      if (executor::helper slot(on()); slot) {
+        while ((job = scheduler_.try_take()) == nullptr && scheduler_.short_samples() && scheduler_.help()) {
+        }
+        books_.report.helped(begun_at);
+      }
+    }
+    if (job == nullptr) job = scheduler_.take();
+  }
+  books_.report.waited(begun_at);
+  return job;
+}
+
+// ---- handing over ----
+
+namespace {
+
+/// A batch's place in the ring: free afterwards, whatever is thrown.
+class taken_job {
+ public:
+  taken_job(scheduler& of, batch_job& j) noexcept : of_(of), job_(&j) {}
+  taken_job(const taken_job&) = delete;
+  taken_job& operator=(const taken_job&) = delete;
+  ~taken_job() { release(); }
+  /// What is needed of it afterwards was copied.
+  void release() noexcept {
+    if (job_ != nullptr) of_.release(*std::exchange(job_, nullptr));
+  }
+
+ private:
+  scheduler& of_;
+  batch_job* job_;
+};
+
+}  // namespace
+
+/// False when there is more to take first.
+bool loader_core::deliver(batch_job& j) {
+  --left_;
+  books_.report.took_batch();
+  if (books_.report.looks()) look(j);
+  if (settings_.facts().batched) return deliver_batch(j);
+  deliver_group(j);
+  return next_in_group();
+}
+
+/// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
+/// \returns false when it has no samples: those of an epoch's end may have been moved to earlier batches
+bool loader_core::deliver_batch(batch_job& j) {
+  taken_job taken(scheduler_, j);
+  scheduler_.make(j);
+  tell_in_order(j, settings_, plan(), told_);
+  moved_.add(j.number, j.moved);
+  const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
+  const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
+  const auto dropped = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
+  const bool there = take(j);
+  taken.release();
+  try {
+    books_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
+    books_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
+    if (!there) {
+      for (const told_failure& f : told_) {
+        if (f.entry.action == error_action::fail) throw to_exception(f);
+      }
+      return false;
+    }
+    books_.report.took(print.samples);
+    books_.prints.add(print);
+    slot_ = 0;
+    deliver();
+  } catch (...) {
+    drop_taken();
+    throw;
+  }
+  return true;
+}
+
+void loader_core::deliver_group(batch_job& j) {
+  taken_job taken(scheduler_, j);
+  tell_in_order(j, settings_, plan(), told_);
+  group_.take(plan(), j, told_, books_);
+  take(j);
+}
+
+std::uint64_t loader_core::samples_left() const noexcept {
+  const std::uint64_t all = plan().batches();
+  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(left_, all));
+  return settings_.facts().batched ? left : group_.left_with(left);
+}
+
+// ---- failures ----
+
+void loader_core::write_quarantine(const std::string& path) const {
+  const std::vector<quarantine::entry> bad = books_.account.bad();
+  detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
+}
+
+// ---- the report ----
+
+report_book::subject loader_core::subject() noexcept {
+  const pipeline_facts& is = settings_.facts();
+  report_book::subject out{on(), scheduler_.clocks(), settings_.budget, settings_.names};
+  out.first = is.first;
+  out.batching = is.batching;
+  out.order_row = is.order_row;
+  out.phase_row = is.phase_row;
+  out.phase_stages = is.phase_stages;
+  out.batch = plan().batch_size();
+  out.figures = scheduler_.figures();
+  return out;
+}
+
+report loader_core::report() {
+  wick::report r = books_.report.close(subject(), settings_.stage_names, ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
+  for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
+  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  return r;
+}
+
+void loader_core::trace(const std::string& path, const trace_options& how) {
+  const single_user::hold mine(user_, "trace()");
+  books_.report.trace(subject(), settings_.stage_names, plan().positions(), path, how);
+}
+
+void loader_core::stop_trace() {
+  const single_user::hold mine(user_, "stop_trace()");
+  books_.report.stop_trace();
+}
+
+/// At a batch that was taken, and is still in its place.
+void loader_core::look(const batch_job& j) noexcept {
+  books_.report.look(scheduler_.depths(), {.sequence = j.sequence,
+                                           .epoch = j.epoch,
+                                           .number = j.number,
+                                           .samples = j.count,
+                                           .opened = j.opened,
+                                           .published = j.published});
+}
+
+// ---- replaying ----
+
+owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64_t number,
+                                                const replay_options& options, bool with_notes) {
+  on().require_workers();
+  require_refreshed();
+  scheduler_.size().require_same();
+  round_.require(epoch, resume_ ? std::nullopt : epoch_);
+  replayed_batch::which what{epoch, number, 0};
+  if (settings_.facts().batched && settings_.policy.options().compact) {
+    const bool under_way = !resume_ && epoch == epoch_;
+    const std::optional<std::uint64_t> moved = under_way ? moved_.before(number) : std::nullopt;
+    if (!moved) refuse_replay_of_compacted(epoch, number);
+    what.moved = *moved;
+  }
+  auto out = make_owned<replayed_batch>(settings_, plan(), what, options, with_notes);
+  out->start();
+  return out;
+}
+
+receipt loader_core::receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options) {
+  const single_user::hold mine(user_, "receipt()");
+  on().require_outside("receipt()", "co_await replay_async()");
+  const pause away(*this);  // no step of the training, and no time of taking
+  const owned<replayed_batch> again = begin_replay(epoch, batch, options, true);
+  again->done().take();
+  return again->written();
+}
+
+loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+  if (under_way_) of_.books_.report.end(of_.subject());
+}
+
+loader_core::pause::~pause() {
+  if (!under_way_) return;
+  try {
+    of_.books_.report.begin(of_.subject());
+  } catch (...) {  // no memory: the report lacks the rest of the epoch
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/implementation/loader_state.hpp
+/// \file
+/// The bodies of what loader/detail/loader_core.hpp declares: where a loader stands, and how that changes
+/// between batches. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::uint64_t loader_core::data() const {
+  if (!data_) data_ = settings_.pipeline->source_fingerprint();
+  return *data_;
+}
+
+pipeline_identity loader_core::identity() const {
+  return {data(),
+          scheduler_.size().planned(),
+          settings_.seed,
+          plan().batch_size(),
+          settings_.facts().batched,
+          settings_.pipeline->identity()};
+}
+
+/// The batch handed over next.
+mixture_journal::place loader_core::next_place() const noexcept {
+  if (resume_) return {resume_->epoch, resume_->batch};
+  if (!epoch_) return {};
+  if (left_ == 0) return {*epoch_ + 1, 0};
+  return {*epoch_, batches() - left_};
+}
+
+/// No batch of its epoch is left: what is behind stands in the gaps before.
+bool loader_core::ends(const loader_state& s) const noexcept {
+  return s.batch == batches() ||
+         (s.moved != 0 && s.batch * plan().batch_size() + s.moved >= plan().ordered());
+}
+
+std::vector<std::byte> loader_core::state() const {
+  loader_state s;
+  s.of = identity();
+  s.rounds = round_.count;
+  s.filtered = books_.drops.of_training;
+  books_.account.write(s);
+  if (edits_.any()) edits_.journal()->write(s);
+  if (resume_) {
+    s.moved = resume_->moved;
+    s.epoch = resume_->epoch;
+    s.batch = resume_->batch;
+    s.sample = resume_->sample;
+  } else if (epoch_) {
+    s.epoch = *epoch_;
+    s.batch = batches() - left_;
+    if (settings_.facts().batched)
+      s.moved = moved_.now();
+    else
+      group_.write(s);
+    if (ends(s)) s.begin_next_epoch();
+  }
+  return s.to_bytes();
+}
+
+void loader_core::load_state(std::span<const std::byte> bytes) {
+  const single_user::hold mine(user_, "load_state()");
+  loader_state s = loader_state::from_bytes(bytes);
+  require_goes_on(s, "load_state: the state is of ");
+  edits_.require_same(s);
+  const auto plan_for = [&](std::uint64_t e) {
+    if (edits_.plan_for(e)) sought_ = left_ == 0;
+  };
+  const std::uint64_t under_way = current_epoch();
+  plan_for(s.epoch);
+  try {
+    take_over(std::move(s));
+  } catch (...) {
+    plan_for(under_way);
+    throw;
+  }
+}
+
+/// \throws wick::error when the state stands where this loader's epoch has no batch
+void loader_core::take_over(loader_state s) {
+  if (s.batch > batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == batches()))) {
+    throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                std::to_string(batches()) + "; it was not written by wick");
+  }
+  if (ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  if (s.moved != 0 && !settings_.policy.options().compact) {
+    throw error("load_state: " + std::to_string(s.moved) +
+                " samples of the rest of its epoch were delivered already, in the place of others; set "
+                "error_options::compact as it was when the state was written, or begin the next epoch");
+  }
+  resume_ = make_owned<const loader_state>(std::move(s));
+  round_.go_on(resume_->rounds, resume_->epoch);
+  books_.drops.of_training = books_.drops.reported = resume_->filtered;
+  books_.account.read(*resume_);
+}
+
+/// \throws wick::error when the state can't be gone on with here
+void loader_core::require_goes_on(const loader_state& s, const char* told) const {
+  if (const std::string what = difference(s, identity()); !what.empty()) throw error(told + what);
+}
+
+void loader_core::require_refreshed() const {
+  if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+}
+
+/// All is planned anew over the data as they are now.
+void loader_core::refresh() {
+  const single_user::hold mine(user_, "refresh()");
+  on().require_workers();
+  if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
+  if (epoch_) books_.prints.seal(data(), batch_of_prints());
+  refreshed_ = false;
+  left_ = 0;
+  sought_ = true;
+  moved_.begin(0);
+  group_.begin(0);
+  books_.drops.begin(false);
+  data_.reset();
+  scheduler_.refresh();
+  if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
+  round_.refreshed();
+  refreshed_ = true;
+}
+
+// ---- edits of a mixture ----
+
+void loader_core::edit(const std::vector<source_weight>& weights, const edit_options& at) {
+  const single_user::hold mine(user_, "edit()");
+  change(weights, at);
+}
+
+void loader_core::change(const std::vector<source_weight>& weights, const edit_options& at) {
+  edits_.require_possible();
+  on().require_workers();
+  if (auto e = edits_.open(identity()).resolve(weights, at, next_place(), settings_.facts().shard.world == 1))
+    edits_.add(std::move(*e), {next_place(), current_epoch(), left_, sought_});
+}
+
+void loader_core::replay_edits(const std::string& journal_file) {
+  const single_user::hold mine(user_, "replay_edits()");
+  edits_.require_possible();
+  mixture_journal& journal = edits_.open(identity());
+  for (const mixture_edit& e : journal.read(journal_file)) change(journal.weights_of(e), {e.epoch, e.batch});
+}
+
+std::vector<source_weight> loader_core::mixture() const {
+  edits_.require_possible();
+  return edits_.at(next_place());
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/implementation/mixture_edits.hpp
+/// \file
+/// The bodies of what loader/detail/mixture_edits.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void mixture_edits::require_possible() const {
+  if (possible()) return;
+  throw error(
+      "edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() between: "
+      "shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
+
+std::vector<source_weight> mixture_edits::at(place where) const {
+  if (journal_) return journal_->at(where);
+  const erased_mix& mix = *settings_.pipeline->mix();
+  return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
+}
+
+mixture_journal& mixture_edits::open(const pipeline_identity& of) {
+  if (!journal_) {
+    fingerprint_hash h;
+    h.add(of.data).add(of.samples).add(of.batch);
+    for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
+    const erased_mix& mix = *settings_.pipeline->mix();
+    for (const std::string& name : mix.names()) h.add(name);
+    journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
+  }
+  return *journal_;
+}
+
+bool mixture_edits::plan_for(std::uint64_t epoch) {
+  if (!any() || planned_ == epoch) return false;
+  plan(epoch);
+  return true;
+}
+
+void mixture_edits::add(mixture_edit e, stand at, bool to_journal) {
+  erased_mix& mix = *settings_.pipeline->mix();
+  require_reached(e);
+  if (e.epoch == at.next.epoch && at.next.batch != 0 && settings_.policy.options().compact)
+    refuse_when_compact();
+  const bool ended = at.left == 0;
+  const std::uint64_t taken = scheduler_.plan().batches() - at.left;
+  at.sought = ended;
+  mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
+  planned_.reset();
+  try {
+    plan(at.epoch);
+    if (to_journal) journal_->add(std::move(e));
+  } catch (...) {
+    mix.take_back_edit();
+    plan(at.epoch);
+    throw;
+  }
+  if (!ended) at.left = scheduler_.plan().batches() - taken;
+}
+
+void mixture_edits::plan(std::uint64_t epoch) {
+  if (!scheduler_.idle())
+    settings_.on.require_outside("a change of the mixture", "take the epoch to its end before it");
+  settings_.pipeline->mix()->plan_for(epoch);
+  scheduler_.refresh(false);
+  planned_ = epoch;
+}
+
+void mixture_edits::require_reached(const mixture_edit& e) const {
+  const std::uint64_t batch_size = scheduler_.plan().batch_size();
+  const std::uint64_t size = settings_.pipeline->mix()->size_in(e.epoch),
+                      batches = (size + batch_size - 1) / batch_size;
+  if (e.batch == 0 || e.batch < batches) return;
+  throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+              " batches, and the edit is for batch " + std::to_string(e.batch) +
+              " (from 0); edit the beginning of the next epoch");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/implementation/replayed_batch.hpp
+/// \file
+/// The bodies of what loader/detail/replayed_batch.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/receipt/detail/receipt_writer.hpp
+/// \file
+/// Writes the receipt of a batch from what was noted while it was made again.
+
+namespace wick::detail {
+
+/// Fills a receipt from what was noted.
+class receipt_writer {
+ public:
+  static constexpr std::size_t most_values = 256;
+
+  /// \param batching  the number of the stage that makes batches
+  receipt_writer(receipt& to, const draw_notes& notes, const std::vector<std::string>& stages,
+                 std::size_t batching, const sample_names& names) noexcept
+      : to_(to), notes_(notes), stages_(stages), batching_(batching), names_(names) {}
+  /// A sample, of which all but keys, draws and others is known.
+  void add(receipt::sample s);
+  /// What was drawn for the whole batch, whose first position this is.
+  void add_batch(std::uint64_t position);
+
+ private:
+  std::string key(std::uint64_t index) const;
+
+  receipt& to_;
+  const draw_notes& notes_;
+  const std::vector<std::string>& stages_;
+  const std::size_t batching_;
+  const sample_names& names_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/retry.hpp
+/// \file
+/// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
+/// or its batch fails.
+
+namespace wick::detail {
+
+/// Runs a sample through stages that may suspend, once. \throws what it fails with
+task<void> run_suspending(pipeline_run* run, batch_job* j, std::uint64_t slot, context* c);
+
+/// By the rules of a run's settings. A substitute is drawn from a random stream of the position's own, and a
+/// sample on the quarantine list counts as one that was tried and has failed: a run with the list gives the
+/// same batches as the one that made it. Where another sample that was to go into this one has failed, that
+/// one is left out or replaced: this one is made again and draws another.
+///
+/// Does about a failure what the rules say, and writes it down. Whether the slot has a sample afterwards;
+/// else it is a gap, or its batch is lost. \throws std::bad_alloc
+task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f);
+/// Runs a sample for the first time, outside of a run; a failure is settled. Whether the slot has a sample.
+task<bool> run_or_settle(pipeline_run* run, batch_job* j, context* c, failure f);
+/// The same where a failure fails the batch.
+task<bool> run_or_fail(pipeline_run* run, batch_job* j, context* c, failure f);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run, const which& what,
+                               const replay_options& options, bool with_notes)
+    : settings_(of),
+      what_(what),
+      world_(of.facts().shard),
+      share_(replayed_share(world_, options, of.facts().batched)),
+      own_plan_(plan_of()),
+      notes_(with_notes ? make_owned<draw_notes>() : nullptr),
+      run_(of, own_plan_ ? *own_plan_ : plan_of_run, notes_.get(), false),
+      pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), 64)),
+      completion_(run_, done_, pool_, false),
+      job_(of.pipeline->make_batch()) {
+  job_->of = &run_;
+  const bool batched = of.facts().batched;
+  require_replayable(what.epoch, what.number, batched ? plan().batches() : plan().positions(), batched);
+}
+
+/// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
+owned<const erased_plan> replayed_batch::plan_of() const {
+  const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
+  if (settings_.pipeline->mix() == nullptr && !other_share) return nullptr;
+  return settings_.pipeline->plan(share_, what_.epoch);
+}
+
+void replayed_batch::start() {
+  batch_job& j = *job_;
+  plan().order(j, settings_.seed, what_.epoch);
+  j.epoch = what_.epoch;
+  j.first = what_.number;
+  j.count = 1;
+  if (run_.facts.batched) {
+    const position_range mine = plan().slice(what_.number, j);
+    j.number = what_.number;
+    j.first = mine.first;
+    j.count = mine.count;
+  }
+  completion_.begin(j, what_.moved);
+  std::uint64_t lanes = run_.on.workers();
+  if (run_.facts.samples_suspend) lanes = 2 * lanes + run_.on.io().threads();
+  lanes = std::min(lanes, j.count);
+  j.unfinished.store(lanes + 1, std::memory_order_relaxed);  // one for this function
+  for (std::uint64_t begun = 0; begun < lanes; ++begun) {
+    try {
+      resume(lane(this).handle);
+    } catch (...) {  // no memory for its frame: those that have begun do its work
+      if (begun == 0) run_.lose(j);
+      ended(lanes - begun);
+      break;
+    }
+  }
+  ended(1);
+}
+
+void replayed_batch::throw_missing() const {
+  const std::vector<told_failure> told = tell();
+  for (const told_failure& f : told) {
+    if (f.entry.action == error_action::fail) throw to_exception(f);
+  }
+  const bool batched = run_.facts.batched;
+  if (!batched && !told.empty()) throw to_exception(told.back());
+  const std::string where = " of epoch " + std::to_string(what_.epoch);
+  if (batched) {
+    refuse_replay("batch " + std::to_string(what_.number) + where +
+                  " has no sample: they stand where others were left out (error_options::compact)");
+  }
+  refuse_replay(settings_.printable_key(plan().index(*job_, job_->first)) + ", position " +
+                std::to_string(what_.number) + where + ", was left out by filter()");
+}
+
+receipt replayed_batch::written() {
+  const batch_job& j = *job_;
+  notes_->sort();
+  receipt out;
+  out.seed = settings_.seed;
+  out.epoch = what_.epoch;
+  out.batch = what_.number;
+  receipt_writer writer(out, *notes_, settings_.stage_names, run_.facts.batching, settings_.names);
+  if (j.state == batch_state::past_the_end) return out;
+  std::uint64_t row = 0;
+  for (std::uint64_t slot = 0; slot < j.count; ++slot) {
+    if (std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end()) continue;
+    const failure at = run_.standing_at(j, slot);
+    const bool failed = std::any_of(j.failures.begin(), j.failures.end(), [&](const failure& f) {
+      return f.slot == slot && f.action == error_action::fail;
+    });
+    if (failed) continue;
+    receipt::sample s;
+    s.slot = row++;
+    s.position = at.position;
+    s.index = at.index;
+    s.rank = rank_of(slot);
+    s.planned = plan().index(j, j.first + slot);
+    writer.add(std::move(s));
+  }
+  if (run_.facts.batched) writer.add_batch(j.first);
+  for (told_failure& f : tell()) out.failures.push_back(std::move(f.entry));
+  return out;
+}
+
+std::uint64_t replayed_batch::rank_of(std::uint64_t slot) const noexcept {
+  const batch_job& j = *job_;
+  if (run_.facts.batched) {
+    for (std::uint64_t r = 0; r < world_.world; ++r) {
+      const position_range part = plan().slice(what_.number, j, {r, world_.world});
+      if (j.first + slot - part.first < part.count) return r;
+    }
+    return share_.rank;
+  }
+  // Groups of positions, as the scheduler has them.
+  const std::uint64_t group = plan().batch_size(), in_group = what_.number % group;
+  const std::uint64_t size = std::min(group, plan().positions() - (what_.number - in_group));
+  std::uint64_t r = 0;
+  while (size * (r + 1) / world_.world <= in_group) ++r;
+  return r;
+}
+
+std::vector<told_failure> replayed_batch::tell() const {
+  std::vector<told_failure> out;
+  tell_in_order(*job_, settings_, plan(), out);
+  return out;
+}
+
+detached replayed_batch::lane(replayed_batch* self) {
+  pipeline_run& run = self->run_;
+  batch_job& j = *self->job_;
+  for (;;) {
+    co_await run.on.schedule();  // others' turn: the run's samples
+    const std::uint64_t slot = self->next_.fetch_add(1, std::memory_order_relaxed);
+    if (slot >= j.count) break;
+    failure f;
+    f.slot = slot;
+    f.position = j.first + slot;
+    f.index = self->plan().index(j, f.position);
+    f.tries = 0;
+    context c = run.context_at(run.place_of(j, slot, f.index), j);
+    try {
+      task<bool> running = run_or_settle(&run, &j, &c, f);
+      co_await running;
+    } catch (...) {
+      f.cause = std::current_exception();
+      j.lose(std::move(f));
+    }
+  }
+  self->ended(1);
+}
+
+/// Nothing of this may be touched afterwards.
+void replayed_batch::ended(std::uint64_t lanes) noexcept {
+  if (job_->unfinished.fetch_sub(lanes, std::memory_order_acq_rel) == lanes) completion_.run(*job_);
+}
+
+}  // namespace wick::detail
+
 // ==== wick/loader/implementation/report_book.hpp
 /// \file
 /// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
@@ -36587,9 +36076,9 @@ std::string receipt::to_json() const {
 
 }  // namespace wick
 
-// ==== wick/receipt/implementation/replaying.hpp
+// ==== wick/receipt/implementation/replayable.hpp
 /// \file
-/// The bodies of what receipt/detail/replaying.hpp declares. Included in exactly one file of a program.
+/// The bodies of what receipt/detail/replayable.hpp declares. Included in exactly one file of a program.
 
 namespace wick::detail {
 
@@ -36615,12 +36104,11 @@ shard_stage replayed_share(const shard_stage& own, const replay_options& options
   return out;
 }
 
-void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched) {
-  if (what.number < there) return;
+void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t there, bool batched) {
+  if (number < there) return;
   const std::string name = batched ? "batch" : "position";
-  refuse_replay(name + " " + std::to_string(what.number) + " of epoch " + std::to_string(what.epoch) +
-                ", which has " + std::to_string(there) + " " + name + (batched ? "es" : "s") +
-                ", counted from 0");
+  refuse_replay(name + " " + std::to_string(number) + " of epoch " + std::to_string(epoch) + ", which has " +
+                std::to_string(there) + " " + name + (batched ? "es" : "s") + ", counted from 0");
 }
 
 void data_round::require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const {
@@ -38829,6 +38317,1138 @@ std::string to_string(const shape& s) {
 }
 
 }  // namespace wick
+
+// ==== wick/schedule/implementation/batch_completion.hpp
+/// \file
+/// The bodies of what schedule/detail/batch_completion.hpp declares. Included in exactly one file of a
+/// program.
+
+namespace wick::detail {
+
+void batch_completion::begin(batch_job& j, std::optional<std::uint64_t> moved) {
+  j.forget();
+  j.opened = now_ticks();
+  j.moved = moved.value_or(0);
+  j.moved_before = moved || j.number != 0 ? moved : std::uint64_t{0};
+  run_.pipeline.begin(j, pool_);
+}
+
+void batch_completion::run(batch_job& j) noexcept {
+  if (run_.on.this_slot() == executor::none) {
+    try {
+      return resume(run_on_worker(this, &j).handle);
+    } catch (...) {  // here, then, in a slot that helpers have
+      const executor::helper slot(run_.on);
+      if (run_.facts.batched) run_.lose(j);
+      return end(j);
+    }
+  }
+  end(j);
+}
+
+void batch_completion::make(batch_job& j) noexcept {
+  if (j.state != batch_state::whole) return;
+  try {
+    context c = run_.context_of_batch(j);
+    run_.pipeline.finish(j, c);
+  } catch (...) {
+    run_.lose(j);
+  }
+}
+
+void batch_completion::end(batch_job& j) noexcept {
+  if (compact_)
+    compaction_.enter(j);
+  else
+    finish(j);
+}
+
+detached batch_completion::run_on_worker(batch_completion* self, batch_job* j) {
+  co_await self->run_.on.schedule();
+  self->run(*j);
+}
+
+// ---- judging ----
+
+void batch_completion::finish(batch_job& j) noexcept {
+  try {
+    if (judge(j)) return resume(remake(this, &j).handle);
+  } catch (...) {
+    run_.lose(j);
+  }
+  conclude(j);
+}
+
+bool batch_completion::deliverable(const batch_job& j) const noexcept {
+  if (j.cancelled.load(std::memory_order_relaxed)) return false;
+  return !run_.facts.batched ||
+         (j.state != batch_state::lost &&
+          j.state != batch_state::past_the_end);  // without batch() each sample is on its own
+}
+
+/// Whether its samples have to be made again: one that failed had said what shape they have.
+bool batch_completion::judge(batch_job& j) {
+  if (!run_.facts.batched || !deliverable(j)) return false;
+  std::sort(j.gaps.begin(), j.gaps.end());
+  if (auto m = run_.pipeline.first_misfit(j)) {
+    failure f = run_.standing_at(j, m->slot);
+    f.number = j.next_number(m->slot);
+    f.stage = static_cast<std::uint32_t>(run_.facts.batching);
+    f.cause = std::make_exception_ptr(misshapen(m->text));
+    j.note(std::move(f));
+  } else if (run_.pipeline.stale(j)) {
+    if (j.state != batch_state::remaking) return true;
+    throw error("its samples have other shapes each time they are made");
+  }
+  return false;
+}
+
+detached batch_completion::remake(batch_completion* self, batch_job* j) {
+  pipeline_run& run = self->run_;
+  j->state = batch_state::remaking;
+  try {
+    run.pipeline.begin(*j, self->pool_);
+    for (std::uint64_t slot = 0; slot < j->count && j->state != batch_state::lost; ++slot) {
+      if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
+      failure f = run.standing_at(*j, slot);
+      f.number = j->next_number(slot);
+      context c = run.context_at({run.settings.seed, j->epoch, f.position, f.index}, *j);
+      f.tries = 0;
+      task<bool> running = run_or_fail(&run, j, &c, std::move(f));
+      co_await running;
+    }
+  } catch (...) {
+    run.lose(*j);
+  }
+  self->finish(*j);
+}
+
+// ---- the batch stages ----
+
+void batch_completion::conclude(batch_job& j) noexcept {
+  if (run_.facts.batches_suspend && deliverable(j)) {
+    try {
+      return resume(conclude_async(this, &j).handle);
+    } catch (...) {
+      run_.lose(j);
+    }
+  }
+  context c = run_.context_of_batch(j);
+  c.enter(static_cast<std::uint32_t>(run_.facts.batching));
+  try {
+    if (!deliverable(j)) {
+      run_.pipeline.drop(j);
+    } else {
+      if (run_.facts.batched) close(j);
+      if (run_.facts.ends_with_batch)
+        j.state = batch_state::whole;
+      else
+        run_.pipeline.finish(j, c);
+    }
+  } catch (...) {
+    j.fail_whole(c.stage(), std::current_exception());
+  }
+  c.give_back();
+  publish(j);
+}
+
+detached batch_completion::conclude_async(batch_completion* self, batch_job* j) {
+  context c = self->run_.context_of_batch(*j);
+  c.enter(static_cast<std::uint32_t>(self->run_.facts.batching));
+  try {
+    self->close(*j);
+    task<void> rest = self->run_.pipeline.finish_async(j, &c);
+    co_await rest;
+  } catch (...) {
+    j->fail_whole(c.stage(), std::current_exception());
+  }
+  c.give_back();
+  self->publish(*j);
+}
+
+void batch_completion::publish(batch_job& j) noexcept {
+  j.published = now_ticks();
+  done_.publish(j.sequence, &j);
+}
+
+/// What was delivered is counted, and the gaps are gone.
+void batch_completion::close(batch_job& j) {
+  if (j.rows() == 0) return run_.pipeline.begin(j, pool_);  // as a batch that never had a sample
+  fingerprint_hash shape;
+  run_.pipeline.describe(j, shape);
+  std::uint64_t print = shape.value() * j.rows();
+  if (with_content_) {
+    for (std::uint64_t slot = 0, gap = 0; slot < j.count; ++slot) {
+      if (gap < j.gaps.size() && j.gaps[gap] == slot)
+        ++gap;
+      else
+        print += run_.pipeline.content(j, static_cast<std::size_t>(slot));
+    }
+  }
+  j.print.fetch_add(print, std::memory_order_relaxed);
+  run_.pipeline.close(j);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/implementation/compaction.hpp
+/// \file
+/// The bodies of what schedule/detail/compaction.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+/// `ended` has only samples that have ended; `settled` is done with. The batch whose turn it is, for the
+/// caller to settle; null when that is somebody else's or is not ready.
+batch_job* compaction::turn_of(batch_job* ended, batch_job* settled) noexcept {
+  std::lock_guard lock(mutex_);
+  if (ended != nullptr) {
+    waiting_.push_back(ended);
+    if (busy_) return nullptr;
+  }
+  if (settled != nullptr) ++turn_;
+  const auto next =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](batch_job* j) { return j->sequence == turn_; });
+  busy_ = next != waiting_.end();
+  if (!busy_) return nullptr;
+  batch_job* const j = *next;
+  waiting_.erase(next);
+  return j;
+}
+
+void compaction::settle_all(batch_job* j) noexcept {
+  while (j != nullptr) {
+    try {
+      return resume(settle_from(this, j).handle);
+    } catch (...) {
+      leave_unfilled(*j);
+    }
+    batch_job* const next = turn_of(nullptr, j);
+    rest_.finish(*j);
+    j = next;
+  }
+}
+
+/// Whose turn comes next is asked before a batch is published: while one is to be settled, the loader
+/// stays.
+detached compaction::settle_from(compaction* self, batch_job* j) {
+  while (j != nullptr) {
+    if (!j->cancelled.load(std::memory_order_relaxed)) {
+      try {
+        task<void> filling = fill(self, j);
+        co_await filling;
+      } catch (...) {
+        self->leave_unfilled(*j);
+      }
+    }
+    batch_job* const next = self->turn_of(nullptr, j);
+    self->rest_.finish(*j);
+    j = next;
+  }
+}
+
+/// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
+/// on.
+void compaction::leave_unfilled(batch_job& j) noexcept {
+  run_.lose(j);
+  if (j.moved_before) moved_ = *j.moved_before;
+  j.moved = moved_;
+}
+
+/// Fills the gaps from the end of the epoch, and leaves out what batches before have taken from there.
+task<void> compaction::fill(compaction* self, batch_job* j) {
+  pipeline_run& run = self->run_;
+  if (j->moved_before) self->moved_ = *j->moved_before;
+  std::uint64_t end = run.plan->ordered() - std::min(self->moved_, run.plan->ordered());
+  const std::uint64_t own = end <= j->first ? 0 : std::min(j->count, end - j->first);
+  self->leave_to_others(*j, own);
+  std::sort(j->gaps.begin(), j->gaps.end());
+  std::vector<std::size_t> gaps, unfilled;
+  gaps.swap(j->gaps);
+  for (const std::size_t gap : gaps) {
+    bool filled = false;
+    while (!filled && j->state != batch_state::lost && end > j->first + j->count) {
+      --end;
+      const std::uint64_t index = run.plan->index(*j, end);
+      run.clocks.mine().clocks[run.facts.order_row].ran(1);
+      j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
+      context c = run.context_at({run.settings.seed, j->epoch, end, index}, *j);
+      failure f;
+      f.slot = gap;
+      f.position = end;
+      f.index = index;
+      f.number = j->next_number(gap);
+      f.tries = 0;
+      task<bool> running = run_or_settle(&run, j, &c, std::move(f));
+      filled = co_await running;
+    }
+    std::erase(j->gaps, gap);
+    if (filled) {
+      j->fills.emplace_back(gap, end);
+      // It counts where it stands.
+      const std::uint64_t place = j->first + gap, index = run.standing_at(*j, gap).index;
+      j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
+                         std::memory_order_relaxed);
+    } else {
+      unfilled.push_back(gap);
+    }
+  }
+  j->gaps.swap(unfilled);
+  for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
+  self->moved_ = run.plan->ordered() - end;
+  j->moved = self->moved_;
+  run.note_moved(*j, self->moved_);
+  const bool short_one = j->gaps.size() == j->count || (run.facts.drop_last && !j->gaps.empty());
+  if (short_one && j->state != batch_state::lost) j->state = batch_state::past_the_end;
+}
+
+/// Slots from `own` on belong to batches before: neither their samples nor their failures count here.
+void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
+  if (own == j.count) return;
+  std::erase_if(j.failures,
+                [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
+  std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
+  // What those were counted as is not known any more: all is counted anew.
+  std::uint64_t print = 0;
+  for (std::uint64_t slot = 0; slot < own; ++slot) {
+    const bool gap = std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end();
+    print += print_of(j.first + slot, gap ? left_out : run_.standing_at(j, slot).index);
+  }
+  j.print.store(print, std::memory_order_relaxed);
+  if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
+  const bool lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(), [](const failure& f) {
+                      return f.action == error_action::fail;
+                    });
+  j.state = lost ? batch_state::lost : batch_state::making;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/implementation/pipeline_run.hpp
+/// \file
+/// The bodies of what schedule/detail/pipeline_run.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+namespace {
+
+sample_names names_of(const erased_pipeline& of) noexcept {
+  return {&of, [](const void* p, std::uint64_t i) { return static_cast<const erased_pipeline*>(p)->key(i); }};
+}
+
+}  // namespace
+
+listed_source run_settings::listed() const {
+  return {pipeline.get(), pipeline->samples(), pipeline->source_fingerprint(), names.key};
+}
+
+run_settings::run_settings(owned<erased_pipeline> what, const loader_options& options, executor& where)
+    : pipeline(std::move(what)),
+      on(where),
+      seed(options.seed),
+      in_flight(options.in_flight != 0 ? options.in_flight
+                                       : tokens::limit_for(on.workers(), on.io().threads())),
+      budget(options.memory),
+      policy(options.on_error),
+      only_fails(policy.only_fails()),
+      stage_names(pipeline->stage_names()),
+      names(names_of(*pipeline)),
+      // Without a list the source is not asked for its fingerprint, which may take long.
+      bad(options.quarantine.empty() ? quarantine()
+                                     : read_quarantines(options.quarantine, listed(), stage_names)) {
+  check();
+}
+
+std::string run_settings::printable_key(std::uint64_t index) const {
+  try {
+    return printable(pipeline->key(index));
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+std::string run_settings::stage_of(const failure& f) const {
+  try {
+    std::rethrow_exception(f.cause);
+  } catch (const late_error& e) {
+    return e.stage();
+  } catch (const quarantined_sample&) {
+    return bad.stage_of(f.to_blame());
+  } catch (...) {
+    return stage_name(f.stage);
+  }
+}
+
+void run_settings::check() const {
+  const pipeline_facts& is = facts();
+  const auto begin = stage_names.begin() + static_cast<std::ptrdiff_t>(is.first);
+  const auto end =
+      stage_names.begin() + static_cast<std::ptrdiff_t>(std::min(is.batching + 1, stage_names.size()));
+  for (const std::string_view wanted : policy.stages()) {
+    if (std::find(begin, end, wanted) != end) continue;
+    std::string known;
+    for (auto n = begin; n != end; ++n) known += (known.empty() ? "" : ", ") + *n;
+    throw error("on_error: no stage of samples is called " + printable(wanted) + "; there are: " + known);
+  }
+  if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
+    throw error("quarantine: " + std::to_string(bad.size()) +
+                " samples are not to be tried, and nothing is said of what comes in their place; set "
+                "loader_options::on_error to on_error(skip) or on_error(replace)");
+  }
+  if (!policy.options().compact) return;
+  if (!policy.ever(error_action::skip) && !is.filters)
+    throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+  if (is.grouped) {
+    throw error(
+        "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
+        "leave it out, or use replace, which draws one of the same length");
+  }
+  if (is.shard.world > 1) {
+    throw error("on_error: compact with " + std::to_string(is.shard.world) +
+                " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
+                "know; use replace, which keeps batches full and equal on every rank");
+  }
+  if (is.pad_last) {
+    throw error(
+        "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
+        "be padded by what is not known in advance; use replace, or leave one of the two out");
+  }
+}
+
+pipeline_run::pipeline_run(run_settings& of, const erased_plan& by, draw_notes* to, bool counts)
+    : settings(of),
+      pipeline(*of.pipeline),
+      facts(of.facts()),
+      on(of.on),
+      plan(&by),
+      notes(to),
+      clocks(of.on, facts.rows, facts.batching, facts.stages, facts.samples_suspend, counts) {}
+
+context pipeline_run::context_of_batch(const batch_job& j) noexcept {
+  static constexpr sample_names batches{
+      nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+  return context({settings.seed, j.epoch, j.first, j.number}, &on, &settings.budget, stop->token(), j.pass,
+                 &batches);
+}
+
+void pipeline_run::count(stage_clock* of, std::size_t first, std::uint64_t samples,
+                         std::uint64_t timed) const noexcept {
+  const auto one = [&](stage_clock& c) {
+    c.ran(samples);
+    if (timed != 0) c.worked(timed, 0);
+  };
+  for (std::size_t s = first; s <= facts.batching && s < facts.stages; ++s) one(of[s]);
+  for (std::size_t s = facts.phase_row; s < facts.rows; ++s) one(of[s]);
+}
+
+void pipeline_run::count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind) {
+  note_draws(c);
+  if (on.this_slot() == executor::none) return;  // the consumer, of an empty batch
+  const std::uint64_t now = now_ticks();
+  clocks.worked(static_cast<std::uint32_t>(stage), now - begun, c.index());
+  if (trace_lane& lane = clocks.lane(); lane.on()) {
+    lane.write({begun, now, c.index(), 0, c.epoch(), static_cast<std::uint16_t>(stage), kind});
+  }
+}
+
+failure pipeline_run::failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
+  failure f;
+  f.slot = slot;
+  f.position = c.position();
+  f.index = c.index();
+  f.take_cause(std::move(cause), c.stage());
+  if (settings.is_bad(f.to_blame())) f.tries = 0;
+  return f;
+}
+
+void pipeline_run::add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
+                              const context& c) const noexcept {
+  failure f = failed(slot, c, std::current_exception());
+  try {
+    to.push_back(f);
+  } catch (...) {
+    j.lose(std::move(f));  // and with it the batch: this one counts as ended
+  }
+}
+
+failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const {
+  failure out;
+  out.slot = slot;
+  out.position = j.first + slot;
+  for (const auto& [gap, position] : j.fills) {
+    if (gap == slot) out.position = position;
+  }
+  const failure* last = nullptr;
+  for (const failure& f : j.failures) {
+    if (f.slot != slot || f.position != out.position || f.of_other()) continue;
+    if (last == nullptr || f.number > last->number) last = &f;
+  }
+  if (last == nullptr)
+    out.index = plan->index(j, out.position);
+  else
+    out.index = last->action == error_action::replace ? last->substitute : last->index;
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/implementation/retry.hpp
+/// \file
+/// The bodies of what schedule/detail/retry.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+/// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
+struct end_of_sample {
+  context* c;
+  ~end_of_sample() { c->give_back(); }
+};
+
+/// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
+struct on_the_clocks {
+  pipeline_run& of;
+  stage_clocks::worker& mine = of.clocks.mine();
+  const std::uint64_t begun = now_ticks();
+  stopwatch clock{mine, true};
+  explicit on_the_clocks(pipeline_run& r) noexcept : of(r) {}
+  on_the_clocks(const on_the_clocks&) = delete;
+  on_the_clocks& operator=(const on_the_clocks&) = delete;
+  ~on_the_clocks() {
+    of.count(mine.clocks, of.facts.first, 1, 1);
+    of.clocks.runs_of(mine).worked(1, now_ticks() - begun);
+  }
+};
+
+namespace {
+
+constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+constexpr std::uint32_t most_in_turn = 100;          // that fail, go well and fail again without an end
+
+/// Before a sample begins. \throws cancelled, quarantined_sample
+void require_wanted(const pipeline_run& run, const batch_job& j, context& c) {
+  c.enter(static_cast<std::uint32_t>(run.facts.first));
+  if (j.cancelled.load(std::memory_order_relaxed)) throw cancelled();
+  run.refuse_bad(c.index());
+  if (run.notes != nullptr) run.notes->begin(c);
+}
+
+error_rule rule_for(const run_settings& s, const failure& f) { return s.policy.rule_for(s.stage_of(f)); }
+
+/// Runs a sample once. What went wrong is in `f` afterwards.
+task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
+  c->move_to({run->settings.seed, c->epoch(), f->position, f->index});
+  std::exception_ptr cause;
+  try {
+    run->pipeline.forget(*j, static_cast<std::size_t>(f->slot));
+    if (run->facts.samples_suspend) {
+      task<void> running = run_suspending(run, j, f->slot, c);
+      co_await running;
+    } else {
+      const end_of_sample end{c};
+      require_wanted(*run, *j, *c);
+      on_the_clocks clocks(*run);
+      run->pipeline.run_timed(*j, f->slot, *c, clocks.clock);
+    }
+  } catch (...) {
+    cause = std::current_exception();
+  }
+  if (run->on.this_slot() == executor::none) co_await run->on.schedule();  // a stranger resumed us
+  if (cause == nullptr) co_return true;
+  f->take_cause(std::move(cause), c->stage());
+  if (!run->settings.is_bad(f->to_blame())) ++f->tries;
+  co_return false;
+}
+
+/// As often as the rule for what went wrong last says, with its pauses.
+task<bool> try_again(pipeline_run* run, batch_job* j, context* c, failure* f) {
+  if (f->tries == 0) co_return false;  // on the quarantine list
+  for (;;) {
+    const error_rule rule = f->dropped ? error_rule{} : rule_for(run->settings, *f);
+    if (f->dropped || f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed))
+      co_return false;
+    bool stopped = false;
+    try {
+      if (rule.backoff.count() > 0) {
+        auto pause = sleep_for(pause_before(rule, f->tries), *c);
+        co_await pause;
+      }
+    } catch (...) {
+      stopped = true;
+    }
+    if (stopped) co_return false;
+    failure before = *f;
+    task<bool> trying = attempt(run, j, c, f);
+    const bool good = co_await trying;
+    if (good) {
+      ++f->tries;
+      co_return true;
+    }
+    if (f->to_blame() == before.to_blame()) continue;
+    // That one went well; now it is another that has failed, and has tries of its own.
+    f->tries = run->settings.is_bad(f->to_blame()) ? 0 : 1;
+    f->number = before.number + 1;
+    f->others = before.others + (before.of_other() ? 1 : 0);
+    ++before.tries;
+    before.action = error_action::retry;
+    j->note(std::move(before));
+    if (f->tries == 0 || f->number > most_in_turn) co_return false;
+  }
+}
+
+/// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
+/// often as a substitute would be.
+void draw_without(const run_settings& s, failure& f) {
+  if (f.action != error_action::skip && f.action != error_action::replace) return;
+  if (f.drawn < s.policy.options().substitutes) {
+    ++f.drawn;
+    f.action = error_action::replace;
+  } else if (f.action == error_action::replace) {
+    f.action = error_action::fail;
+  }
+}
+
+/// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
+bool draw(const pipeline_run& run, const batch_job& j, random_stream& from, std::vector<std::uint64_t>& tried,
+          failure& f) {
+  while (f.drawn < run.settings.policy.options().substitutes) {
+    ++f.drawn;
+    const std::uint64_t index = run.plan->substitute(j, f.position, from);
+    if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
+    f.substitute = index;
+    return true;
+  }
+  return false;
+}
+
+void count_substitute(batch_job& j, std::uint64_t position, std::uint64_t index,
+                      std::uint64_t counted) noexcept {
+  j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+task<void> run_suspending(pipeline_run* run, batch_job* j, std::uint64_t slot, context* c) {
+  const end_of_sample end{c};
+  require_wanted(*run, *j, *c);
+  task<void> rest = run->pipeline.run_async(j, slot, c);
+  co_await rest;
+}
+
+task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f) {
+  const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
+  if (f.dropped) {
+    f.action = error_action::skip;
+    j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
+  }
+  if (run->settings.only_fails || f.dropped) {
+    j->note(std::move(f));
+    co_return false;
+  }
+  random_stream draws(run->settings.seed, c->epoch(), f.position, substitute_stream);
+  const std::uint64_t planned = f.index;
+  std::vector<std::uint64_t> tried;  // indexes that are no good here
+  for (;;) {
+    if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
+      task<bool> retrying = try_again(run, j, c, &f);
+      const bool good = co_await retrying;
+      if (good)
+        f.action = error_action::retry;
+      else if (f.dropped)  // a substitute that is left out is no good: another one
+        f.action = f.index != planned ? error_action::replace : error_action::skip;
+      else if (!j->cancelled.load(std::memory_order_relaxed))
+        f.action = *rule_for(run->settings, f).action;
+    }
+    const bool stays = f.of_other();
+    if (stays) {
+      draw_without(run->settings, f);
+    } else {
+      tried.push_back(f.index);
+      if (f.action == error_action::replace && !draw(*run, *j, draws, tried, f))
+        f.action = f.dropped ? error_action::skip : error_action::fail;
+    }
+    if (f.action == error_action::skip) {
+      j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
+    }
+    const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
+    if (good && f.index != planned) count_substitute(*j, f.position, f.index, counted);
+    failure next;
+    next.slot = f.slot;
+    next.position = f.position;
+    next.number = f.number + 1;
+    next.others = f.others + (stays ? 1 : 0);
+    next.index = stays ? f.index : f.substitute;
+    next.tries = 0;
+    next.drawn = f.drawn;
+    j->note(std::move(f));
+    if (over) co_return good;
+    f = std::move(next);
+    task<bool> trying = attempt(run, j, c, &f);
+    const bool substituted = co_await trying;
+    if (substituted) {
+      count_substitute(*j, f.position, f.index, counted);
+      co_return true;
+    }
+  }
+}
+
+task<bool> run_or_settle(pipeline_run* run, batch_job* j, context* c, failure f) {
+  task<bool> trying = attempt(run, j, c, &f);
+  const bool good = co_await trying;
+  if (good) co_return true;
+  task<bool> rest = settle(run, j, c, std::move(f));
+  const bool settled = co_await rest;
+  co_return settled;
+}
+
+task<bool> run_or_fail(pipeline_run* run, batch_job* j, context* c, failure f) {
+  task<bool> trying = attempt(run, j, c, &f);
+  const bool good = co_await trying;
+  if (!good) j->note(std::move(f));
+  co_return good;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/implementation/sample_runner.hpp
+/// \file
+/// The bodies of what schedule/detail/sample_runner.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
+  const std::uint64_t first = j.first + from, moved_from = run_.moved_from(j);
+  std::uint64_t own = moved_from - std::min(first, moved_from);
+  if (own >= count) own = count;
+  if (own != 0) run_.facts.samples_suspend ? begin_all(j, from, own) : run_all(j, from, own);
+  if (own == count) return;  // the batch may be gone
+  // The rest stands elsewhere by now, and its slots are left out.
+  owner_.give_tokens(count - own);
+  owner_.finish_some(j, count - own);
+}
+
+void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
+  stage_clocks::worker& mine = run_.clocks.mine();
+  const std::uint64_t begun = now_ticks();
+  mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that a report then has them
+  const prefetch_depth& depth = prefetch_choice::all[0];
+  walk_ahead(
+      *run_.plan, j, j.first + from, count, run_.facts.prefetches ? depth.samples : 0,
+      [&](std::uint64_t index) { run_.pipeline.prefetch(index, depth.bytes); },
+      [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
+        // A sample that may end while others are begun is counted before it is.
+        if (run_.facts.batched) j.print.fetch_add(prints_of(first, indexes, n), std::memory_order_relaxed);
+      },
+      [&](std::uint64_t i, std::uint64_t index) {
+        const place where = run_.place_of(j, from + i, index);
+        try {
+          resume(run_one(this, &j, from + i, where).handle);
+        } catch (...) {  // no memory for its frame: nothing of it has begun
+          lose(j, from + i, where);
+        }
+      });
+  learn(mine, count, now_ticks() - begun);
+}
+
+void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
+  stage_clocks::worker& mine = run_.clocks.mine();
+  stage_clock* const clocks = mine.clocks;
+  stage_clock& order = clocks[run_.facts.order_row];
+  const std::uint64_t begun = now_ticks();
+  // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
+  // 64.
+  const bool slow = pace_.slow_samples();
+  const bool timed = slow || order.count() % (64 * count) < count;
+  const bool chooses = run_.facts.prefetches && !slow;
+  const std::size_t depth = chooses ? depths_.next() : 0;
+  context c = run_.context_at({}, j);
+  sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}};
+  // A fast run in 64 stands for all of them.
+  const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
+  if (timed) {
+    stopwatch clock(mine, slow, weight);
+    run_timed(j, from, count, r, clock);
+  } else {
+    run_probe probe(mine, begun);
+    run_.pipeline.run(j, from, count, r);
+    probe.end(run_.clocks.runs_of(mine), begun);
+  }
+  c.give_back();
+  run_.count(clocks, run_.facts.first, count, weight * count);
+  order.ran(count);
+  order.worked(weight * count, 0);
+  const std::uint64_t passed = now_ticks() - begun;
+  learn(mine, count, passed);
+  if (chooses && !timed) depths_.learn(depth, count, passed);
+  const std::uint64_t good = count - r.failed.size();
+  j.print.fetch_add(r.print, std::memory_order_relaxed);
+  if (!r.failed.empty()) settle_all(j, r.failed);
+  owner_.finish_some(j, good);
+}
+
+void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
+                              stopwatch& clock) noexcept {
+  walk_ahead(
+      *run_.plan, j, j.first + from, count, r.ahead.samples,
+      [&](std::uint64_t index) { run_.pipeline.prefetch(index, r.ahead.bytes); },
+      [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
+        if (run_.facts.batched) r.print += prints_of(first, indexes, n);
+      },
+      [&](std::uint64_t i, std::uint64_t index) {
+        r.c.move_to(run_.place_of(j, from + i, index));
+        r.c.follow(clock.follows(r.c.position()));
+        r.c.enter(static_cast<std::uint32_t>(run_.facts.first));  // what the source throws is this one's
+        try {
+          run_.refuse_bad(index);
+          run_.pipeline.run_timed(j, from + i, r.c, clock);
+        } catch (...) {
+          clock.mark(std::min<std::size_t>(r.c.stage(), run_.facts.order_row));
+          run_.add_failed(j, r.failed, from + i, r.c);
+        }
+      });
+}
+
+void sample_runner::learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
+  pace_.learn(count, ticks);
+  run_.clocks.runs_of(mine).worked(count, ticks);
+}
+
+void sample_runner::settle_all(batch_job& j, std::vector<failure>& failed) noexcept {
+  for (failure& f : failed) {
+    try {
+      resume(settle_one(this, &j, &f).handle);
+    } catch (...) {
+      j.lose(std::move(f));
+      owner_.finish_some(j, 1);
+    }
+  }
+}
+
+/// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
+detached sample_runner::settle_one(sample_runner* self, batch_job* j, failure* of) {
+  failure f = std::move(*of);
+  pipeline_run& run = self->run_;
+  context c = run.context_at({run.settings.seed, j->epoch, f.position, f.index}, *j);
+  try {
+    task<bool> settled = settle(&run, j, &c, f);
+    co_await settled;
+  } catch (...) {
+    j->lose(f);
+  }
+  f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
+  self->owner_.finish_some(*j, 1);
+}
+
+/// A sample for which there was no memory; called where that was caught.
+void sample_runner::lose(batch_job& j, std::uint64_t slot, const place& where) noexcept {
+  context c = run_.context_at(where, j);
+  c.enter(static_cast<std::uint32_t>(run_.facts.first));
+  j.lose(run_.failed(slot, c, std::current_exception()));
+  owner_.give_tokens(1);
+  owner_.finish_some(j, 1);
+}
+
+// ---- samples that suspend ----
+
+detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where) {
+  pipeline_run& run = self->run_;
+  context c = run.context_at(where, *j);
+  failure f;
+  try {
+    c.watch();
+    c.follow(run.clocks.lane().wants(c.position()));
+    task<void> running = run_suspending(&run, j, slot, &c);
+    co_await running;
+  } catch (...) {
+    f = run.failed(slot, c, std::current_exception());
+  }
+  if (run.on.this_slot() == executor::none) co_await run.on.schedule();
+  if (f.cause != nullptr) {
+    try {
+      task<bool> settled = settle(&run, j, &c, f);
+      co_await settled;
+    } catch (...) {
+      j->lose(f);
+    }
+    f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
+    // Where settling ended early it may have been anywhere.
+    if (run.on.this_slot() == executor::none) co_await run.on.schedule();
+  }
+  // Before the sample counts as finished: afterwards the loader may be gone.
+  self->owner_.give_tokens(1);
+  self->owner_.finish_some(*j, 1);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/implementation/scheduler.hpp
+/// \file
+/// The bodies of what schedule/detail/scheduler.hpp declares, and what goes with it. Included in exactly one
+/// file of a program.
+
+namespace wick::detail {
+
+void source_size::require_same() const {
+  const std::uint64_t found = of_.samples();
+  if (found == planned_) return;
+  throw error("loader: the source had " + std::to_string(planned_) +
+              (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+              ", and has " + std::to_string(found) +
+              " now; call refresh() to take data of another size, or make a new loader");
+}
+
+void source_size::refuse() const {
+  require_same();
+  throw error(
+      "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+}
+
+bool source_size::changed() const noexcept {
+  try {
+    return of_.samples() != planned_;
+  } catch (...) {
+    return true;
+  }
+}
+
+void worker_jobs::execute_one(job* j) noexcept {
+  auto* const mine = static_cast<worker_job*>(j);
+  mine->of->run_worker(mine);
+}
+
+scheduler::scheduler(run_settings& of, const loader_options& options)
+    : on_(of.on),
+      plan_(of.pipeline->plan(of.facts().shard, std::nullopt)),
+      run_(of, *plan_),
+      size_(*of.pipeline),
+      window_(options.prefetch, on_.workers()),
+      suspends_(of.facts().samples_suspend),
+      tokens_(of.in_flight),
+      chooses_in_flight_(options.in_flight == 0),
+      run_ahead_(options.prefetch_next_epoch),
+      done_(window_.most),
+      pool_(window_.make_pool(of.pipeline->batch_memory())),
+      completion_(run_, done_, pool_, options.content_fingerprint),
+      ahead_(window_.most,
+             [&] {
+               owned<batch_job> j = of.pipeline->make_batch();
+               j->of = &run_;
+               return j;
+             }),
+      runner_(run_, *this),
+      jobs_(*this, on_) {}
+
+scheduler::~scheduler() {
+  if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
+  drain(nullptr);
+  std::unique_lock lock(mutex_);
+  jobs_.wait_all_away(lock);
+}
+
+scheduler_figures scheduler::figures() noexcept {
+  if (on_.forked()) return {};  // a worker that is missing here may have the mutex
+  const auto lock = lock_briefly(mutex_);
+  return {window(),
+          suspends_ ? tokens_.limit() : 0,
+          runner_.pace().run_length(),
+          short_samples(),
+          chooses_in_flight_,
+          jobs_.idle()};
+}
+
+queue_depths scheduler::depths() noexcept {
+  queue_depths out;
+  for (std::uint64_t s = done_.taken(); s < ahead_.count(); ++s)
+    out.ready += ahead_.at(s).unfinished.load(std::memory_order_relaxed) == 0 ? 1u : 0u;
+  out.samples = suspends_ ? tokens_.taken() : jobs_.at_work();
+  out.bytes = run_.settings.budget.used();
+  return out;
+}
+
+void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
+  if (left_ || !comes_next(epoch, number)) {
+    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+    if (started_) {
+      drain(make_owned<stop_source>());
+      left_ = false;
+      epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+    }
+    next_out_ = next_in_ = {epoch, number};
+    ++pass_;
+    moved_ = moved;
+    started_ = true;
+  }
+  current_epoch_ = epoch;
+  to_open_ = plan_->batches() - number - (ahead_.count() - done_.taken());
+  const auto lock = lock_briefly(mutex_);
+  open_more();
+}
+
+task<void> scheduler::left_async() {
+  while (done_.taken() < ahead_.count()) {
+    batch_job* const j = co_await done_.next(on_);
+    run_.pipeline.drop(*j);
+  }
+}
+
+void scheduler::refresh(bool source_too) {
+  if (started_) drain(make_owned<stop_source>());
+  started_ = left_ = run_ahead_ = false;
+  planned_at_ = ahead_.count();
+  if (source_too) run_.pipeline.refresh();
+  owned<const erased_plan> next = run_.pipeline.plan(run_.facts.shard, std::nullopt);
+  run_.plan = next.get();
+  plan_ = std::move(next);
+  if (source_too) size_.take_anew();
+}
+
+void scheduler::release(batch_job& j) noexcept {
+  advance(next_out_);
+  const auto lock = lock_briefly(mutex_);
+  jobs_.taken(j.published);
+  try {
+    open_more();
+  } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+  }
+}
+
+// ---- opening batches and starting worker jobs ----
+
+void scheduler::open_more() {
+  const std::uint64_t end = done_.taken() + window();
+  while (ahead_.count() < end) {
+    if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
+    if (!run_ahead_ && to_open_ == 0) break;
+    open(ahead_.at(ahead_.count()), ahead_.count());
+    if (!run_ahead_) --to_open_;
+    advance(next_in_);
+    ahead_.publish();
+  }
+  start_worker();
+}
+
+void scheduler::open(batch_job& j, std::uint64_t sequence) {
+  if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
+    plan_->order(j, run_.settings.seed, next_in_.epoch);
+  j.sequence = sequence;
+  j.number = next_in_.number;
+  const auto mine = plan_->slice(next_in_.number, j);
+  j.first = mine.first;
+  j.count = mine.count;
+  j.epoch = next_in_.epoch;
+  if (j.number == 0) ++pass_;
+  j.pass = pass_;
+  completion_.begin(j, moved_);
+  moved_.reset();
+  j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
+  j.offer();
+  finish_some(j, 1);
+}
+
+/// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
+void scheduler::before_waiting() {
+  stop_helping();
+  if (ahead_.count() != done_.taken()) return;
+  const auto lock = lock_briefly(mutex_);
+  open_more();
+  if (ahead_.count() == done_.taken()) size_.refuse();
+}
+/// Before the consumer sleeps: what was left for it to run is left to others now.
+void scheduler::stop_helping() noexcept {
+  if (!jobs_.has_helped()) return;
+  const auto lock = lock_briefly(mutex_);
+  jobs_.helps_no_more();
+  start_worker();
+}
+void scheduler::start_worker() noexcept {
+  if (!jobs_.may_start()) return;  // before anything that workers are writing is looked at
+  const std::uint64_t left = ahead_.unclaimed();
+  if (left == 0 || !may_claim()) return;
+  if (jobs_.consumer_helps() && runner_.pace().not_worth_a_wake(left))
+    return;  // it takes them when it comes for them
+  jobs_.start();
+}
+/// True when the worker job was put away; false when there is work for it after all.
+bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
+  const auto lock = lock_briefly(mutex_);
+  if (!jobs_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
+  jobs_.put_away(p, !may_claim());
+  return true;
+}
+
+/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
+/// afterwards is stopped by `next_stop`.
+void scheduler::drain(owned<stop_source> next_stop) noexcept {
+  if (cancel()) {
+    while (done_.taken() < ahead_.count()) run_.pipeline.drop(*done_.take());
+  }
+  if (!next_stop || !run_.stop->stop_requested()) return;
+  // The callbacks and tokens of the old source are gone with the samples that had them.
+  const auto lock = lock_briefly(mutex_);
+  run_.stop = std::move(next_stop);
+}
+bool scheduler::cancel() noexcept {  // false when there are none
+  std::uint64_t opened;
+  {
+    const auto lock = lock_briefly(mutex_);
+    opened = ahead_.count();
+  }
+  if (done_.taken() == opened) return false;
+  run_.stop->request_stop();
+  for (std::uint64_t s = done_.taken(); s < opened; ++s) {
+    batch_job& j = ahead_.at(s);
+    j.cancelled.store(true, std::memory_order_relaxed);
+    finish_some(j, j.claim_rest());
+  }
+  return true;
+}
+
+// ---- workers ----
+
+void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
+  std::uint64_t until = 0;
+  do {
+    if (const std::uint64_t now = now_ticks(); now >= until) {
+      if (until != 0) {
+        if (jobs_.too_many()) break;
+        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
+      }
+      until = now + 2 * pace::run_ticks;
+      if (jobs_.may_start() && ahead_.has_more_than(runner_.pace().run_length())) {
+        const auto lock = lock_briefly(mutex_);
+        start_worker();
+      }
+    }
+  } while (may_claim() && run_some());
+  if (!retire(p)) on_.post(p);
+}
+
+/// Claims one run from the oldest batch that has any left, and runs it.
+bool scheduler::run_some() noexcept {
+  const std::uint64_t length = runner_.pace().run_length();
+  const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
+  if (most == 0) return false;
+  const auto claimed = ahead_.claim(most, [&](bool another_follows) {
+    return suspends_ ? most : runner_.pace().run_length_at_end(another_follows);
+  });
+  give_tokens(most - claimed.count);
+  if (claimed.job == nullptr) return false;
+  fetch_lines(*claimed.job);
+  runner_.run(*claimed.job, claimed.from, claimed.count);
+  return true;
+}
+
+/// Of a batch whose samples are short they would be waited for one by one.
+void scheduler::fetch_lines(const batch_job& j) const noexcept {
+  if (!short_samples()) return;
+  fetch_to_write(&j, j.bytes);
+  fetch_to_write(pool_.get(), sizeof *pool_);
+}
+void scheduler::give_tokens(std::uint64_t n) noexcept {
+  if (!suspends_ || n == 0 || !tokens_.give(n)) return;
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
+}
+
+}  // namespace wick::detail
 
 // ==== wick/series/implementation/file_windows.hpp
 /// \file

@@ -245,7 +245,7 @@ TEST_CASE("the same without batch()") {
 TEST_CASE("the same in a coroutine, which leaves an epoch on a worker") {
   struct consumer {
     static wick::task<std::string> first_of(wick::executor* on,
-                                            wick::loader<decltype(answering(1) | wick::array_batch(1))>* from,
+                                            decltype(wick::loader(answering(1) | wick::array_batch(1)))* from,
                                             std::uint64_t epoch) {
       co_await on->schedule();
       from->epoch(epoch);

@@ -145,7 +145,7 @@ TEST_CASE("a coroutine goes from epoch to epoch, to any one, on the only worker,
 
 TEST_CASE("a loader may be moved between epochs, into a container for example") {
   auto pipeline = numbers{100} | wick::array_batch(10);
-  std::vector<wick::loader<decltype(pipeline)>> all;
+  std::vector<decltype(wick::loader(pipeline))> all;
   all.reserve(1);
   wick::loader l(std::move(pipeline), {.workers = 1});
   CHECK(targets_of(l, 0).size() == 10);

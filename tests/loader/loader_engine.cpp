@@ -24,8 +24,7 @@
 using namespace wick_test;
 
 TEST_CASE("who comes for a batch whose place in the ring another has got finds nothing to claim") {
-  struct nothing {};
-  wick::detail::batch_job<nothing, nothing, int> job;
+  wick::detail::batch_job job;
   CHECK(job.claim(0, 8).count == 0);
   job.sequence = 3;
   job.count = 10;
@@ -107,14 +106,6 @@ TEST_CASE("a coroutine takes batches with next_async, several at once on one wor
   wick::loader b(numbers{500} | jitter | wick::array_batch(10), {.executor = &ex});
   struct consumer {
     static wick::task<void> run(decltype(a)* from, std::int64_t* sum) {
-      for (;;) {
-        auto taking = from->next_async();
-        auto batch = co_await taking;
-        if (!batch) co_return;
-        for (int i = 0; i < 10; ++i) *sum += batch->target.as<std::int64_t>()[i];
-      }
-    }
-    static wick::task<void> run(decltype(b)* from, std::int64_t* sum) {
       for (;;) {
         auto taking = from->next_async();
         auto batch = co_await taking;

@@ -132,7 +132,7 @@ TEST_CASE("fingerprints of epochs stay what they were") {
 
 TEST_CASE("refresh() on a worker: between epochs, not while batches are under way") {
   struct consumer {
-    using loader_type = wick::loader<decltype(elastic(1) | wick::array_batch(1))>;
+    using loader_type = decltype(wick::loader(elastic(1) | wick::array_batch(1)));
     static wick::task<std::size_t> run(wick::executor* on, loader_type* l, const elastic* source) {
       co_await on->schedule();
       l->refresh();

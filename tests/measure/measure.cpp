@@ -20,58 +20,15 @@
 
 using namespace wick_test;
 
-TEST_CASE("a loader goes on as if it had not been measured") {
-  const auto values = up_to(1000);
-  const wick::loader_options options{.seed = 3, .workers = 2, .prefetch_next_epoch = false};
-  SUBCASE("batches") {
-    check_undisturbed(wick::from(values) | wick::shuffle() | twice | wick::array_batch(64), options);
-  }
-  SUBCASE("batches of what suspends") {
-    check_undisturbed(wick::from(values) | wick::shuffle() | twice | hop | wick::array_batch(64), options);
-  }
-  SUBCASE("single samples, some filtered") {
-    check_undisturbed(
-        wick::from(values) | wick::shuffle() | wick::filter([](std::int64_t v) { return v % 7 != 0; }) | hop,
-        options);
-  }
-  SUBCASE("some that fail") {
-    wick::loader_options skips = options;
-    skips.on_error = wick::on_error(wick::skip);
-    const auto fails = [](std::int64_t v) {
-      if (v % 100 == 7) throw std::runtime_error("bad");
-      return v;
-    };
-    check_undisturbed(wick::from(values) | wick::shuffle() | fails | wick::array_batch(64), skips);
-    check_undisturbed(wick::from(values) | fails | hop | wick::array_batch(64), skips);
-  }
-}
-
-TEST_CASE("the report does not count it as time in which batches were taken") {
-  const auto values = up_to(1000);
-  wick::loader train(wick::from(values) | twice | wick::array_batch(64), {.workers = 2});
-  auto range = train.epoch(0);
-  CHECK(range.next());
-  static_cast<void>(wick::measure(train, 20ms));
-  CHECK(range.next());
-  const wick::report r = train.report();
-  CHECK(r.seconds - r.taking >= 0.019);
-  CHECK(r.batches == 2);
-  while (range.next()) {
-  }
-  static_cast<void>(wick::measure(train, 20ms));  // no epoch is under way
-  CHECK(train.report().taking > 0);
-}
-
 TEST_CASE("each stage has what can be said of it") {
   const auto values = up_to(500);
-  wick::loader train(
-      wick::from(values) | wick::shuffle() | wick::map("twice", twice) |
-          wick::map("narrow", [](std::int64_t v) { return static_cast<std::int32_t>(v); }) |
-          wick::map("alone", [](std::int32_t v) { return std::make_unique<std::int32_t>(v); }) |
-          wick::map("whole", [](const std::unique_ptr<std::int32_t>& v) { return *v; }) |
-          wick::array_batch(32),
-      {.workers = 2, .io_threads = 3});
-  const wick::measurement m = wick::measure(train, 50ms);
+  const wick::measurement m =
+      wick::measure(wick::from(values) | wick::shuffle() | wick::map("twice", twice) |
+                        wick::map("narrow", [](std::int64_t v) { return static_cast<std::int32_t>(v); }) |
+                        wick::map("alone", [](std::int32_t v) { return std::make_unique<std::int32_t>(v); }) |
+                        wick::map("whole", [](const std::unique_ptr<std::int32_t>& v) { return *v; }) |
+                        wick::array_batch(32),
+                    {.workers = 2, .io_threads = 3}, 50ms);
   CHECK(all_came(m));
   CHECK(m.seconds == doctest::Approx(0.05));
   CHECK(m.workers == 2);
@@ -99,8 +56,8 @@ TEST_CASE("each stage has what can be said of it") {
 
 TEST_CASE("without batch() there is nothing behind the last stage") {
   const auto values = up_to(500);
-  wick::loader single(wick::from(values) | wick::map("twice", twice) | wick::map("hop", hop), {.workers = 2});
-  const wick::measurement m = wick::measure(single, 50ms);
+  const wick::measurement m = wick::measure(
+      wick::from(values) | wick::map("twice", twice) | wick::map("hop", hop), {.workers = 2}, 50ms);
   CHECK(all_came(m));
   CHECK(m.batches == 0);
   CHECK(m.bytes == 0);
@@ -122,8 +79,8 @@ TEST_CASE("batch stages, those that suspend, too, are in the whole and not in th
     co_await c.on()->schedule();
     co_return std::move(a);
   };
-  wick::loader train(wick::from(values) | hop | wick::array_batch(32) | count | wait | count, {.workers = 2});
-  CHECK(all_came(wick::measure(train, 50ms)));
+  CHECK(all_came(wick::measure(wick::from(values) | hop | wick::array_batch(32) | count | wait | count,
+                               {.workers = 2}, 50ms)));
   CHECK(batches > 0);
 }
 
@@ -133,10 +90,10 @@ TEST_CASE("pictures are cached as they are: as bytes, and with what is planned f
     const wick::image photo = wick_test::photo(40 + i, 30);
     wick_test::write_file(folder / ("c/" + std::to_string(i) + ".bmp"), wick_test::encode_bmp(photo));
   }
-  wick::loader train(wick::image_folder(folder / "") | wick::shuffle() | wick::read() | wick::decode() |
-                         wick::random_resized_crop(16) | wick::array_batch(4),
-                     {.workers = 2});
-  const wick::measurement m = wick::measure(train, 100ms);
+  const wick::measurement m =
+      wick::measure(wick::image_folder(folder / "") | wick::shuffle() | wick::read() | wick::decode() |
+                        wick::random_resized_crop(16) | wick::array_batch(4),
+                    {.workers = 2}, 100ms);
   CHECK(all_came(m));
   CHECK(stage(m, "read").cached.has_value());
   CHECK(stage(m, "decode").cached.has_value());

@@ -70,11 +70,12 @@ TEST_CASE("behind a stage that is cached nothing before it is called, and what c
     return v;
   };
   const auto check = [&](auto pipeline) {
-    wick::loader train(pipeline, {.workers = 2});
-    auto& runs = wick::detail::loader_place<decltype(train)>::feed(train).runs();
-    using runs_type = std::remove_reference_t<decltype(runs)>;
-    wick::detail::isolated_runs<runs_type> isolated(runs, 0, 0);
-    constexpr std::size_t none = decltype(isolated)::none, all = runs_type::types::batching;
+    using pipeline_type = decltype(pipeline);
+    wick::executor on(2);
+    auto* const typed = new wick::detail::typed_pipeline<pipeline_type>(pipeline, on);
+    wick::detail::run_settings settings(wick::detail::owned<wick::detail::erased_pipeline>(typed), {}, on);
+    wick::detail::isolated_runs<pipeline_type> isolated(*typed, settings);
+    constexpr std::size_t none = decltype(isolated)::none, all = decltype(isolated)::types::batching;
     isolated_failures failures;
     isolated_cache<std::int64_t> kept;
     using cache = isolated_cache<std::int64_t>;
@@ -118,9 +119,9 @@ TEST_CASE("as many samples are under way as the loader has") {
       --now;
       co_return v;
     };
-    wick::loader train(wick::from(values) | wick::map("together", together) | wick::array_batch(16),
-                       {.workers = 2, .in_flight = in_flight});
-    const wick::measurement m = wick::measure(train, 20ms);
+    const wick::measurement m =
+        wick::measure(wick::from(values) | wick::map("together", together) | wick::array_batch(16),
+                      {.workers = 2, .in_flight = in_flight}, 20ms);
     CHECK(m.in_flight == in_flight);
     CHECK(stage(m, "together").up_to > 0);
     CHECK(most == in_flight);
@@ -136,8 +137,8 @@ TEST_CASE("what would wait for ever is called off when the time is over") {
     }
     co_return v;
   };
-  wick::loader train(wick::from(values) | mostly | wick::array_batch(4), {.workers = 2});
-  const wick::measurement m = wick::measure(train, 20ms);
+  const wick::measurement m =
+      wick::measure(wick::from(values) | mostly | wick::array_batch(4), {.workers = 2}, 20ms);
   CHECK(m.samples > 0);
   CHECK(m.failures == 0);  // being called off is none
 }
@@ -149,8 +150,7 @@ TEST_CASE("samples that fail are counted and listed with key, stage and reason, 
     return v;
   };
   const auto check = [&](auto pipeline) {
-    wick::loader train(pipeline, {.workers = 2});
-    const wick::measurement m = wick::measure(train, 50ms);
+    const wick::measurement m = wick::measure(pipeline, {.workers = 2}, 50ms);
     CHECK(all_came(m));
     CHECK(m.failures >= m.failed.size());
     REQUIRE(!m.failed.empty());
@@ -164,7 +164,6 @@ TEST_CASE("samples that fail are counted and listed with key, stage and reason, 
     }
     CHECK(keys.size() == m.failed.size());
     CHECK(contains(m.to_string(), m.failed[0].key + ": check: the value"));
-    CHECK(train.ledger().total() == 0);
   };
   check(wick::from(values) | wick::shuffle() | wick::map("check", fails) | wick::array_batch(16));
   check(wick::from(values) | wick::shuffle() | hop | [](std::int64_t v) { return v - 1; } |
@@ -175,9 +174,8 @@ TEST_CASE("samples that fail are counted and listed with key, stage and reason, 
 TEST_CASE("where all fail it says so and ends") {
   const auto values = up_to(100);
   const auto fails = [](std::int64_t) -> std::int64_t { throw std::runtime_error("no"); };
-  wick::loader train(wick::from(values) | wick::map("fails", fails) | twice | wick::array_batch(16),
-                     {.workers = 2});
-  const wick::measurement m = wick::measure(train, 20ms);
+  const wick::measurement m = wick::measure(
+      wick::from(values) | wick::map("fails", fails) | twice | wick::array_batch(16), {.workers = 2}, 20ms);
   CHECK(m.samples == 0);
   CHECK_FALSE(m.first_batch.has_value());
   CHECK(stage(m, "source").up_to > 0);
@@ -185,11 +183,10 @@ TEST_CASE("where all fail it says so and ends") {
   CHECK_FALSE(stage(m, "fails").cached.has_value());  // there was nothing to keep
   CHECK(stage(m, "fails").without.value_or(0) > 0);
   CHECK(m.failed.size() == 10);
-  wick::loader batches(
+  const wick::measurement of_batches = wick::measure(
       wick::from(values) | twice | wick::array_batch(16) |
           wick::map("after", [](const wick::array&) -> wick::array { throw std::runtime_error("no"); }),
-      {.workers = 2});
-  const wick::measurement of_batches = wick::measure(batches, 20ms);
+      {.workers = 2}, 20ms);
   CHECK(of_batches.failures > 0);
   CHECK(of_batches.failed.at(0).stage == "after");
   CHECK(of_batches.failed.at(0).key.starts_with("batch "));
@@ -212,8 +209,8 @@ TEST_CASE("what is on the quarantine list is not tried") {
   for (auto& batch : first.epoch(0)) CHECK(batch.extents()[0] > 0);
   first.write_quarantine(list);
   tried = false;
-  wick::loader second(pipeline, {.workers = 2, .on_error = wick::on_error(wick::skip), .quarantine = {list}});
-  const wick::measurement m = wick::measure(second, 30ms);
+  const wick::measurement m = wick::measure(
+      pipeline, {.workers = 2, .on_error = wick::on_error(wick::skip), .quarantine = {list}}, 30ms);
   CHECK(all_came(m));
   CHECK_FALSE(tried);
   CHECK(m.failures == 0);
@@ -229,10 +226,9 @@ TEST_CASE("a stage that nothing can be batched without is named") {
     return r;
   };
   const auto same = [](row r) { return r; };
-  wick::loader train(wick::from(values) | first | wick::map("resize", five) | wick::map("same", same) |
-                         wick::array_batch(16),
-                     {.workers = 2});
-  const wick::measurement m = wick::measure(train, 60ms);
+  const wick::measurement m = wick::measure(wick::from(values) | first | wick::map("resize", five) |
+                                                wick::map("same", same) | wick::array_batch(16),
+                                            {.workers = 2}, 60ms);
   CHECK(all_came(m));
   CHECK_FALSE(stage(m, "resize").without.has_value());
   CHECK(stage(m, "same").without.has_value());
@@ -249,31 +245,29 @@ TEST_CASE("buckets, packed rows, others, ranks and a small last batch are measur
     return std::vector<std::int32_t>(static_cast<std::size_t>(v % 9 + 1), 1);
   };
   {
-    wick::loader l(
+    CHECK(all_came(wick::measure(
         wick::from(values) | wick::shuffle() | text | wick::array_pack(4, 16, {.lengths = lengths}),
-        {.workers = 2});
-    CHECK(all_came(wick::measure(l, 30ms)));
+        {.workers = 2}, 30ms)));
   }
   {
-    wick::loader l(wick::from(values) | wick::shuffle() | wick::bucket({.tokens = 50, .lengths = lengths}) |
-                       text | wick::array_batch(64, {.ragged = wick::pad_with(0)}),
-                   {.workers = 2});
-    CHECK(all_came(wick::measure(l, 30ms)));
+    CHECK(all_came(wick::measure(wick::from(values) | wick::shuffle() |
+                                     wick::bucket({.tokens = 50, .lengths = lengths}) | text |
+                                     wick::array_batch(64, {.ragged = wick::pad_with(0)}),
+                                 {.workers = 2}, 30ms)));
   }
   {
     const auto sum = [](std::int64_t own, std::vector<std::int64_t>& others) {
       for (const std::int64_t other : others) own += other;
       return own;
     };
-    wick::loader l(wick::from(values) | wick::shuffle() | twice | wick::with_others(2) | wick::join(sum) |
-                       wick::array_batch(10),
-                   {.workers = 2});
-    CHECK(all_came(wick::measure(l, 30ms)));
+    CHECK(all_came(wick::measure(wick::from(values) | wick::shuffle() | twice | wick::with_others(2) |
+                                     wick::join(sum) | wick::array_batch(10),
+                                 {.workers = 2}, 30ms)));
   }
   {
-    wick::loader l(wick::from(values) | wick::shuffle() | wick::shard(3, 4) | twice | wick::array_batch(8),
-                   {.workers = 2});
-    CHECK(all_came(wick::measure(l, 30ms)));
+    CHECK(all_came(
+        wick::measure(wick::from(values) | wick::shuffle() | wick::shard(3, 4) | twice | wick::array_batch(8),
+                      {.workers = 2}, 30ms)));
   }
 }
 
@@ -290,50 +284,24 @@ TEST_CASE("memory is bounded as the loader's is") {
     held -= 400;
     co_return v;
   };
-  wick::loader train(wick::from(values) | takes | wick::array_batch(16), {.workers = 2, .memory = 1000});
-  CHECK(all_came(wick::measure(train, 50ms)));
+  CHECK(all_came(wick::measure(wick::from(values) | takes | wick::array_batch(16),
+                               {.workers = 2, .memory = 1000}, 50ms)));
   CHECK(most <= 800);
-  CHECK(train.peak_bytes_in_flight() == 0);
 }
 
-TEST_CASE("it is refused on a worker, beside another user, and for a source of another size") {
+TEST_CASE("it is refused on a worker, and for options that a loader refuses") {
   wick::executor workers(2);
-  const auto values = up_to(100);
-  wick::loader train(wick::from(values) | twice | wick::array_batch(16), {.executor = &workers});
-  const auto on_worker = [](wick::executor* on, decltype(train)* of) -> wick::task<std::string> {
+  const auto pipeline = wick::from(up_to(100)) | twice | wick::array_batch(16);
+  const auto on_worker = [](wick::executor* on, decltype(pipeline) of) -> wick::task<std::string> {
     co_await on->schedule();
-    co_return text_of([&] { return wick::measure(*of, 1ms).samples; });
+    co_return text_of([&] { return wick::measure(of, {.executor = on}, 1ms).samples; });
   };
-  CHECK(contains(wick::sync_wait(on_worker(&workers, &train)), "measure()"));
-
-  struct growing {
-    std::shared_ptr<std::uint64_t> n = std::make_shared<std::uint64_t>(100);
-    std::uint64_t size() const { return *n; }
-    std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
-  };
-  const growing source;
-  wick::loader grows(source | wick::array_batch(16), {.prefetch_next_epoch = false, .executor = &workers});
-  *source.n = 101;
-  CHECK(contains(text_of([&] { return wick::measure(grows, 1ms).samples; }), "refresh()"));
-}
-
-TEST_CASE("a loader in the middle of next() is not measured") {
-  const auto values = up_to(64);
-  std::atomic<bool> inside{false}, go_on{false};
-  const auto holds = [&](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
-    inside = true;
-    while (!go_on) {
-      auto pause = wick::sleep_for(100us, c);
-      co_await pause;
-    }
-    co_return v;
-  };
-  wick::loader train(wick::from(values) | holds | wick::array_batch(16), {.workers = 2});
-  std::thread user([&] { train.next(); });
-  while (!inside) std::this_thread::yield();
-  CHECK(contains(text_of([&] { return wick::measure(train, 1ms).samples; }), "measure()"));
-  go_on = true;
-  user.join();
+  CHECK(contains(wick::sync_wait(on_worker(&workers, pipeline)), "measure()"));
+  CHECK(contains(
+      text_of([&] { return wick::measure(pipeline, {.workers = 2, .executor = &workers}, 1ms).samples; }),
+      ".workers is given beside .executor"));
+  CHECK(contains(text_of([&] { return wick::measure(wick::from(up_to(0)) | twice, {}, 1ms).samples; }),
+                 "the source is empty"));
 }
 
 TEST_CASE("the table is 80 columns wide at most, and says what there is") {

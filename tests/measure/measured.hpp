@@ -72,42 +72,4 @@ struct row {
   }
 };
 
-/// What a report counts, of which time is no part.
-inline std::vector<std::uint64_t> counts_of(const wick::report& r) {
-  std::vector<std::uint64_t> out{r.batches, r.samples, r.failures, r.filtered};
-  for (const wick::detail::stage_report& s : r.stages) out.push_back(s.count);
-  return out;
-}
-
-/// Two loaders of a pipeline go through three epochs; one is measured before, in the middle of and behind
-/// one.
-template <class Pipeline>
-void check_undisturbed(const Pipeline& pipeline, const wick::loader_options& options) {
-  wick::loader measured(pipeline, options), plain(pipeline, options);
-  CHECK(wick::measure(measured, 20ms).samples > 0);
-  for (std::uint64_t e = 0; e < 3; ++e) {
-    auto range = measured.epoch(e);
-    auto same = plain.epoch(e);
-    for (std::uint64_t n = 0;; ++n) {
-      if (e == 1 && n == 3) CHECK(wick::measure(measured, 20ms).samples > 0);
-      CHECK(measured.state() == plain.state());
-      auto a = range.next();
-      auto b = same.next();
-      CHECK(a.has_value() == b.has_value());
-      if (!a || !b) break;
-      if constexpr (requires { a->data(); })
-        CHECK(values_of(*a) == values_of(*b));
-      else
-        CHECK(*a == *b);
-    }
-    if (e == 1) CHECK(wick::measure(measured, 20ms).samples > 0);
-    CHECK(measured.fingerprint(e) == plain.fingerprint(e));
-    CHECK(measured.ledger().total() == plain.ledger().total());
-    CHECK(counts_of(measured.report()) == counts_of(plain.report()));
-    CHECK(measured.filtered() == plain.filtered());
-    CHECK(measured.slab_allocations() == plain.slab_allocations());
-    CHECK(measured.peak_bytes_in_flight() == plain.peak_bytes_in_flight());
-  }
-}
-
 }  // namespace wick_test

@@ -528,7 +528,7 @@ TEST_CASE("a loader's epochs are gone through with it, whole, left early, resume
 TEST_CASE("the loader may be gone when the range is destroyed, and the range is kept and moved") {
   std::vector<std::int64_t> values(100, 1);
   const pipe_pair p;
-  auto train = std::make_unique<wick::loader<decltype(wick::from(values) | wick::array_batch(10))>>(
+  auto train = std::make_unique<decltype(wick::loader(wick::from(values) | wick::array_batch(10)))>(
       wick::from(values) | wick::array_batch(10), wick::loader_options{.workers = 1});
   {
     wick::progress bar(train->epoch(0), wick::progress_options{.rank = 0, .fd = p.to->fd()});

@@ -52,7 +52,7 @@ auto three(mix_until until = mix_until::all_exhausted) {
 auto pipeline(std::uint64_t rank = 0, std::uint64_t world = 1) {
   return three() | wick::shard(rank, world) | wick::map("draw", draw) | wick::array_batch(12);
 }
-using loader = wick::loader<decltype(pipeline())>;
+using loader = decltype(wick::loader(pipeline()));
 
 struct planned {
   std::vector<source_weight> weights;
@@ -316,6 +316,17 @@ TEST_CASE("edits that make no sense are refused, say where the loader stands, an
                  }),
                  "two sources are called a"));
   CHECK(contains(message_of([] { wick::mix(weighted_source{numbers{3}, 1, "a b"}); }), "is called a b"));
+}
+
+TEST_CASE("weights of what is no mix, or of one that is shuffled as a whole, are not edited") {
+  wick::loader shuffled(three() | wick::shuffle() | wick::array_batch(4), {.workers = 1});
+  CHECK(contains(message_of([&] {
+                   shuffled.edit({{"web", 2}});
+                 }),
+                 "are for a mix() with batch(n)", "shuffle the mix's sources instead"));
+  wick::loader plain(numbers{100} | wick::array_batch(4), {.workers = 1});
+  CHECK(contains(message_of([&] { return plain.mixture(); }), "are for a mix() with batch(n)"));
+  CHECK(contains(message_of([&] { plain.replay_edits("/nowhere"); }), "are for a mix() with batch(n)"));
 }
 
 TEST_CASE("a state needs its journal, and one that is damaged, cut or of another run is refused") {

@@ -67,9 +67,9 @@ void take(Loaders& ranks, std::size_t stop_after, batches& out) {
 
 template <class Pipeline>
 auto ranks_of(std::uint64_t world, std::size_t workers, Pipeline make) {
-  std::vector<std::unique_ptr<wick::loader<decltype(make(0, 1))>>> out;
+  std::vector<std::unique_ptr<decltype(wick::loader(make(0, 1)))>> out;
   for (std::uint64_t r = 0; r < world; ++r) {
-    out.push_back(std::make_unique<wick::loader<decltype(make(0, 1))>>(
+    out.push_back(std::make_unique<decltype(wick::loader(make(0, 1)))>(
         make(r, world), wick::loader_options{.seed = 7, .workers = workers}));
   }
   return out;

@@ -318,7 +318,7 @@ TEST_CASE(
   const auto memory = std::make_shared<watched_memory>();
   {
     auto pipe = rows(1000) | wick::batch(10) | watch{memory} | wick::transfer(fake::device());
-    auto loader = std::make_unique<wick::loader<decltype(pipe)>>(
+    auto loader = std::make_unique<decltype(wick::loader(pipe))>(
         std::move(pipe), wick::loader_options{.workers = 2, .prefetch = 4});
     fake::gate gate(fake::last_stream());
     const batch_type first = loader->next().value();
@@ -345,7 +345,7 @@ TEST_CASE("when a stage behind transfer() fails, the copies that had begun are s
       return t;
     };
     auto pipe = rows(40) | wick::batch(10) | watch{memory} | wick::transfer(fake::device()) | fail;
-    auto loader = std::make_unique<wick::loader<decltype(pipe)>>(
+    auto loader = std::make_unique<decltype(wick::loader(pipe))>(
         std::move(pipe), wick::loader_options{.workers = 1, .prefetch = 1, .prefetch_next_epoch = false});
     fake::gate gate(fake::last_stream());
     for (int i = 0; i < 4; ++i) {
@@ -363,7 +363,7 @@ TEST_CASE("when a stage behind transfer() fails, the copies that had begun are s
 TEST_CASE("a device that is broken does not end the program when the loader goes") {
   auto pipe = rows(40) | wick::batch(10) | wick::transfer(fake::device());
   auto loader =
-      std::make_unique<wick::loader<decltype(pipe)>>(std::move(pipe), wick::loader_options{.workers = 1});
+      std::make_unique<decltype(wick::loader(pipe))>(std::move(pipe), wick::loader_options{.workers = 1});
   const batch_type first = loader->next().value();
   REQUIRE(fake::finish_all());
   {

@@ -54,6 +54,10 @@ struct listed_source {
         data(fingerprint_of(from)),
         key([](const void* s, std::uint64_t i) { return key_of(*static_cast<const Source*>(s), i); }) {}
 
+  listed_source(const void* from, std::uint64_t there, std::uint64_t fingerprint,
+                std::string (*name)(const void* source, std::uint64_t index)) noexcept
+      : source(from), samples(there), data(fingerprint), key(name) {}
+
   const void* source;
   std::uint64_t samples, data;  // how many there are, and their fingerprint
   std::string (*key)(const void* source, std::uint64_t index);

@@ -69,7 +69,7 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
                 "wick: measure_lengths() measures std::vector fields, and what comes has none; put the stage "
                 "that makes them (a tokenizer) at the end");
   options.on_error = {};
-  loader<pipeline<Source, S...>> from(std::move(what), std::move(options));
+  loader from(std::move(what), std::move(options));
   std::vector<std::uint32_t> out;
   out.reserve(from.size());
   while (auto one = from.next()) {

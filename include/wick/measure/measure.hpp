@@ -12,14 +12,20 @@
 #include <vector>
 
 #include <wick/failure/ledger.hpp>
-#include <wick/loader/detail/loader_place.hpp>
+#include <wick/loader/detail/own_executor.hpp>
 #include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/detail/isolated_counts.hpp>
 #include <wick/measure/detail/isolated_runs.hpp>
 #include <wick/measure/detail/isolated_walk.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/run/detail/single_user.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/schedule/detail/erased_pipeline.hpp>
+#include <wick/schedule/detail/pipeline_run.hpp>
+#include <wick/schedule/detail/typed_pipeline.hpp>
+#include <wick/schedule/loader_options.hpp>
 #include <wick/system/detail/duration.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick {
 
@@ -63,13 +69,11 @@ Stream& operator<<(Stream& to, const measurement& m) {
 
 namespace detail {
 
-/// The runs of a loader's measurement, and the time that each gets.
-template <class Loader>
+/// The runs of a measurement, and the time that each gets.
+template <class Pipeline>
 class measuring {
-  using place = loader_place<Loader>;
-  using runs_type = std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()).runs())>;
-  using all_type = isolated_runs<runs_type>;
-  using types = typename runs_type::types;
+  using all_type = isolated_runs<Pipeline>;
+  using types = typename all_type::types;
   static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
 
   /// Whether what comes behind a stage of samples can be measured, and the whole without it.
@@ -85,23 +89,20 @@ class measuring {
   }(std::make_index_sequence<last - first>{});  // the whole pipeline gets three
 
  public:
-  measuring(Loader& of, double seconds)
-      : of_(of),
-        feed_(place::feed(of)),
-        runs_(feed_.runs(), of.current_epoch(), place::next(of).batch),
-        seconds_(seconds) {}
+  measuring(typed_pipeline<Pipeline>& of, run_settings& by, double seconds)
+      : settings_(by), runs_(of, by), seconds_(seconds) {}
 
   measurement all() {
     measurement m;
     m.seconds = seconds_;
-    m.workers = of_.on().workers();
-    m.io_threads = of_.on().io().threads();
-    if (types::samples_suspend) m.in_flight = feed_.runs().in_flight;
-    const std::vector<std::string> names = feed_.path().stage_names();
+    m.workers = settings_.on.workers();
+    m.io_threads = settings_.on.io().threads();
+    if (types::samples_suspend) m.in_flight = settings_.in_flight;
+    const std::vector<std::string>& names = settings_.stage_names;
     const isolated_result whole = run<first, last, none, isolated_end::all>(3);
     m.samples = whole.samples;
     if constexpr (types::batched) {
-      const auto& plan = feed_.plan();
+      const erased_plan& plan = runs_.plan();
       const auto passed = static_cast<double>(plan.passed(plan.batches()));
       if (passed > 0) m.batches = m.samples * static_cast<double>(plan.batches()) / passed;
       m.bytes = m.batches * static_cast<double>(runs_.batch_bytes());
@@ -161,8 +162,7 @@ class measuring {
     m.stages.push_back(std::move(s));
   }
 
-  Loader& of_;
-  std::remove_reference_t<decltype(place::feed(std::declval<Loader&>()))>& feed_;
+  run_settings& settings_;
   all_type runs_;
   const double seconds_;
   isolated_failures failures_;
@@ -170,34 +170,32 @@ class measuring {
 
 }  // namespace detail
 
-/// What a loader's pipeline gives alone: `std::cout << wick::measure(train, std::chrono::seconds(5));`. For
-/// some time samples go through the whole of it with nobody but the workers; then, stage by stage, through
-/// the pipeline up to the stage, through what is behind it from 32 items that were made once ("if it were
-/// cached"; copying them is in the figure; a type that can't be copied may have a `T clone() const`), and
-/// through the whole without it, where it keeps the type of its items. On the loader's executor, with as many
-/// samples in flight as it has, and in its order.
+/// What a pipeline gives alone, without a training step: `std::cout << wick::measure(pipeline,
+/// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
+/// through the whole of it with nobody but the workers; then, stage by stage, through the pipeline up to the
+/// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
+/// in the figure; a type that can't be copied may have a `T clone() const`), and through the whole without
+/// it, where it keeps the type of its items. With as many samples in flight as a loader has, and in its
+/// order.
 ///
 /// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
 /// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
 /// but a small data set is gone through several times. With one stage that takes most of the time, `up_to`
 /// falls there, and `cached` rises behind it.
 ///
-/// The loader stays as it is: its place, the batches it has made ahead, its ledger, fingerprints and report;
-/// a step of the loop takes longer by that. The stages are the loader's own, and are called as in training:
-/// what they keep and count of their own they keep and count. Samples that fail are left out, counted and
-/// listed in the result. Takes compile time where it is called.
-/// \throws std::logic_error on a thread of the loader's executor, and while another thread uses the loader
-/// \throws wick::error when the source has another size than the loader was made for
-template <class Loader>
-measurement measure(Loader& of, std::chrono::nanoseconds time = std::chrono::seconds(5)) {
-  using place = detail::loader_place<Loader>;
-  auto& feed = place::feed(of);
-  feed.on().require_workers();
-  feed.on().require_outside("measure()", "call it on the thread that takes the batches");
-  const detail::single_user::hold mine(place::user(of), "measure()");
-  feed.size().require_same();
-  const typename place::pause away(of);
-  detail::measuring<Loader> runs(of, std::chrono::duration<double>(time).count());
+/// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
+/// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
+template <class Source, class... S>
+measurement measure(pipeline<Source, S...> what, loader_options options = {},
+                    std::chrono::nanoseconds time = std::chrono::seconds(5)) {
+  const detail::owned<executor> own = detail::own_executor(options);
+  executor& on = own ? *own : *options.executor;
+  on.require_workers();
+  on.require_outside("measure()", "call it on the thread that takes the batches");
+  auto* const typed = new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on);
+  detail::run_settings settings(detail::owned<detail::erased_pipeline>(typed), options, on);
+  detail::measuring<pipeline<Source, S...>> runs(*typed, settings,
+                                                 std::chrono::duration<double>(time).count());
   return runs.all();
 }
 

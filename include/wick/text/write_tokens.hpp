@@ -48,7 +48,7 @@ std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& 
       "its last stage: | [](std::string_view text) { return std::vector<std::int32_t>(…); }");
   detail::token_writer to(path);
   options.loader.prefetch_next_epoch = false;
-  wick::loader<pipeline<Source, Stages...>> all(std::move(from), options.loader);
+  wick::loader all(std::move(from), options.loader);
   if constexpr (detail::token_list<item>) {
     for (const item& document : all.epoch(0)) {
       for (const auto& id : document) to.add<T>(id);

@@ -10,6 +10,7 @@
 #include <wick/batch/batch.hpp>
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
+#include <wick/sample/sample.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
@@ -25,6 +26,9 @@ struct tensor_output {
 };
 
 }  // namespace detail
+
+/// What batch(n) gives for a source of samples, for loaders as members: `wick::loader<wick::tensor_batch>`.
+using tensor_batch = sample<at::Tensor, at::Tensor>;
 
 /// Batches of `size` samples as tensors: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of
 /// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] in

@@ -5,22 +5,22 @@
 #include <cstddef>
 
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/schedule/detail/pipeline_types.hpp>
 #include <wick/schedule/loader_options.hpp>
 
 namespace wick {
 
-template <class Pipeline>
+template <class Batch>
 class loader;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>
-class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
+class loader<detail::chain<S...>> : public loader<int> {
   static_assert(sizeof...(S) == ~std::size_t{0},
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
-  explicit loader(detail::chain<S...>, loader_options options = {})
-      : loader<detail::misfit_pipeline_of<S...>>({}, options) {}
+  explicit loader(detail::chain<S...>, loader_options = {}) {}
 };
 template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;

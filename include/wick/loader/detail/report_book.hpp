@@ -19,7 +19,7 @@
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/context.hpp>
-#include <wick/schedule/detail/pump_crew.hpp>
+#include <wick/schedule/detail/worker_jobs.hpp>
 #include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/processor_time.hpp>
 #include <wick/trace/detail/trace_file.hpp>
@@ -41,24 +41,9 @@ class report_book {
     std::size_t order_row = 0, phase_row = 0;
     std::array<std::size_t, phase_count> phase_stages = {};  ///< whose time that of each phase is
     std::size_t batch = 1;
-    feed_figures figures = {};
+    scheduler_figures figures = {};
     std::uint64_t asked_at = now_ticks();  // before any figure was read
   };
-
-  template <class Feed>
-  static subject of(Feed& f) {
-    using path = typename Feed::path_type;
-    subject out{f.on(), f.path().clocks(), f.budget(), f.runs().names()};
-    out.first = path::types::order_end;
-    out.batching = path::types::batching;
-    out.order_row = path::order_row;
-    out.phase_row = path::phase_row;
-    for (std::size_t p = 0; p < phase_count; ++p)
-      out.phase_stages[p] = path::carries_out(static_cast<phase>(p));
-    out.batch = f.plan().batch_size();
-    out.figures = f.figures();
-    return out;
-  }
 
   /// Batches are taken from now on.
   void begin(const subject& of);

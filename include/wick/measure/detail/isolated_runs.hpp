@@ -1,6 +1,5 @@
 /// \file
-/// Samples through some of a pipeline's stages, for measure(): on the loader's workers and in its order, but
-/// beside its batches, its memory and its books.
+/// Samples through some of a pipeline's stages, for measure().
 #pragma once
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -23,19 +23,19 @@
 #include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/detail/isolated_counts.hpp>
 #include <wick/observe/clock.hpp>
-#include <wick/order/detail/epoch_plan.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/run/awaitable.hpp>
-#include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
-#include <wick/sample/source.hpp>
 #include <wick/sample/stage.hpp>
 #include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/pipeline_run.hpp>
 #include <wick/schedule/detail/prefetch_choice.hpp>
+#include <wick/schedule/detail/stage_path.hpp>
+#include <wick/schedule/detail/typed_pipeline.hpp>
 #include <wick/schedule/detail/walk_ahead.hpp>
 #include <wick/system/detail/owned.hpp>
 
@@ -76,46 +76,32 @@ class isolated_cache {
   std::vector<std::uint64_t> indexes_;
 };
 
-/// One run after the other of a loader's pipeline. Each goes on in the epoch where the one before has ended:
-/// what that has read is in the system's cache.
-template <class Runs>
+/// One run after the other of a pipeline. Each goes on in the epoch where the one before has ended: what that
+/// has read is in the system's cache.
+template <class Pipeline>
 class isolated_runs {
  public:
-  using types = typename Runs::types;
-  using path_type = typename Runs::path_type;
-  using order_type = typename epoch_plan<path_type>::order_type;
-  using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
+  using path_type = stage_path<Pipeline>;
+  using types = typename path_type::types;
   static constexpr std::size_t none = ~std::size_t{0};
 
-  /// A batch in the making. It has what with_others() asks of one.
-  struct job {
-    explicit job(const order_type& o) : order(o) {}
-    order_type order;
-    typename types::columns columns;
-    std::atomic<bool> cancelled{false};
-    std::uint64_t pass = 0, number = 0, first = 0, count = 0, claimed = 0;
-    std::atomic<std::uint64_t> unfinished{0};
-    std::mutex mutex;
-    std::vector<std::size_t> gaps;
+  /// A batch in the making.
+  struct job : path_type::batch_type {
+    std::uint64_t claimed = 0;
     bool lost = false;
-    static bool is_no_other(std::uint64_t, std::uint64_t) noexcept { return false; }
   };
   struct claim {
     job* of = nullptr;
     std::uint64_t from = 0, count = 0;
   };
 
-  isolated_runs(Runs& runs, std::uint64_t epoch, std::uint64_t number)
-      : path(runs.path),
-        on(runs.on),
-        budget(runs.budget.limit()),
-        stop(make_owned<stop_source>()),
-        runs_(runs),
-        epoch_(epoch),
-        number_(number % runs.plan.batches()),
-        order_(runs.plan.order(runs.seed, epoch)),
-        pool_(std::make_shared<slab_pool>(path.batch_memory(), 64, 1, 8)),
-        stage_names_(path.stage_names()) {}
+  isolated_runs(typed_pipeline<Pipeline>& of, run_settings& by)
+      : path(of.path()),
+        on(by.on),
+        settings(by),
+        plan_(of.plan(by.facts().shard, std::nullopt)),
+        run_(by, *plan_, nullptr, false),
+        pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {}
 
   /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
   /// in `from`. Some that come out go to `keep`, where they are to be dropped.
@@ -126,9 +112,10 @@ class isolated_runs {
 
   path_type& path;
   executor& on;
-  byte_budget budget;
-  owned<stop_source> stop;
+  run_settings& settings;
 
+  const erased_plan& plan() const noexcept { return *plan_; }
+  pipeline_run& run_of() noexcept { return run_; }
   /// Of the largest batch.
   std::size_t batch_bytes() const noexcept { return pool_->bytes_asked(); }
 
@@ -149,17 +136,8 @@ class isolated_runs {
     const std::lock_guard lock(mutex_);
     free_.push_back(&j);
   }
-  place place_at(const job& j, std::uint64_t slot, std::uint64_t index) const noexcept {
-    return {runs_.seed, epoch_, j.first + slot, index};
-  }
   std::uint64_t index(const job& j, std::uint64_t slot) const noexcept {
-    return runs_.plan.index(j.order, j.first + slot);
-  }
-  const auto& plan() const noexcept { return runs_.plan; }
-  const sample_names& names() const noexcept { return names_; }
-  /// \throws quarantined_sample
-  void refuse_bad(context& c) const {
-    if (runs_.is_bad(c.index())) runs_.refuse(c);
+    return plan_->index(j, j.first + slot);
   }
 
   void failed(job& j, std::uint64_t slot, const context& c, std::exception_ptr cause) noexcept {
@@ -171,8 +149,8 @@ class isolated_runs {
       failure f;
       f.index = c.index();
       f.take_cause(std::move(cause), c.stage());
-      if (f.dropped || runs_.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
-      tell(printable_key(path.source(), f.to_blame()), f.stage, c.position(), f.cause);
+      if (f.dropped || settings.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
+      tell(settings.printable_key(f.to_blame()), f.stage, c.position(), f.cause);
     } catch (...) {
       lose(j);
     }
@@ -183,20 +161,19 @@ class isolated_runs {
       if (j.lost || j.gaps.size() == j.count || j.cancelled.load(std::memory_order_relaxed)) return false;
       std::sort(j.gaps.begin(), j.gaps.end());
       if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
-        tell(printable_key(path.source(), index(j, m->slot)), types::batching, j.first + m->slot,
+        tell(settings.printable_key(index(j, m->slot)), types::batching, j.first + m->slot,
              std::make_exception_ptr(misshapen(m->text)));
         return false;
       }
       if (j.columns.stale(j.gaps)) return false;
       if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
-      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(rows(j));
+      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(j.rows());
       return true;
     } catch (...) {
       failed_batch(j, types::batching, std::current_exception());
       return false;
     }
   }
-  static std::size_t rows(const job& j) noexcept { return static_cast<std::size_t>(j.count) - j.gaps.size(); }
   void failed_batch(const job& j, std::size_t stage, const std::exception_ptr& cause) noexcept {
     try {
       if (!ended_by_stop(cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
@@ -204,27 +181,24 @@ class isolated_runs {
       failures_->add({});
     }
   }
-  context batch_context(const job& j) noexcept {
-    static constexpr sample_names batches{
-        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
-    return context({runs_.seed, epoch_, j.first, j.number}, &on, &budget, stop->token(), j.pass, &batches);
-  }
 
  private:
   job* begin(bool in_slots) {
     if (free_.empty()) {
       free_.reserve(jobs_.size() + 1);  // so that giving back needs no memory
-      jobs_.push_back(make_owned<job>(order_));
+      auto made = make_owned<job>();
+      made->of = &run_;
+      plan_->order(*made, settings.seed, epoch);
+      jobs_.push_back(std::move(made));
       free_.push_back(jobs_.back().get());
     }
     job& j = *free_.back();
-    const auto& plan = runs_.plan;
     position_range mine{};
     while (mine.count == 0) {  // a rank may have nothing of a small last batch
-      mine = plan.slice(number_, order_);
+      mine = plan_->slice(number_, j);
       j.number = number_;
       j.pass = pass_;
-      if (++number_ == plan.batches()) {
+      if (++number_ == plan_->batches()) {
         number_ = 0;
         ++pass_;
       }
@@ -232,16 +206,10 @@ class isolated_runs {
     j.first = mine.first;
     j.count = mine.count;
     j.claimed = 0;
-    j.gaps.clear();
+    j.forget();
     j.lost = false;
-    j.cancelled.store(false, std::memory_order_relaxed);
     j.unfinished.store(j.count, std::memory_order_relaxed);
-    if constexpr (types::batched) {
-      if (in_slots) {
-        j.columns.begin(plan.slots(), path.template stage<types::batching>().order(), pool_);
-        if constexpr (epoch_plan<path_type>::packs) plan.arrange(j.number, j.order, j.columns);
-      }
-    }
+    if (types::batched && in_slots) run_.pipeline.begin(j, pool_);
     free_.pop_back();
     return &j;
   }
@@ -259,12 +227,12 @@ class isolated_runs {
       j->columns.drop();
       free_.push_back(j.get());
     }
-    if (stop->stop_requested()) stop = make_owned<stop_source>();
+    if (run_.stop->stop_requested()) run_.stop = make_owned<stop_source>();
     stopped_ = false;
   }
 
   bool ended_by_stop(const std::exception_ptr& cause) const {
-    if (!stop->stop_requested()) return false;
+    if (!run_.stop->stop_requested()) return false;
     try {
       std::rethrow_exception(cause);
     } catch (const cancelled&) {
@@ -277,8 +245,8 @@ class isolated_runs {
             bool whole_batch = false) {
     ledger_entry e;
     e.key = std::move(key);
-    e.stage = stage < stage_names_.size() ? stage_names_[stage] : "loader";
-    e.epoch = epoch_;
+    e.stage = settings.stage_name(stage);
+    e.epoch = epoch;
     e.position = position;
     describe_cause(cause, e);
     if (whole_batch) e.kind = error_kind::batch;
@@ -290,22 +258,19 @@ class isolated_runs {
     failures_->add({});
   }
 
-  Runs& runs_;
-  const std::uint64_t epoch_;
+  static constexpr std::uint64_t epoch = 0;
+  const owned<const erased_plan> plan_;
+  pipeline_run run_;
   double patience_ = 10;  // seconds, with stages of which no sample ends, in all runs together
   std::mutex mutex_;      // of what follows
-  std::uint64_t number_, pass_ = 0;
-  const order_type order_;
+  std::uint64_t number_ = 0;
+  std::uint32_t pass_ = 0;
   const std::shared_ptr<slab_pool> pool_;
-  const std::vector<std::string> stage_names_;
   std::vector<owned<job>> jobs_;
   std::vector<job*> free_;
   job* open_ = nullptr;
   bool stopped_ = false;
   isolated_failures* failures_ = nullptr;
-  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
-                              return key_of(*static_cast<const source_type*>(source), i);
-                            }};
 };
 
 }  // namespace wick::detail

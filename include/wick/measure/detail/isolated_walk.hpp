@@ -16,10 +16,10 @@ namespace wick::detail {
 
 /// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
 /// suspends, a run of samples) through the stages, then the next.
-template <class Runs, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From,
-          class Keep>
+template <class Pipeline, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End,
+          class From, class Keep>
 class isolated_walk {
-  using all_type = isolated_runs<Runs>;
+  using all_type = isolated_runs<Pipeline>;
   using types = typename all_type::types;
   using path_type = typename all_type::path_type;
   using job = typename all_type::job;
@@ -108,13 +108,15 @@ class isolated_walk {
 
   /// How many came through.
   std::uint64_t run_some(job& j, std::uint64_t first, std::uint64_t count) noexcept {
-    context c({}, &all_.on, &all_.budget, all_.stop->token(), j.pass, &all_.names());
+    pipeline_run& run = all_.run_of();
+    context c = run.context_at({}, j);
     std::uint64_t good = 0;
     const auto one = [&](std::uint64_t i, std::uint64_t index) {
       const std::uint64_t slot = first + i;
-      c.move_to(all_.place_at(j, slot, index));
+      c.move_to(run.place_of(j, slot, index));
       try {
-        all_.refuse_bad(c);
+        c.enter(static_cast<std::uint32_t>(First));
+        run.refuse_bad(index);
         put(until<First, Last>(start(index, j.first + slot), c), c, j, slot);
         ++good;
       } catch (...) {
@@ -122,8 +124,10 @@ class isolated_walk {
       }
     };
     if constexpr (from_source) {
+      const prefetch_depth& depth = prefetch_choice::all[0];
       walk_ahead(
-          all_.plan(), j.order, all_.path.source(), j.first + first, count, prefetch_choice::all[0],
+          all_.plan(), j, j.first + first, count, run.facts.prefetches ? depth.samples : 0,
+          [&](std::uint64_t index) { prefetch_sample(all_.path.source(), index, depth.bytes); },
           [](auto&&...) {}, one);
     } else {
       for (std::uint64_t i = 0; i < count; ++i) one(i, index(j, first + i));
@@ -160,11 +164,12 @@ class isolated_walk {
   static task<bool> run_one(isolated_walk* self, job* j, std::uint64_t slot) {
     all_type& all = self->all_;
     const std::uint64_t index = self->index(*j, slot);
-    context c(all.place_at(*j, slot, index), &all.on, &all.budget, all.stop->token(), j->pass, &all.names());
+    pipeline_run& run = all.run_of();
+    context c = run.context_at(run.place_of(*j, slot, index), *j);
     std::exception_ptr cause;
     try {
       c.enter(static_cast<std::uint32_t>(First));
-      all.refuse_bad(c);
+      run.refuse_bad(index);
       auto item = self->start(index, j->first + slot);
       task<void> rest = pass_async<First, decltype(item)>(self, std::move(item), &c, j, slot);
       co_await rest;
@@ -210,14 +215,14 @@ class isolated_walk {
 
   void make(job& j) noexcept {
     if (!all_.close(j)) return;
-    context c = all_.batch_context(j);
+    context c = all_.run_of().context_of_batch(j);
     c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       if constexpr (End == isolated_end::all) {
-        const auto batch = pass_batch<types::batching + 1>(j.columns.finish(all_type::rows(j)), c);
+        const auto batch = pass_batch<types::batching + 1>(j.columns.finish(j.rows()), c);
         static_cast<void>(batch);
       } else {
-        const auto batch = j.columns.finish(all_type::rows(j));
+        const auto batch = j.columns.finish(j.rows());
         static_cast<void>(batch);
       }
       counts_.made_batch();
@@ -241,11 +246,11 @@ class isolated_walk {
   }
   static task<void> make_async(isolated_walk* self, job* j) {
     if (!self->all_.close(*j)) co_return;
-    context c = self->all_.batch_context(*j);
+    context c = self->all_.run_of().context_of_batch(*j);
     c.enter(static_cast<std::uint32_t>(types::batching));
     std::exception_ptr cause;
     try {
-      auto batch = j->columns.finish(all_type::rows(*j));
+      auto batch = j->columns.finish(j->rows());
       task<void> rest = pass_batch_async<types::batching + 1, decltype(batch)>(self, std::move(batch), &c);
       co_await rest;
     } catch (...) {
@@ -283,12 +288,12 @@ class isolated_walk {
   isolated_counts counts_;
 };
 
-template <class Runs>
+template <class Pipeline>
 template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end End, class From, class Keep>
-isolated_result isolated_runs<Runs>::run(double seconds, const From* from, Keep* keep,
-                                         isolated_failures& failures) {
+isolated_result isolated_runs<Pipeline>::run(double seconds, const From* from, Keep* keep,
+                                             isolated_failures& failures) {
   begin_anew(failures);
-  isolated_walk<Runs, First, Last, Without, End, From, Keep> walks(*this, from, keep, runs_.in_flight);
+  isolated_walk<Pipeline, First, Last, Without, End, From, Keep> walks(*this, from, keep, settings.in_flight);
   double rate = -1;
   {
     scope all(on);
@@ -296,7 +301,7 @@ isolated_result isolated_runs<Runs>::run(double seconds, const From* from, Keep*
       isolated_runs& of;
       ~ending() {
         of.end();
-        of.stop->request_stop();
+        of.run_.stop->request_stop();
       }
     };
     {

@@ -21,7 +21,7 @@
 
 namespace wick::detail {
 
-/// `Path` has the source, the stages and the plan of the epoch.
+/// `Path` has the source and the stages, the batch the plan of the epoch.
 template <class Path>
 struct gathering {
   using types = typename Path::types;
@@ -35,7 +35,7 @@ struct gathering {
     const std::size_t wanted = draws.stream.bernoulli(stage.probability()) ? stage.count() : 0;
     out.others.reserve(wanted);
     while (out.others.size() < wanted) {
-      const std::uint64_t index = self->plan_->substitute(j->order, c->position(), draws.stream);
+      const std::uint64_t index = j->of->plan->substitute(*j, c->position(), draws.stream);
       if (j->is_no_other(c->position(), index)) {
         draws.leave_out();
         continue;
@@ -44,12 +44,12 @@ struct gathering {
       other.enter(static_cast<std::uint32_t>(types::order_end));
       std::exception_ptr cause;
       try {
-        self->refuse_bad(index);
+        j->of->refuse_bad(index);
         auto item = Path::to_rvalue(self->source_.at(index));
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
-        if constexpr (Path::again) self->note_other(other, *c, static_cast<std::uint32_t>(I));
+        if (j->of->notes != nullptr) j->of->notes->went_in(other, *c, static_cast<std::uint32_t>(I));
       } catch (...) {
         cause = std::current_exception();
       }
@@ -72,7 +72,7 @@ struct gathering {
       using how = application<stage_type, Item>;
       if constexpr (!how::async) {
         next_type next = apply(std::get<I>(self->stages_), std::move(item), *c);
-        self->note(*c);
+        j->of->note_draws(*c);
         task<typename types::template item<End>> rest =
             come_to<I + 1, End, next_type>(self, std::move(next), c, j);
         auto out = co_await rest;
@@ -83,7 +83,7 @@ struct gathering {
         if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
           co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          self->note(*c);
+          j->of->note_draws(*c);
           task<typename types::template item<End>> rest =
               come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
           auto out = co_await rest;
@@ -91,7 +91,7 @@ struct gathering {
         } else {
           auto result = co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          self->note(*c);
+          j->of->note_draws(*c);
           task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
               self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
           auto out = co_await rest;

@@ -45,24 +45,4 @@ class draw_notes {
   std::vector<line> lines_;
 };
 
-/// The notes of a path of stages: there are none in a run, which pays nothing for them.
-template <bool Again>
-struct path_notes {
-  void note(const context&) const noexcept {}
-};
-template <>
-struct path_notes<true> {
-  draw_notes* to = nullptr;  // null where nobody asked
-  void note_begin(const context& c) const {
-    if (to != nullptr) to->begin(c);
-  }
-  /// The stage that runs has ended.
-  void note(const context& c) const {
-    if (to != nullptr) to->drew(c);
-  }
-  void note_other(const context& other, const context& into, std::uint32_t stage) const {
-    if (to != nullptr) to->went_in(other, into, stage);
-  }
-};
-
 }  // namespace wick::detail

@@ -4,7 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include <wick/order/order.hpp>
+#include <wick/receipt/receipt.hpp>
 
 namespace wick::detail {
 
@@ -69,6 +73,11 @@ class moved_samples {
   std::vector<from> later_;
 };
 
+/// \throws wick::error
+[[noreturn]] void refuse_replay(const std::string& what);
 [[noreturn]] void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch);
+/// Whose part is made, of a run that has `own`.
+shard_stage replayed_share(const shard_stage& own, const replay_options& options, bool batched);
+void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t there, bool batched);
 
 }  // namespace wick::detail

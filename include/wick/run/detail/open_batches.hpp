@@ -6,7 +6,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <vector>
+
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
@@ -22,11 +24,15 @@ class open_batches {
     std::uint64_t from = 0, count = 0;
   };
 
-  explicit open_batches(std::size_t most)
-      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
+  /// \param make  gives one Job after the other, each owned
+  template <class Make>
+  open_batches(std::size_t most, Make make) : mask_(std::bit_ceil(most) - 1) {
+    ring_.reserve(mask_ + 1);
+    for (std::uint64_t i = 0; i <= mask_; ++i) ring_.push_back(make());
+  }
 
   /// The place of the batch with this sequence number.
-  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
+  Job& at(std::uint64_t sequence) noexcept { return *ring_[sequence & mask_]; }
   /// No batch before this one was in its place.
   bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
 
@@ -40,7 +46,7 @@ class open_batches {
     std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
+      samples += ring_[s & mask_]->unclaimed();
     }
     return samples;
   }
@@ -48,7 +54,7 @@ class open_batches {
   bool has_more_than(std::uint64_t length) const noexcept {
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
+    return s + 1 < opened || (s < opened && ring_[s & mask_]->unclaimed() > length);
   }
 
   /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
@@ -59,7 +65,7 @@ class open_batches {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
       const std::uint64_t opened = opened_.load(std::memory_order_acquire);
       if (s >= opened) return {};
-      Job& j = ring_[s & mask_];
+      Job& j = *ring_[s & mask_];
       const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
       if (claimed.count != 0) return {&j, claimed.from, claimed.count};
       std::uint64_t expected = s;
@@ -68,7 +74,7 @@ class open_batches {
   }
 
  private:
-  std::unique_ptr<Job[]> ring_;
+  std::vector<owned<Job>> ring_;
   const std::uint64_t mask_;
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions

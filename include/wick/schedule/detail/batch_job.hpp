@@ -26,10 +26,16 @@ enum class batch_state : unsigned char {
   whole,         ///< its columns are: what leaves is made of them by the consumer
 };
 
-/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
-/// `Columns` where samples are put, `Value` what leaves.
-template <class Order, class Columns, class Value>
+class pipeline_run;
+
+/// A place in the loader's ring, used for one batch after another. Where its samples are put, and by which
+/// order, the pipeline adds: see typed_batch.
 struct alignas(64) batch_job {
+  batch_job() = default;
+  batch_job(const batch_job&) = delete;
+  batch_job& operator=(const batch_job&) = delete;
+  virtual ~batch_job() = default;
+
   // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
   // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
   // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
@@ -46,9 +52,8 @@ struct alignas(64) batch_job {
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
   std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
-  Order order;
-  Columns columns;
-  std::optional<Value> value;
+  pipeline_run* of = nullptr;               // by which it is made
+  std::size_t bytes = sizeof(batch_job);    // with what the pipeline adds
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
@@ -134,11 +139,6 @@ struct alignas(64) batch_job {
     return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
       return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
     });
-  }
-  /// What nobody is going to take.
-  void drop() noexcept {
-    value.reset();
-    columns.drop();
   }
   /// Of the batch that was here before.
   void forget() noexcept {

@@ -16,7 +16,9 @@
 
 namespace wick::detail {
 
-/// Why pumps are put away, in ticks summed over them.
+class scheduler;
+
+/// Why worker jobs are put away, in ticks summed over them.
 struct idle_ticks {
   std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
   std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
@@ -24,7 +26,7 @@ struct idle_ticks {
 };
 
 /// What a report needs to know of how a loader works.
-struct feed_figures {
+struct scheduler_figures {
   std::size_t prefetch = 1;     ///< batches ahead
   std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
   std::uint64_t at_a_time = 1;  ///< samples that a worker claims
@@ -33,39 +35,39 @@ struct feed_figures {
   idle_ticks idle;
 };
 
-/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
-/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
-/// up a processor, since three threads on two processors only take turns, and their caches with them.
+/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); it goes on by posting itself,
+/// or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of them as
+/// long as it takes up a processor, since three threads on two processors only take turns, and their caches
+/// with them.
 ///
 /// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
-template <class Owner>
-class pump_crew {
+class worker_jobs {
  public:
-  struct pump : job {
-    Owner* of = nullptr;
+  struct worker_job : job {
+    scheduler* of = nullptr;
   };
 
-  pump_crew(Owner& of, executor& on)
+  worker_jobs(scheduler& of, executor& on)
       : on_(on),
-        pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
-    free_.reserve(pumps_.size());
-    for (pump& p : pumps_) {
+        jobs_(on.workers()),
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, jobs_.size() + 1) - 1) {
+    free_.reserve(jobs_.size());
+    for (worker_job& p : jobs_) {
       p.of = &of;
-      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      p.execute = execute_one;
       free_.push_back(&p);
     }
     idle_.store(free_.size(), std::memory_order_relaxed);
   }
-  pump_crew(const pump_crew&) = delete;
-  pump_crew& operator=(const pump_crew&) = delete;
+  worker_jobs(const worker_jobs&) = delete;
+  worker_jobs& operator=(const worker_jobs&) = delete;
 
   idle_ticks idle() noexcept {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
     return spent_;
   }
-  /// How many pumps are at work, about.
-  std::size_t at_work() const noexcept { return pumps_.size() - idle_.load(std::memory_order_relaxed); }
+  /// How many are at work, about.
+  std::size_t at_work() const noexcept { return jobs_.size() - idle_.load(std::memory_order_relaxed); }
   /// A batch that has been ready since then was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);
@@ -75,13 +77,13 @@ class pump_crew {
   /// One more, if may_start(): it starts the next.
   void start() noexcept {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
-    pump* const p = free_.back();
+    worker_job* const p = free_.back();
     free_.pop_back();
     idle_.store(free_.size(), std::memory_order_relaxed);
     on_.post(p);
   }
   /// `samples_wait`: there are positions to claim, but too many samples are under way.
-  void put_away(pump* p, bool samples_wait) noexcept {
+  void put_away(worker_job* p, bool samples_wait) noexcept {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
     samples_wait_ = samples_wait;
     free_.push_back(p);
@@ -95,11 +97,11 @@ class pump_crew {
   /// A hint: false when all are at work, or as many as the consumer leaves room for.
   bool may_start() const noexcept {
     const std::size_t idle = idle_.load(std::memory_order_relaxed);
-    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
+    return idle != 0 && (jobs_.size() - idle < beside_consumer_ || !consumer_helps());
   }
   /// A hint: more are at work than the consumer leaves room for.
   bool too_many() const noexcept {
-    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
+    return jobs_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
   }
   /// It has run samples just now, and will again unless something else keeps it.
   bool consumer_helps() const noexcept {
@@ -114,10 +116,11 @@ class pump_crew {
   bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
 
  private:
+  static void execute_one(job* j) noexcept;
   static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
 
-  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-  /// Pumps that were away until then were so for this.
+  std::size_t working() const noexcept { return jobs_.size() - free_.size(); }
+  /// Those that were away until then were so for this.
   void count(std::uint64_t until, std::uint64_t& why) noexcept {
     if (static_cast<std::int64_t>(until - since_) <= 0) return;
     if (since_ != 0) why += (until - since_) * free_.size();
@@ -125,9 +128,9 @@ class pump_crew {
   }
 
   executor& on_;
-  std::vector<pump> pumps_;
+  std::vector<worker_job> jobs_;
   const std::size_t beside_consumer_;
-  std::vector<pump*> free_;
+  std::vector<worker_job*> free_;
   condition all_away_;
   idle_ticks spent_;
   std::uint64_t since_ = 0;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what receipt/detail/replaying.hpp declares. Included in exactly one file of a program.
+/// The bodies of what receipt/detail/replayable.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 #include <wick/order/order.hpp>
 #include <wick/receipt/detail/replayable.hpp>
-#include <wick/receipt/detail/replaying.hpp>
 #include <wick/receipt/receipt.hpp>
 #include <wick/sample/error.hpp>
 
@@ -36,12 +35,11 @@ shard_stage replayed_share(const shard_stage& own, const replay_options& options
   return out;
 }
 
-void require_replayable(const replayed_batch& what, std::uint64_t there, bool batched) {
-  if (what.number < there) return;
+void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t there, bool batched) {
+  if (number < there) return;
   const std::string name = batched ? "batch" : "position";
-  refuse_replay(name + " " + std::to_string(what.number) + " of epoch " + std::to_string(what.epoch) +
-                ", which has " + std::to_string(there) + " " + name + (batched ? "es" : "s") +
-                ", counted from 0");
+  refuse_replay(name + " " + std::to_string(number) + " of epoch " + std::to_string(epoch) + ", which has " +
+                std::to_string(there) + " " + name + (batched ? "es" : "s") + ", counted from 0");
 }
 
 void data_round::require(std::uint64_t epoch, std::optional<std::uint64_t> under_way) const {

@@ -1,0 +1,27 @@
+/// \file
+/// What is kept of all that was handed over, epoch after epoch.
+#pragma once
+
+#include <vector>
+
+#include <wick/failure/detail/drop_book.hpp>
+#include <wick/failure/detail/error_account.hpp>
+#include <wick/loader/detail/report_book.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/pipeline_run.hpp>
+
+namespace wick::detail {
+
+struct delivery_books {
+  error_account account;
+  print_book prints;
+  report_book report;
+  drop_book drops = {};
+};
+
+/// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is
+/// taken out of its job.
+void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
+                   std::vector<told_failure>& to);
+
+}  // namespace wick::detail

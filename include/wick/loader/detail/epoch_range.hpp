@@ -1,0 +1,73 @@
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include <wick/loader/detail/loader_of.hpp>
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance. It refers to what the loader holds, which may be moved
+/// meanwhile.
+template <class Batch>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    Batch& operator*() const noexcept { return *of_->current; }
+    Batch* operator->() const noexcept { return &*of_->current; }
+    iterator& operator++() {
+      advance(*of_, pass_);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current; }
+    iterator(loader_of<Batch>* of, std::uint64_t pass) : of_(of), pass_(pass) {}
+    loader_of<Batch>* of_ = nullptr;
+    std::uint64_t pass_ = 0;
+  };
+
+  explicit epoch_range(loader_of<Batch>& of) : of_(&of), pass_(of.pass()) {}
+  /// \throws what next() throws; std::logic_error when another epoch was begun since
+  iterator begin() {
+    advance(*of_, pass_);
+    return iterator(of_, pass_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<Batch> next() {
+    if (!of_->goes_on()) of_->require_pass(pass_);
+    return of_->next_value();
+  }
+
+  /// Batches that are left of it; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return of_->items_left(); }
+  /// This rank's samples in them, as they were planned.
+  std::uint64_t samples_left() const noexcept { return of_->samples_left(); }
+  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
+  bool at_hand() const noexcept { return of_->at_hand(); }
+
+ private:
+  static void advance(loader_of<Batch>& of, std::uint64_t pass) {
+    of.require_pass(pass);
+    of.require_outside("next()", "co_await next_async()");
+    of.current.reset();  // gives its memory back before the next is waited for
+    of.current = of.next_value();
+  }
+  loader_of<Batch>* of_;
+  std::uint64_t pass_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,175 @@
+/// \file
+/// What a loader does that has nothing to do with the type of its batches.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wick/failure/ledger.hpp>
+#include <wick/loader/detail/delivery_books.hpp>
+#include <wick/loader/detail/mixture_edits.hpp>
+#include <wick/loader/detail/replayed_batch.hpp>
+#include <wick/loader/detail/sample_group.hpp>
+#include <wick/observe/report.hpp>
+#include <wick/receipt/detail/replayable.hpp>
+#include <wick/receipt/receipt.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
+#include <wick/resume/mixture.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/run/detail/single_user.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/task.hpp>
+#include <wick/schedule/detail/erased_pipeline.hpp>
+#include <wick/schedule/detail/pipeline_run.hpp>
+#include <wick/schedule/detail/scheduler.hpp>
+#include <wick/schedule/loader_options.hpp>
+#include <wick/system/detail/owned.hpp>
+#include <wick/trace/trace.hpp>
+
+namespace wick::detail {
+
+/// For what the functions do see wick::loader, which calls them. What is in a batch is the typed loader's
+/// (loader_of), behind the three virtual functions.
+class loader_core {
+ public:
+  /// \param own  the loader's executor; null where options name another
+  loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options);
+  loader_core(const loader_core&) = delete;
+  loader_core& operator=(const loader_core&) = delete;
+  virtual ~loader_core() = default;
+
+  // ---- what wick::loader's functions of the same name do ----
+
+  void epoch(std::uint64_t e);
+  void refresh();
+  void edit(const std::vector<source_weight>& weights, const edit_options& at);
+  void replay_edits(const std::string& journal_file);
+  std::vector<source_weight> mixture() const;
+  std::vector<std::byte> state() const;
+  void load_state(std::span<const std::byte> bytes);
+  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
+  std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
+  /// Whether there is a next batch (without batch(): sample), which is slot() of what was taken. For who
+  /// holds user() until it has that.
+  bool next();
+  static task<bool> next_async(loader_core* self);
+  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
+  std::uint64_t batches() const noexcept { return plan().batches(); }
+  std::uint64_t size() const noexcept { return plan().positions(); }
+  executor& on() noexcept { return settings_.on; }
+  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
+  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
+  epoch_fingerprint fingerprint(std::uint64_t epoch) const {
+    return books_.prints.of(epoch, data(), batch_of_prints());
+  }
+  void write_quarantine(const std::string& path) const;
+  std::uint64_t slab_allocations() const noexcept { return scheduler_.pool().allocations(); }
+  std::size_t peak_bytes_in_flight() const noexcept { return settings_.budget.peak(); }
+  wick::report report();
+  void trace(const std::string& path, const trace_options& how);
+  void stop_trace();
+
+  // ---- for a range over an epoch ----
+
+  /// How often an epoch was begun: tells ranges apart.
+  std::uint64_t pass() const noexcept { return pass_.load(std::memory_order_relaxed); }
+  /// \throws std::logic_error when another epoch was begun since
+  void require_pass(std::uint64_t pass) const {
+    if (pass != this->pass()) refuse_outrun();
+  }
+  /// Batches that are left; without batch() samples, some of which may be left out.
+  std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
+  std::uint64_t samples_left() const noexcept;
+  bool at_hand() const noexcept { return group_.under_way(); }
+
+  // ---- for the typed loader ----
+
+  /// Of a group that was taken, by the same thread: no more need be looked at.
+  bool goes_on() const noexcept { return user_.still_this_thread() && group_.under_way(); }
+  /// `has(slot)`: whether the group that was taken has a sample there.
+  template <class Has>
+  bool next_of_group(Has has) {
+    const std::optional<std::size_t> found = group_.next(plan(), books_, has);
+    if (found) slot_ = *found;
+    return found.has_value();
+  }
+  std::size_t slot() const noexcept { return slot_; }
+  void require_outside(const char* call, const char* instead) { on().require_outside(call, instead); }
+
+  /// A batch that is made again: begun here, and to be waited for.
+  owned<replayed_batch> begin_replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options,
+                                     bool with_notes);
+  single_user& user() noexcept { return user_; }
+  /// The report does not count what goes on meanwhile as taking batches.
+  class pause {
+   public:
+    explicit pause(loader_core& l);
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+    ~pause();
+
+   private:
+    loader_core& of_;
+    bool under_way_;
+  };
+
+ protected:
+  /// Moves what is in a finished batch out of it, and drops it again. take(): whether there is a batch.
+  virtual bool take(batch_job& j) = 0;
+  virtual void drop_taken() noexcept = 0;
+  /// The consumer gets what was taken.
+  virtual void deliver() = 0;
+  virtual bool next_in_group() = 0;
+
+ private:
+  const erased_plan& plan() const noexcept { return scheduler_.plan(); }
+  void begin(std::uint64_t e);
+  void seek();
+  bool ends(const loader_state& s) const noexcept;
+  bool begun();
+  bool at_end();
+  [[noreturn]] void refuse_outrun() const;
+  void require_refreshed() const;
+  batch_job* wait();
+  bool deliver(batch_job& j);
+  void look(const batch_job& j) noexcept;
+  bool deliver_batch(batch_job& j);
+  void deliver_group(batch_job& j);
+  report_book::subject subject() noexcept;
+  std::uint64_t batch_of_prints() const noexcept {
+    return settings_.facts().batched ? plan().batch_size() : 0;
+  }
+  void require_goes_on(const loader_state& s, const char* told) const;
+  std::uint64_t data() const;
+  pipeline_identity identity() const;
+  mixture_journal::place next_place() const noexcept;
+  void take_over(loader_state s);
+  void change(const std::vector<source_weight>& weights, const edit_options& at);
+
+  owned<executor> own_;
+  run_settings settings_;
+  scheduler scheduler_;
+  std::optional<std::uint64_t> epoch_;
+  std::uint64_t left_ = 0;
+  std::atomic<std::uint64_t> pass_{0};  // read by a range before it is known who else uses the loader
+  bool sought_ = true;                  // the scheduler is where these say
+  bool refreshed_ = true;               // the last refresh() has gone well
+  data_round round_;
+  mixture_edits edits_{settings_, scheduler_};
+  single_user user_;
+  owned<const loader_state> resume_;           // loaded, and not yet gone on from
+  mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
+
+  moved_samples moved_;
+  sample_group group_;
+  std::size_t slot_ = 0;
+  std::vector<told_failure> told_;
+  delivery_books books_;
+};
+
+}  // namespace wick::detail

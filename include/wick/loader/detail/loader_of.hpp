@@ -1,0 +1,99 @@
+/// \file
+/// What of a loader depends on the type of its batches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <wick/loader/detail/loader_core.hpp>
+#include <wick/loader/detail/replayed_batch.hpp>
+#include <wick/receipt/receipt.hpp>
+#include <wick/run/detail/single_user.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/task.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/erased_pipeline.hpp>
+#include <wick/schedule/loader_options.hpp>
+#include <wick/system/detail/owned.hpp>
+
+namespace wick::detail {
+
+/// \throws std::logic_error
+[[noreturn]] void refuse_empty_loader();
+
+/// Holds the batch, or the group of samples, that was taken and is not yet the consumer's.
+template <class Batch>
+class loader_of final : public loader_core {
+ public:
+  loader_of(owned<executor> own, owned<pipeline_of<Batch>> what, const loader_options& options)
+      : loader_of(std::move(own), what.release(), options) {}
+
+  std::optional<Batch> next_value() {
+    if (goes_on() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
+    require_outside("next()", "co_await next_async()");
+    single_user::hold mine(user(), "next()");
+    mine.remember_thread();
+    if (!next()) return std::nullopt;
+    return hand_over();
+  }
+  static task<std::optional<Batch>> next_value_async(loader_of* self) {
+    const single_user::hold mine(self->user(), "next_async()");
+    task<bool> taking = next_async(self);
+    const bool there = co_await taking;
+    if (!there) co_return std::nullopt;
+    co_return self->hand_over();
+  }
+
+  Batch replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options) {
+    const single_user::hold mine(user(), "replay()");
+    on().require_outside("replay()", "co_await replay_async()");
+    const pause away(*this);  // no step of the training, and no time of taking
+    const owned<replayed_batch> again = begin_replay(epoch, number, options, false);
+    again->done().take();
+    return take_replayed(*again);
+  }
+  static task<Batch> replay_async(loader_of* self, std::uint64_t epoch, std::uint64_t number,
+                                  replay_options options) {
+    const single_user::hold mine(self->user(), "replay_async()");
+    const pause away(*self);
+    const owned<replayed_batch> again = self->begin_replay(epoch, number, options, false);
+    auto* const job = co_await again->done().next(self->on());
+    static_cast<void>(job);
+    co_return self->take_replayed(*again);
+  }
+
+  std::optional<Batch> current;  ///< of a range's iterators
+
+ private:
+  loader_of(owned<executor> own, pipeline_of<Batch>* what, const loader_options& options)
+      : loader_core(std::move(own), owned<erased_pipeline>(what), options), pipeline_(*what) {
+    taken_.reserve(1);  // so that handing over a batch needs no memory
+  }
+
+  std::optional<Batch> hand_over() { return std::exchange(taken_[slot()], std::nullopt); }
+  Batch take_replayed(replayed_batch& again) {
+    std::vector<std::optional<Batch>> out;
+    pipeline_.take(again.make(), out);
+    if (out.empty() || !out.front()) again.throw_missing();
+    pipeline_.deliver(*out.front());
+    return *std::move(out.front());
+  }
+
+  bool take(batch_job& j) override {
+    pipeline_.take(j, taken_);
+    return !taken_.empty() && taken_.front();
+  }
+  void drop_taken() noexcept override { taken_.clear(); }
+  void deliver() override { pipeline_.deliver(*taken_.front()); }
+  bool next_in_group() override {
+    return next_of_group([&](std::size_t slot) { return slot < taken_.size() && taken_[slot].has_value(); });
+  }
+
+  pipeline_of<Batch>& pipeline_;
+  std::vector<std::optional<Batch>> taken_;
+};
+
+}  // namespace wick::detail

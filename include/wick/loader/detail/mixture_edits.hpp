@@ -1,0 +1,62 @@
+/// \file
+/// A loader's edits of its mixture: keeps the scheduler's plan that of the epoch under way.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <wick/resume/mixture.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/schedule/detail/pipeline_run.hpp>
+#include <wick/schedule/detail/scheduler.hpp>
+#include <wick/system/detail/owned.hpp>
+
+namespace wick::detail {
+
+class mixture_edits {
+ public:
+  using place = mixture_journal::place;
+
+  mixture_edits(run_settings& settings, scheduler& of) noexcept : settings_(settings), scheduler_(of) {}
+
+  bool possible() const noexcept { return settings_.pipeline->mix() != nullptr; }
+  /// \throws wick::error where there is no mix() that can be edited
+  void require_possible() const;
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const {
+    journal_ ? journal_->require_same(s) : require_no_edits(s);
+  }
+  std::vector<source_weight> at(place where) const;
+  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
+  /// \param data  the source's fingerprint and size, the seed, the stages
+  mixture_journal& open(const pipeline_identity& of);
+  const mixture_journal* journal() const noexcept { return journal_.get(); }
+  bool is_open() const noexcept { return static_cast<bool>(journal_); }
+
+  /// True when the scheduler has another plan, and what was prefetched is gone.
+  bool plan_for(std::uint64_t epoch);
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
+  /// left.
+  struct stand {
+    place next;
+    std::uint64_t epoch;
+    std::uint64_t& left;
+    bool& sought;
+  };
+  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
+  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  void add(mixture_edit e, stand at, bool to_journal = true);
+
+ private:
+  void plan(std::uint64_t epoch);
+  void require_reached(const mixture_edit& e) const;
+
+  run_settings& settings_;
+  scheduler& scheduler_;
+  owned<mixture_journal> journal_;
+  std::optional<std::uint64_t> planned_;  // what epoch the scheduler is planned for
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,79 @@
+/// \file
+/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
+/// sees.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <wick/failure/detail/error_account.hpp>
+#include <wick/loader/detail/delivery_books.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/erased_pipeline.hpp>
+
+namespace wick::detail {
+
+/// Where the consumer is in the group that it has taken. The samples themselves are the typed loader's.
+class sample_group {
+ public:
+  /// Of the group that is taken next, `sample` were handed over before.
+  void begin(std::uint64_t sample) noexcept {
+    size_ = next_ = 0;
+    skip_ = sample;
+  }
+  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
+  /// it.
+  void write(loader_state& to) const noexcept {
+    to.sample = skip_;
+    if (!under_way()) return;
+    --to.batch;
+    to.sample = next_;
+  }
+  /// Whether the group has samples left.
+  bool under_way() const noexcept { return next_ < size_; }
+  /// Samples that are left, when the groups to come have so many.
+  std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
+    return in_groups - std::min(skip_, in_groups) + (size_ - next_);
+  }
+
+  /// The group is handed over from now on, by next(). `told`: what there is to tell of it, by rising slot.
+  void take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
+            delivery_books& books);
+  /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is
+  /// one. \throws what it failed with, where on_error says nothing else; too_many_errors
+  template <class Has>
+  std::optional<std::size_t> next(const erased_plan& plan, delivery_books& books, Has has) {
+    while (under_way()) {
+      const std::size_t slot = next_++;
+      if (!told_.empty()) tell(plan, slot, books);  // else take() has counted all of them
+      const bool good = has(slot);
+      books.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
+      if (!good) {
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        continue;
+      }
+      books.drops.add(0, 1);
+      books.report.took(1);
+      return slot;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void look_up(const erased_plan& plan, const batch_job& j);
+  void tell(const erased_plan& plan, std::size_t slot, delivery_books& books);
+
+  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
+  std::vector<told_failure> told_;
+  std::vector<std::uint64_t> dropped_;  // slots of the group
+  std::size_t size_ = 0, next_ = 0, next_told_ = 0;
+  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
+  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
+};
+
+}  // namespace wick::detail

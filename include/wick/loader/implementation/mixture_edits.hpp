@@ -1,0 +1,88 @@
+/// \file
+/// The bodies of what loader/detail/mixture_edits.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/failure/on_error.hpp>
+#include <wick/loader/detail/mixture_edits.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+
+namespace wick::detail {
+
+void mixture_edits::require_possible() const {
+  if (possible()) return;
+  throw error(
+      "edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() between: "
+      "shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
+
+std::vector<source_weight> mixture_edits::at(place where) const {
+  if (journal_) return journal_->at(where);
+  const erased_mix& mix = *settings_.pipeline->mix();
+  return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
+}
+
+mixture_journal& mixture_edits::open(const pipeline_identity& of) {
+  if (!journal_) {
+    fingerprint_hash h;
+    h.add(of.data).add(of.samples).add(of.batch);
+    for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
+    const erased_mix& mix = *settings_.pipeline->mix();
+    for (const std::string& name : mix.names()) h.add(name);
+    journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
+  }
+  return *journal_;
+}
+
+bool mixture_edits::plan_for(std::uint64_t epoch) {
+  if (!any() || planned_ == epoch) return false;
+  plan(epoch);
+  return true;
+}
+
+void mixture_edits::add(mixture_edit e, stand at, bool to_journal) {
+  erased_mix& mix = *settings_.pipeline->mix();
+  require_reached(e);
+  if (e.epoch == at.next.epoch && at.next.batch != 0 && settings_.policy.options().compact)
+    refuse_when_compact();
+  const bool ended = at.left == 0;
+  const std::uint64_t taken = scheduler_.plan().batches() - at.left;
+  at.sought = ended;
+  mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
+  planned_.reset();
+  try {
+    plan(at.epoch);
+    if (to_journal) journal_->add(std::move(e));
+  } catch (...) {
+    mix.take_back_edit();
+    plan(at.epoch);
+    throw;
+  }
+  if (!ended) at.left = scheduler_.plan().batches() - taken;
+}
+
+void mixture_edits::plan(std::uint64_t epoch) {
+  if (!scheduler_.idle())
+    settings_.on.require_outside("a change of the mixture", "take the epoch to its end before it");
+  settings_.pipeline->mix()->plan_for(epoch);
+  scheduler_.refresh(false);
+  planned_ = epoch;
+}
+
+void mixture_edits::require_reached(const mixture_edit& e) const {
+  const std::uint64_t batch_size = scheduler_.plan().batch_size();
+  const std::uint64_t size = settings_.pipeline->mix()->size_in(e.epoch),
+                      batches = (size + batch_size - 1) / batch_size;
+  if (e.batch == 0 || e.batch < batches) return;
+  throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+              " batches, and the edit is for batch " + std::to_string(e.batch) +
+              " (from 0); edit the beginning of the next epoch");
+}
+
+}  // namespace wick::detail

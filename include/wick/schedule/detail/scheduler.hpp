@@ -1,0 +1,171 @@
+/// \file
+/// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a
+/// window of them ahead of the consumer, across the ends of epochs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <wick/batch/detail/slab.hpp>
+#include <wick/run/detail/open_batches.hpp>
+#include <wick/run/detail/tokens.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/sequencer.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
+#include <wick/schedule/detail/batch_completion.hpp>
+#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/schedule/detail/batches_ahead.hpp>
+#include <wick/schedule/detail/pipeline_run.hpp>
+#include <wick/schedule/detail/sample_runner.hpp>
+#include <wick/schedule/detail/source_size.hpp>
+#include <wick/schedule/detail/worker_jobs.hpp>
+#include <wick/schedule/loader_options.hpp>
+#include <wick/system/detail/owned.hpp>
+#include <wick/trace/detail/trace_file.hpp>
+
+namespace wick::detail {
+
+/// One consumer, which calls everything public, except where it says "worker". The control mutex guards
+/// opening batches and starting worker jobs, about once a batch; samples are claimed and finished without it.
+class scheduler {
+ public:
+  /// \param of  lives longer
+  scheduler(run_settings& of, const loader_options& options);
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
+  ~scheduler();
+
+  const erased_plan& plan() const noexcept { return *plan_; }
+  const source_size& size() const noexcept { return size_; }
+  const stage_clocks& clocks() const noexcept { return run_.clocks; }
+  const slab_pool& pool() const noexcept { return *pool_; }
+  /// What a report needs to know of how it works.
+  scheduler_figures figures() noexcept;
+  /// The same for a trace.
+  queue_depths depths() noexcept;
+
+  /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
+  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
+  void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved);
+  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && (left_ || !comes_next(epoch, number));
+  }
+  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
+  void leave() noexcept {
+    left_ = true;
+    cancel();
+  }
+  /// Then seek() waits no more.
+  task<void> left_async();
+
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
+  /// Drops what is under way, and plans anew over what there is now; not `source_too`: only the order has
+  /// changed. Not on a worker unless idle(). From then on no epoch is begun ahead.
+  /// \throws as the constructor does; to be called again then
+  void refresh(bool source_too = true);
+
+  /// The next batch if it is finished, else null. Keep it until release().
+  batch_job* try_take() noexcept {
+    batch_job* const j = done_.try_take();
+    if (j != nullptr) fetch_lines(*j);
+    return j;
+  }
+  /// Sleeps until it is finished.
+  /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
+  batch_job* take() {
+    before_waiting();
+    return done_.take();
+  }
+  auto next_async() {
+    before_waiting();
+    return done_.next(on_);
+  }
+  /// Before what is in a batch that was taken is looked at.
+  void make(batch_job& j) noexcept { completion_.make(j); }
+  /// The batch was moved out of its job: its place in the ring is free.
+  void release(batch_job& j) noexcept;
+
+  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: none left.
+  bool help() noexcept {
+    jobs_.helped();
+    return run_some();
+  }
+  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
+  bool short_samples() const noexcept { return runner_.pace().short_samples(); }
+
+  // ---- for workers ----
+
+  void run_worker(worker_jobs::worker_job* p) noexcept;
+  /// Worker jobs that found all tokens taken have retired: whoever gives the first back starts one.
+  void give_tokens(std::uint64_t n) noexcept;
+  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  void finish_some(batch_job& j, std::uint64_t count) noexcept {
+    if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+    completion_.run(j);
+  }
+
+ private:
+  struct cursor {
+    std::uint64_t epoch = 0, number = 0;
+  };
+
+  // Opening batches and starting worker jobs: consumer and workers, under the mutex.
+  void advance(cursor& c) const noexcept {
+    if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
+  }
+  std::size_t window() const noexcept { return window_.at(*pool_); }
+  void open_more();
+  void open(batch_job& j, std::uint64_t sequence);
+  bool may_claim() const noexcept { return !suspends_ || tokens_.any(); }
+  void before_waiting();
+  void stop_helping() noexcept;
+  void start_worker() noexcept;
+  bool retire(worker_jobs::worker_job* p) noexcept;
+  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && next_out_.epoch == epoch && next_out_.number == number;
+  }
+  void drain(owned<stop_source> next_stop) noexcept;
+  bool cancel() noexcept;
+
+  // Workers.
+  bool run_some() noexcept;
+  void fetch_lines(const batch_job& j) const noexcept;
+
+  executor& on_;
+  owned<const erased_plan> plan_;
+  pipeline_run run_;
+  source_size size_;
+  const batches_ahead window_;
+  const bool suspends_;  // stages of samples may
+  tokens tokens_;        // of samples that may be under way at a time
+  const bool chooses_in_flight_;
+  bool run_ahead_;
+
+  // the consumer's
+  bool started_ = false;
+  bool left_ = false;  // what is under way is being dropped
+  std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  std::uint32_t pass_ = 0;        // what batches are opened of
+  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
+  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
+  cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
+
+  sequencer<batch_job> done_;
+  std::shared_ptr<slab_pool> pool_;
+  batch_completion completion_;
+
+  open_batches<batch_job> ahead_;
+  sample_runner runner_;
+
+  std::mutex mutex_;
+  worker_jobs jobs_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,288 @@
+/// \file
+/// The bodies of what schedule/detail/scheduler.hpp declares, and what goes with it. Included in exactly one
+/// file of a program.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <wick/observe/clock.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/scheduler.hpp>
+#include <wick/schedule/detail/source_size.hpp>
+#include <wick/schedule/detail/worker_jobs.hpp>
+#include <wick/system/detail/brief_lock.hpp>
+#include <wick/system/detail/fetch_to_write.hpp>
+#include <wick/system/detail/owned.hpp>
+
+namespace wick::detail {
+
+void source_size::require_same() const {
+  const std::uint64_t found = of_.samples();
+  if (found == planned_) return;
+  throw error("loader: the source had " + std::to_string(planned_) +
+              (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+              ", and has " + std::to_string(found) +
+              " now; call refresh() to take data of another size, or make a new loader");
+}
+
+void source_size::refuse() const {
+  require_same();
+  throw error(
+      "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+}
+
+bool source_size::changed() const noexcept {
+  try {
+    return of_.samples() != planned_;
+  } catch (...) {
+    return true;
+  }
+}
+
+void worker_jobs::execute_one(job* j) noexcept {
+  auto* const mine = static_cast<worker_job*>(j);
+  mine->of->run_worker(mine);
+}
+
+scheduler::scheduler(run_settings& of, const loader_options& options)
+    : on_(of.on),
+      plan_(of.pipeline->plan(of.facts().shard, std::nullopt)),
+      run_(of, *plan_),
+      size_(*of.pipeline),
+      window_(options.prefetch, on_.workers()),
+      suspends_(of.facts().samples_suspend),
+      tokens_(of.in_flight),
+      chooses_in_flight_(options.in_flight == 0),
+      run_ahead_(options.prefetch_next_epoch),
+      done_(window_.most),
+      pool_(window_.make_pool(of.pipeline->batch_memory())),
+      completion_(run_, done_, pool_, options.content_fingerprint),
+      ahead_(window_.most,
+             [&] {
+               owned<batch_job> j = of.pipeline->make_batch();
+               j->of = &run_;
+               return j;
+             }),
+      runner_(run_, *this),
+      jobs_(*this, on_) {}
+
+scheduler::~scheduler() {
+  if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
+  drain(nullptr);
+  std::unique_lock lock(mutex_);
+  jobs_.wait_all_away(lock);
+}
+
+scheduler_figures scheduler::figures() noexcept {
+  if (on_.forked()) return {};  // a worker that is missing here may have the mutex
+  const auto lock = lock_briefly(mutex_);
+  return {window(),
+          suspends_ ? tokens_.limit() : 0,
+          runner_.pace().run_length(),
+          short_samples(),
+          chooses_in_flight_,
+          jobs_.idle()};
+}
+
+queue_depths scheduler::depths() noexcept {
+  queue_depths out;
+  for (std::uint64_t s = done_.taken(); s < ahead_.count(); ++s)
+    out.ready += ahead_.at(s).unfinished.load(std::memory_order_relaxed) == 0 ? 1u : 0u;
+  out.samples = suspends_ ? tokens_.taken() : jobs_.at_work();
+  out.bytes = run_.settings.budget.used();
+  return out;
+}
+
+void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
+  if (left_ || !comes_next(epoch, number)) {
+    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+    if (started_) {
+      drain(make_owned<stop_source>());
+      left_ = false;
+      epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+    }
+    next_out_ = next_in_ = {epoch, number};
+    ++pass_;
+    moved_ = moved;
+    started_ = true;
+  }
+  current_epoch_ = epoch;
+  to_open_ = plan_->batches() - number - (ahead_.count() - done_.taken());
+  const auto lock = lock_briefly(mutex_);
+  open_more();
+}
+
+task<void> scheduler::left_async() {
+  while (done_.taken() < ahead_.count()) {
+    batch_job* const j = co_await done_.next(on_);
+    run_.pipeline.drop(*j);
+  }
+}
+
+void scheduler::refresh(bool source_too) {
+  if (started_) drain(make_owned<stop_source>());
+  started_ = left_ = run_ahead_ = false;
+  planned_at_ = ahead_.count();
+  if (source_too) run_.pipeline.refresh();
+  owned<const erased_plan> next = run_.pipeline.plan(run_.facts.shard, std::nullopt);
+  run_.plan = next.get();
+  plan_ = std::move(next);
+  if (source_too) size_.take_anew();
+}
+
+void scheduler::release(batch_job& j) noexcept {
+  advance(next_out_);
+  const auto lock = lock_briefly(mutex_);
+  jobs_.taken(j.published);
+  try {
+    open_more();
+  } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+  }
+}
+
+// ---- opening batches and starting worker jobs ----
+
+void scheduler::open_more() {
+  const std::uint64_t end = done_.taken() + window();
+  while (ahead_.count() < end) {
+    if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
+    if (!run_ahead_ && to_open_ == 0) break;
+    open(ahead_.at(ahead_.count()), ahead_.count());
+    if (!run_ahead_) --to_open_;
+    advance(next_in_);
+    ahead_.publish();
+  }
+  start_worker();
+}
+
+void scheduler::open(batch_job& j, std::uint64_t sequence) {
+  if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
+    plan_->order(j, run_.settings.seed, next_in_.epoch);
+  j.sequence = sequence;
+  j.number = next_in_.number;
+  const auto mine = plan_->slice(next_in_.number, j);
+  j.first = mine.first;
+  j.count = mine.count;
+  j.epoch = next_in_.epoch;
+  if (j.number == 0) ++pass_;
+  j.pass = pass_;
+  completion_.begin(j, moved_);
+  moved_.reset();
+  j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
+  j.offer();
+  finish_some(j, 1);
+}
+
+/// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
+void scheduler::before_waiting() {
+  stop_helping();
+  if (ahead_.count() != done_.taken()) return;
+  const auto lock = lock_briefly(mutex_);
+  open_more();
+  if (ahead_.count() == done_.taken()) size_.refuse();
+}
+/// Before the consumer sleeps: what was left for it to run is left to others now.
+void scheduler::stop_helping() noexcept {
+  if (!jobs_.has_helped()) return;
+  const auto lock = lock_briefly(mutex_);
+  jobs_.helps_no_more();
+  start_worker();
+}
+void scheduler::start_worker() noexcept {
+  if (!jobs_.may_start()) return;  // before anything that workers are writing is looked at
+  const std::uint64_t left = ahead_.unclaimed();
+  if (left == 0 || !may_claim()) return;
+  if (jobs_.consumer_helps() && runner_.pace().not_worth_a_wake(left))
+    return;  // it takes them when it comes for them
+  jobs_.start();
+}
+/// True when the worker job was put away; false when there is work for it after all.
+bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
+  const auto lock = lock_briefly(mutex_);
+  if (!jobs_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
+  jobs_.put_away(p, !may_claim());
+  return true;
+}
+
+/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
+/// afterwards is stopped by `next_stop`.
+void scheduler::drain(owned<stop_source> next_stop) noexcept {
+  if (cancel()) {
+    while (done_.taken() < ahead_.count()) run_.pipeline.drop(*done_.take());
+  }
+  if (!next_stop || !run_.stop->stop_requested()) return;
+  // The callbacks and tokens of the old source are gone with the samples that had them.
+  const auto lock = lock_briefly(mutex_);
+  run_.stop = std::move(next_stop);
+}
+bool scheduler::cancel() noexcept {  // false when there are none
+  std::uint64_t opened;
+  {
+    const auto lock = lock_briefly(mutex_);
+    opened = ahead_.count();
+  }
+  if (done_.taken() == opened) return false;
+  run_.stop->request_stop();
+  for (std::uint64_t s = done_.taken(); s < opened; ++s) {
+    batch_job& j = ahead_.at(s);
+    j.cancelled.store(true, std::memory_order_relaxed);
+    finish_some(j, j.claim_rest());
+  }
+  return true;
+}
+
+// ---- workers ----
+
+void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
+  std::uint64_t until = 0;
+  do {
+    if (const std::uint64_t now = now_ticks(); now >= until) {
+      if (until != 0) {
+        if (jobs_.too_many()) break;
+        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
+      }
+      until = now + 2 * pace::run_ticks;
+      if (jobs_.may_start() && ahead_.has_more_than(runner_.pace().run_length())) {
+        const auto lock = lock_briefly(mutex_);
+        start_worker();
+      }
+    }
+  } while (may_claim() && run_some());
+  if (!retire(p)) on_.post(p);
+}
+
+/// Claims one run from the oldest batch that has any left, and runs it.
+bool scheduler::run_some() noexcept {
+  const std::uint64_t length = runner_.pace().run_length();
+  const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
+  if (most == 0) return false;
+  const auto claimed = ahead_.claim(most, [&](bool another_follows) {
+    return suspends_ ? most : runner_.pace().run_length_at_end(another_follows);
+  });
+  give_tokens(most - claimed.count);
+  if (claimed.job == nullptr) return false;
+  fetch_lines(*claimed.job);
+  runner_.run(*claimed.job, claimed.from, claimed.count);
+  return true;
+}
+
+/// Of a batch whose samples are short they would be waited for one by one.
+void scheduler::fetch_lines(const batch_job& j) const noexcept {
+  if (!short_samples()) return;
+  fetch_to_write(&j, j.bytes);
+  fetch_to_write(pool_.get(), sizeof *pool_);
+}
+void scheduler::give_tokens(std::uint64_t n) noexcept {
+  if (!suspends_ || n == 0 || !tokens_.give(n)) return;
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
+}
+
+}  // namespace wick::detail
