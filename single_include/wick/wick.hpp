@@ -1207,6 +1207,13 @@ class basic_run_queues {
     }
   }
 
+  /// A job for worker `number`, which calls while it is in another; null when there is none.
+  job* poll(std::size_t number) noexcept {
+    worker& w = *workers_[number];
+    if (job* j = find(w)) return j;
+    return steal(w);
+  }
+
   /// From now on next returns null instead of sleeping.
   void stop() noexcept {
     stopping_.store(true, std::memory_order_release);
@@ -1742,6 +1749,16 @@ class executor {
     const executor* outer_of_ = nullptr;
     std::size_t outer_slot_ = none;
   };
+
+  /// For who must wait on a worker, where nothing else would go on if all waited: runs a job that waits for
+  /// one, on top of the job that calls. False when there is none, and on any other thread.
+  bool run_one() noexcept {
+    const std::size_t slot = this_slot();
+    if (slot >= workers()) return false;
+    detail::job* const j = queues_.poll(slot);
+    if (j != nullptr) j->execute(j);
+    return j != nullptr;
+  }
 
   /// For who divides its work: whether so much is in the calling worker's own queue that others will find
   /// something for a while; false on any other thread.
@@ -6658,6 +6675,7 @@ class memory_column {
   }
 
   /// The misfit of the lowest slot, judged by the shape of the lowest slot of all, whoever came first.
+  /// `failed` rises.
   std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
     if (misfits_.empty()) return std::nullopt;
     std::vector<std::pair<std::size_t, what>> all = misfits_;
@@ -6669,10 +6687,10 @@ class memory_column {
       return what{about_.each, about_.type};
     };
     std::size_t lowest = 0;
-    while (std::find(failed.begin(), failed.end(), lowest) != failed.end()) ++lowest;
+    while (std::binary_search(failed.begin(), failed.end(), lowest)) ++lowest;
     const what wanted = known(lowest);
     for (std::size_t i = lowest + 1; i < n; ++i) {
-      if (std::find(failed.begin(), failed.end(), i) != failed.end()) continue;
+      if (std::binary_search(failed.begin(), failed.end(), i)) continue;
       const what found = known(i);
       if (found.each == wanted.each && found.type == wanted.type) continue;
       return misfit{i, "shape " + to_string(found.each) + " of " + std::string(to_string(found.type)) +
@@ -6694,7 +6712,7 @@ class memory_column {
   /// first_misfit() finds no fault with them, and all have to be made again.
   bool stale(const std::vector<std::size_t>& failed) const {
     return std::any_of(misfits_.begin(), misfits_.end(), [&](const auto& m) {
-      return std::find(failed.begin(), failed.end(), m.first) == failed.end();
+      return !std::binary_search(failed.begin(), failed.end(), m.first);
     });
   }
   /// Of the `n` slots these (rising) have no sample: the others move together, in their order.
@@ -9799,6 +9817,9 @@ struct failure {
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
   std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
   std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
+  std::uint32_t before = none;        ///< the one before it in this slot, by its place among the batch's
+
+  static constexpr std::uint32_t none = ~std::uint32_t{0};  ///< in place of a failure
 
   bool of_other() const noexcept { return other != nobody; }
   /// The index of the sample that is bad.
@@ -10548,6 +10569,8 @@ class print_book {
   /// An epoch begins, or goes on behind what another loader has delivered.
   void begin(std::uint64_t epoch);
   void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// What was delivered of the epoch begun last.
+  std::uint64_t samples() const noexcept { return epochs_.empty() ? 0 : epochs_.back().sum.samples; }
   /// The epochs so far were of this data set; those to come are of another.
   void seal(std::uint64_t data, std::uint64_t batch) noexcept;
   /// `data` tells the data set, `batch` is the size of the global batch.
@@ -10956,6 +10979,27 @@ class stage_clocks {
   /// A run of samples, by its own row of clocks.
   stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
 
+  /// Set while a thread that let a coroutine go has still to write here what the stage worked: the coroutine
+  /// may have ended meanwhile, and with it the last batch. The destructor waits for that.
+  class tail {
+   public:
+    explicit tail(stage_clocks& of) noexcept
+        : of_(of.tails_[of.on_.this_slot()]), outer_(of_.there.load(std::memory_order_relaxed)) {
+      of_.there.store(true, std::memory_order_relaxed);
+    }
+    tail(const tail&) = delete;
+    tail& operator=(const tail&) = delete;
+    ~tail() { of_.there.store(outer_, std::memory_order_release); }
+
+   private:
+    friend class stage_clocks;
+    struct alignas(64) mark {
+      std::atomic<bool> there{false};
+    };
+    mark& of_;
+    const bool outer_;  // this thread is in another one's
+  };
+
   /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
     worker& w = mine();
@@ -11029,6 +11073,7 @@ class stage_clocks {
   std::vector<stage_clock> clocks_;
   std::vector<stage_record> records_;
   const owned<trace_lane[]> lanes_;
+  const owned<tail::mark[]> tails_;
   struct alignas(64) place : worker {};
   std::vector<place> workers_;
 };
@@ -11303,6 +11348,7 @@ class worker_jobs {
     idle_.store(free_.size(), std::memory_order_relaxed);
     if (working() == 0) all_away_.notify_all();
   }
+  bool all_away() const noexcept { return working() == 0; }
   void wait_all_away(std::unique_lock<std::mutex>& lock) {
     all_away_.wait(lock, [&] { return working() == 0; });
   }
@@ -11645,14 +11691,20 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
+  /// What happened in a slot: its last failure (its place in `failures`), and the position whose sample was
+  /// moved there by compaction.
+  struct slot_history {
+    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+    std::uint32_t last_failure = failure::none;
+    std::uint64_t filled_from = nowhere;
+  };
+  std::vector<slot_history> history;       // by slot; empty as long as nothing has failed
   std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
   std::vector<std::size_t> gaps;           // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
-  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
-  // here, whether nothing is left for this batch.
-  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  // Of compaction: how many samples were moved in the epoch up to here.
   std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
   std::uint64_t moved = 0;
 
@@ -11688,6 +11740,8 @@ struct alignas(64) batch_job {
     const bool skipped = f.action == error_action::skip;
     try {
       if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
+      if (f.slot != failure::whole_batch && history.size() < count)
+        history.resize(static_cast<std::size_t>(count));
       if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
     } catch (...) {
       state = batch_state::lost;
@@ -11698,6 +11752,7 @@ struct alignas(64) batch_job {
     if (f.action == error_action::fail) state = batch_state::lost;
     if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
     failures.push_back(std::move(f));
+    link(failures.size() - 1);
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
   void lose(failure f) noexcept {
@@ -11715,9 +11770,18 @@ struct alignas(64) batch_job {
   }
   /// Of the failures of a slot, the next.
   std::uint32_t next_number(std::uint64_t slot) const noexcept {
-    std::uint32_t n = 0;
-    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
-    return n;
+    const failure* const last = last_failure(slot);
+    return last == nullptr ? 0 : last->number + 1;
+  }
+  /// Of the failures of a slot, the last; then the one before one. Null where there is none.
+  const failure* last_failure(std::uint64_t slot) const noexcept {
+    return slot < history.size() ? failure_at(history[static_cast<std::size_t>(slot)].last_failure) : nullptr;
+  }
+  const failure* failure_before(const failure& f) const noexcept { return failure_at(f.before); }
+  /// Some were taken out of `failures`.
+  void link_anew() noexcept {
+    for (slot_history& h : history) h.last_failure = failure::none;
+    for (std::size_t i = 0; i < failures.size(); ++i) link(i);
   }
   /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
   /// drawn there again. For who makes that one.
@@ -11732,7 +11796,7 @@ struct alignas(64) batch_job {
   void forget() noexcept {
     failures.clear();
     gaps.clear();
-    fills.clear();
+    history.clear();
     unlisted.reset();
     others_failed.store(false, std::memory_order_relaxed);
     state = batch_state::making;
@@ -11741,6 +11805,16 @@ struct alignas(64) batch_job {
   }
 
  private:
+  void link(std::size_t i) noexcept {
+    failure& f = failures[i];
+    if (f.slot >= history.size()) return;
+    f.before =
+        std::exchange(history[static_cast<std::size_t>(f.slot)].last_failure, static_cast<std::uint32_t>(i));
+  }
+  const failure* failure_at(std::uint32_t i) const noexcept {
+    return i == failure::none ? nullptr : &failures[i];
+  }
+
   static constexpr unsigned count_bits = 40;
   static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
   static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
@@ -12096,6 +12170,14 @@ std::vector<lengthy> lengths_of(const Path& path, const char* stage, const std::
 template <class Path, class Stage>
 std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, std::vector<lengthy> samples) {
   const std::uint32_t row = pack.row_length();
+  std::uint64_t all = 0;
+  for (const lengthy& l : samples) all += pack.splits() ? (l.length + std::uint64_t{row} - 1) / row : 1;
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (all > most) {
+    throw error("pack: " + std::to_string(samples.size()) + " samples split into rows of " +
+                std::to_string(row) + " are " + std::to_string(all) + " pieces, and at most " +
+                std::to_string(most) + " are planned for; make rows longer, or take a part");
+  }
   std::vector<lengthy> pieces;
   for (lengthy& l : samples) {
     if (l.length <= row) continue;
@@ -12387,7 +12469,6 @@ class erased_mix {
   virtual std::span<const double> weights() const noexcept = 0;  ///< without any edit
   virtual void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) = 0;
   virtual void take_back_edit() noexcept = 0;
-  virtual void plan_for(std::uint64_t epoch) = 0;
   virtual std::uint64_t size_in(std::uint64_t epoch) const = 0;
 };
 
@@ -12430,7 +12511,7 @@ class erased_pipeline {
 
   /// The source, then the order stages take anew what changes.
   virtual void refresh() = 0;
-  /// \param epoch  of a mix() that has edits: for which it is planned; else as the mix has it
+  /// \param epoch  for which a mix() that has edits is planned; without it as if there were none
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   virtual owned<const erased_plan> plan(const shard_stage& shard,
                                         std::optional<std::uint64_t> epoch) const = 0;
@@ -13257,15 +13338,17 @@ class source_size {
 
 namespace wick::detail {
 
-/// One consumer, which calls everything public, except where it says "worker". The control mutex guards
-/// opening batches and starting worker jobs, about once a batch; samples are claimed and finished without it.
+/// One consumer, which calls everything public, except where it says "worker", and opens batches. The mutex
+/// guards starting and putting away worker jobs, about once a batch; samples are claimed and finished without
+/// it.
 class scheduler {
  public:
   /// \param of  lives longer
   scheduler(run_settings& of, const loader_options& options);
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
-  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
+  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for. On a
+  /// worker it runs other jobs meanwhile: all workers may be in such a destructor.
   ~scheduler();
 
   const erased_plan& plan() const noexcept { return *plan_; }
@@ -13293,10 +13376,12 @@ class scheduler {
   task<void> left_async();
 
   bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
-  /// Drops what is under way, and plans anew over what there is now; not `source_too`: only the order has
-  /// changed. Not on a worker unless idle(). From then on no epoch is begun ahead.
-  /// \throws as the constructor does; to be called again then
-  void refresh(bool source_too = true);
+  /// Drops what is under way, and plans over what source and stages have now. Not on a worker unless idle().
+  /// From then on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  void refresh();
+  /// Drops what is under way, and goes by another plan from then on, as refresh() does.
+  /// \throws std::bad_alloc; nothing has changed then
+  void replan(owned<const erased_plan> next);
 
   /// The next batch if it is finished, else null. Keep it until release().
   batch_job* try_take() noexcept {
@@ -13343,23 +13428,27 @@ class scheduler {
     std::uint64_t epoch = 0, number = 0;
   };
 
-  // Opening batches and starting worker jobs: consumer and workers, under the mutex.
+  // Opening batches: the consumer.
   void advance(cursor& c) const noexcept {
     if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
   }
   std::size_t window() const noexcept { return window_.at(*pool_); }
   void open_more();
   void open(batch_job& j, std::uint64_t sequence);
-  bool may_claim() const noexcept { return !suspends_ || tokens_.any(); }
   void before_waiting();
   void stop_helping() noexcept;
+  // Starting worker jobs: consumer and workers, under the mutex.
+  bool may_claim() const noexcept { return !suspends_ || tokens_.any(); }
   void start_worker() noexcept;
   bool retire(worker_jobs::worker_job* p) noexcept;
   bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
     return started_ && next_out_.epoch == epoch && next_out_.number == number;
   }
   void drain(owned<stop_source> next_stop) noexcept;
+  void go_by(owned<const erased_plan> next) noexcept;
   bool cancel() noexcept;
+  template <class Done>
+  void work_until(Done done) noexcept;
 
   // Workers.
   bool run_some() noexcept;
@@ -13421,7 +13510,10 @@ class mixture_edits {
   bool is_open() const noexcept { return static_cast<bool>(journal_); }
 
   /// True when the scheduler has another plan, and what was prefetched is gone.
+  /// \throws wick::error when the epoch can't be planned; nothing has changed then
   bool plan_for(std::uint64_t epoch);
+  /// The scheduler has planned over what there is now, without edits.
+  void refreshed() noexcept { planned_.reset(); }
   /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
   /// left.
   struct stand {
@@ -13432,10 +13524,13 @@ class mixture_edits {
   };
   /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
   /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
-  void add(mixture_edit e, stand at, bool to_journal = true);
+  void add(mixture_edit e, stand at);
+  /// The same for those of a journal that was opened.
+  void add_all(const std::vector<mixture_edit>& edits);
 
  private:
-  void plan(std::uint64_t epoch);
+  owned<const erased_plan> plan(std::uint64_t epoch) const;
+  void require_place() const;
   void require_reached(const mixture_edit& e) const;
 
   run_settings& settings_;
@@ -13806,6 +13901,7 @@ class loader_core {
   /// Batches that are left; without batch() samples, some of which may be left out.
   std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
   std::uint64_t samples_left() const noexcept;
+  std::uint64_t samples_taken() const noexcept { return books_.prints.samples(); }
   bool at_hand() const noexcept { return group_.under_way(); }
 
   // ---- for the typed loader ----
@@ -13883,8 +13979,10 @@ class loader_core {
   data_round round_;
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  owned<const loader_state> resume_;           // loaded, and not yet gone on from
-  mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
+  owned<const loader_state> resume_;  // loaded, and not yet gone on from
+  // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
+  mutable std::optional<std::uint64_t> data_;
+  mutable std::optional<std::vector<stage_identity>> stages_;
 
   moved_samples moved_;
   sample_group group_;
@@ -14019,8 +14117,8 @@ class epoch_range {
 
   /// Batches that are left of it; without batch() samples, some of which may be left out.
   std::uint64_t items_left() const noexcept { return of_->items_left(); }
-  /// This rank's samples in them, as they were planned.
-  std::uint64_t samples_left() const noexcept { return of_->samples_left(); }
+  /// This rank's samples that were handed over so far, without those that failed or were left out.
+  std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
   /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
   bool at_hand() const noexcept { return of_->at_hand(); }
 
@@ -14046,6 +14144,16 @@ namespace wick::detail {
 /// Nothing when it was given one. \throws wick::error for workers beside it
 inline owned<executor> own_executor(const loader_options& options) {
   if (options.executor == nullptr) {
+    // A number that can't be meant: each would take a thread and a place in all that is kept a worker.
+    const std::size_t most = std::max<std::size_t>(64, 8 * available_cpus());
+    if (options.workers > most || options.io_threads > 1024) {
+      const bool of_workers = options.workers > most;
+      throw error("loader: ." + std::string(of_workers ? "workers" : "io_threads") + " is " +
+                  std::to_string(of_workers ? options.workers : options.io_threads) + ", and at most " +
+                  std::to_string(of_workers ? most : 1024) + " make sense with " +
+                  std::to_string(available_cpus()) +
+                  " processors; leave it out, or give an executor that has as many");
+    }
     return make_owned<executor>(executor_options{options.workers, options.io_threads});
   }
   if (options.workers != 0 || options.io_threads != 0) {
@@ -14660,6 +14768,7 @@ class timed_await {
     trace_span span;
     if (followed) span = begin_span();
     suspended_ = true;
+    const typename Clocks::tail tail(*clocks);
     bool suspends = true;
     if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
       inner_.await_suspend(handle);
@@ -15101,7 +15210,6 @@ class typed_mix final : public erased_mix {
     mix_.edit(epoch, position, weights);
   }
   void take_back_edit() noexcept override { mix_.take_back_edit(); }
-  void plan_for(std::uint64_t epoch) override { mix_.plan_for(epoch); }
   std::uint64_t size_in(std::uint64_t epoch) const override { return mix_.size_in(epoch); }
 
  private:
@@ -15950,7 +16058,16 @@ class isolated_runs {
         settings(by),
         plan_(of.plan(by.facts().shard, std::nullopt)),
         run_(by, *plan_, nullptr, false),
-        pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {}
+        pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {
+    job first;
+    plan_->order(first, settings.seed, epoch);
+    for (std::uint64_t n = 0; n < plan_->batches(); ++n) {
+      if (plan_->slice(n, first).count != 0) return;
+    }
+    const shard_stage& mine = by.facts().shard;
+    throw error("measure: rank " + std::to_string(mine.rank) + " of " + std::to_string(mine.world) +
+                " has no sample in any batch; make the batches larger, or measure another rank");
+  }
 
   /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
   /// in `from`. Some that come out go to `keep`, where they are to be dropped.
@@ -16802,9 +16919,10 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
 
 namespace wick::detail {
 
-/// What an epoch still has: batches, or samples where there are no batches; and samples.
+/// Where an epoch is.
 struct progress_left {
-  std::uint64_t items = 0, samples = 0;
+  std::uint64_t items = 0;    ///< batches that it still has; samples where there are no batches
+  std::uint64_t samples = 0;  ///< that were handed over so far
 };
 
 /// What the line says.
@@ -17011,7 +17129,7 @@ class progress {
       throw;
     }
     if (!batch)
-      line_->close({});
+      line_->close(left());
     else if (at_hand)
       line_->came();
     else
@@ -17025,7 +17143,7 @@ class progress {
   void clear() noexcept { line_->clear(); }
 
  private:
-  detail::progress_left left() const noexcept { return {range_.items_left(), range_.samples_left()}; }
+  detail::progress_left left() const noexcept { return {range_.items_left(), range_.samples_taken()}; }
   void advance() {
     current_.reset();  // gives its memory back before the next is waited for
     current_ = next();
@@ -17382,7 +17500,7 @@ class mix_stage {
     size_ = size_in(0);
   }
 
-  /// Of the epoch that plan_for() has named last.
+  /// Without any edit.
   std::uint64_t size(std::uint64_t) const noexcept { return size_; }
 
   // ---- edits; the copy of the loader that makes them ----
@@ -17396,7 +17514,6 @@ class mix_stage {
     edits_.push_back(e);
   }
   void take_back_edit() noexcept { edits_.pop_back(); }
-  void plan_for(std::uint64_t epoch) { size_ = size_in(epoch); }
   /// The positions of an epoch.
   std::uint64_t size_in(std::uint64_t epoch) const { return segments_of(epoch).back().end; }
   std::uint64_t fingerprint() const {
@@ -29020,8 +29137,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
-  for (mixture_edit& e : edits_.open(identity()).open(options.journal_file))
-    edits_.add(std::move(e), {next_place(), 0, left_, sought_}, false);
+  edits_.add_all(edits_.open(identity()).open(options.journal_file));
 }
 
 namespace {
@@ -29325,12 +29441,10 @@ std::uint64_t loader_core::data() const {
 }
 
 pipeline_identity loader_core::identity() const {
-  return {data(),
-          scheduler_.size().planned(),
-          settings_.seed,
-          plan().batch_size(),
-          settings_.facts().batched,
-          settings_.pipeline->identity()};
+  if (!stages_) stages_ = settings_.pipeline->identity();
+  return {
+      data(),  scheduler_.size().planned(), settings_.seed, plan().batch_size(), settings_.facts().batched,
+      *stages_};
 }
 
 /// The batch handed over next.
@@ -29429,7 +29543,10 @@ void loader_core::refresh() {
   group_.begin(0);
   books_.drops.begin(false);
   data_.reset();
+  stages_.reset();
   scheduler_.refresh();
+  edits_.refreshed();
+  edits_.plan_for(current_epoch());
   if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
   round_.refreshed();
   refreshed_ = true;
@@ -29496,37 +29613,56 @@ mixture_journal& mixture_edits::open(const pipeline_identity& of) {
 
 bool mixture_edits::plan_for(std::uint64_t epoch) {
   if (!any() || planned_ == epoch) return false;
-  plan(epoch);
+  require_place();
+  scheduler_.replan(plan(epoch));
+  planned_ = epoch;
   return true;
 }
 
-void mixture_edits::add(mixture_edit e, stand at, bool to_journal) {
+void mixture_edits::add(mixture_edit e, stand at) {
   erased_mix& mix = *settings_.pipeline->mix();
   require_reached(e);
   if (e.epoch == at.next.epoch && at.next.batch != 0 && settings_.policy.options().compact)
     refuse_when_compact();
+  require_place();
   const bool ended = at.left == 0;
   const std::uint64_t taken = scheduler_.plan().batches() - at.left;
-  at.sought = ended;
   mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
-  planned_.reset();
+  owned<const erased_plan> next;
   try {
-    plan(at.epoch);
-    if (to_journal) journal_->add(std::move(e));
+    next = plan(at.epoch);
+    // The weights hold in all later epochs: where one of these would be empty, they hold nowhere.
+    plan(e.epoch);
+    plan(e.epoch + 1);
+    journal_->add(std::move(e));
   } catch (...) {
     mix.take_back_edit();
-    plan(at.epoch);
     throw;
   }
+  at.sought = ended;
+  planned_.reset();  // until the next line has succeeded
+  scheduler_.replan(std::move(next));
+  planned_ = at.epoch;
   if (!ended) at.left = scheduler_.plan().batches() - taken;
 }
 
-void mixture_edits::plan(std::uint64_t epoch) {
+void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const mixture_edit& e = edits[i];
+    // The others of an epoch come before its last.
+    if (i + 1 == edits.size() || edits[i + 1].epoch != e.epoch) require_reached(e);
+    settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
+  }
+  plan_for(0);
+}
+
+owned<const erased_plan> mixture_edits::plan(std::uint64_t epoch) const {
+  return settings_.pipeline->plan(settings_.facts().shard, epoch);
+}
+
+void mixture_edits::require_place() const {
   if (!scheduler_.idle())
     settings_.on.require_outside("a change of the mixture", "take the epoch to its end before it");
-  settings_.pipeline->mix()->plan_for(epoch);
-  scheduler_.refresh(false);
-  planned_ = epoch;
 }
 
 void mixture_edits::require_reached(const mixture_edit& e) const {
@@ -29684,12 +29820,11 @@ receipt replayed_batch::written() {
   if (j.state == batch_state::past_the_end) return out;
   std::uint64_t row = 0;
   for (std::uint64_t slot = 0; slot < j.count; ++slot) {
-    if (std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end()) continue;
+    if (std::binary_search(j.gaps.begin(), j.gaps.end(), slot)) continue;
     const failure at = run_.standing_at(j, slot);
-    const bool failed = std::any_of(j.failures.begin(), j.failures.end(), [&](const failure& f) {
-      return f.slot == slot && f.action == error_action::fail;
-    });
-    if (failed) continue;
+    const failure* f = j.last_failure(slot);
+    while (f != nullptr && f->action != error_action::fail) f = j.failure_before(*f);
+    if (f != nullptr) continue;
     receipt::sample s;
     s.slot = row++;
     s.position = at.position;
@@ -31565,8 +31700,7 @@ void progress_line::close(progress_left left) noexcept {
 
 progress_figures progress_line::figures(double seconds, bool of_all) noexcept {
   const double waited = static_cast<double>(waited_) * scale_.seconds_per_tick();
-  at_first_.samples = std::max(at_first_.samples, left_.samples);  // an edit may have made the epoch longer
-  const std::uint64_t samples = at_first_.samples - left_.samples;
+  const std::uint64_t samples = left_.samples - at_first_.samples;
   rates_.add(seconds, waited, done_, samples);
   progress_figures f;
   f.done = done_;
@@ -32089,7 +32223,8 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows),
-      lanes_(slots_) {
+      lanes_(slots_),
+      tails_(slots_) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
     workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
@@ -32099,6 +32234,9 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
 }
 
 stage_clocks::~stage_clocks() {
+  for (std::size_t slot = 0; slot < slots_ && !on_.forked(); ++slot) {
+    while (tails_[slot].there.load(std::memory_order_acquire)) std::this_thread::yield();
+  }
   if (counts_ && !on_.forked()) on_.tenants().leave(this);
 }
 
@@ -38583,7 +38721,7 @@ task<void> compaction::fill(compaction* self, batch_job* j) {
     }
     std::erase(j->gaps, gap);
     if (filled) {
-      j->fills.emplace_back(gap, end);
+      j->history[gap].filled_from = end;
       // It counts where it stands.
       const std::uint64_t place = j->first + gap, index = run.standing_at(*j, gap).index;
       j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
@@ -38606,11 +38744,13 @@ void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
   if (own == j.count) return;
   std::erase_if(j.failures,
                 [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
+  j.link_anew();
   std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
+  std::sort(j.gaps.begin(), j.gaps.end());
   // What those were counted as is not known any more: all is counted anew.
   std::uint64_t print = 0;
   for (std::uint64_t slot = 0; slot < own; ++slot) {
-    const bool gap = std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end();
+    const bool gap = std::binary_search(j.gaps.begin(), j.gaps.end(), slot);
     print += print_of(j.first + slot, gap ? left_out : run_.standing_at(j, slot).index);
   }
   j.print.store(print, std::memory_order_relaxed);
@@ -38774,14 +38914,13 @@ failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const 
   failure out;
   out.slot = slot;
   out.position = j.first + slot;
-  for (const auto& [gap, position] : j.fills) {
-    if (gap == slot) out.position = position;
+  if (slot < j.history.size()) {
+    const std::uint64_t from = j.history[static_cast<std::size_t>(slot)].filled_from;
+    if (from != batch_job::slot_history::nowhere) out.position = from;
   }
-  const failure* last = nullptr;
-  for (const failure& f : j.failures) {
-    if (f.slot != slot || f.position != out.position || f.of_other()) continue;
-    if (last == nullptr || f.number > last->number) last = &f;
-  }
+  const failure* last = j.last_failure(slot);
+  while (last != nullptr && (last->position != out.position || last->of_other()))
+    last = j.failure_before(*last);
   if (last == nullptr)
     out.index = plan->index(j, out.position);
   else
@@ -39184,6 +39323,9 @@ detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t
 /// The bodies of what schedule/detail/scheduler.hpp declares, and what goes with it. Included in exactly one
 /// file of a program.
 
+#include <chrono>
+#include <thread>
+
 namespace wick::detail {
 
 void source_size::require_same() const {
@@ -39239,8 +39381,23 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
 scheduler::~scheduler() {
   if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
   drain(nullptr);
-  std::unique_lock lock(mutex_);
-  jobs_.wait_all_away(lock);
+  if (on_.this_slot() < on_.workers()) {
+    work_until([&] {
+      const auto lock = lock_briefly(mutex_);
+      return jobs_.all_away();
+    });
+  } else {
+    std::unique_lock lock(mutex_);
+    jobs_.wait_all_away(lock);
+  }
+}
+
+/// A worker waits, and runs what others wait for.
+template <class Done>
+void scheduler::work_until(Done done) noexcept {
+  while (!done()) {
+    if (!on_.run_one()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 scheduler_figures scheduler::figures() noexcept {
@@ -39278,8 +39435,9 @@ void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t mo
   }
   current_epoch_ = epoch;
   to_open_ = plan_->batches() - number - (ahead_.count() - done_.taken());
-  const auto lock = lock_briefly(mutex_);
   open_more();
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
 }
 
 task<void> scheduler::left_async() {
@@ -39289,25 +39447,38 @@ task<void> scheduler::left_async() {
   }
 }
 
-void scheduler::refresh(bool source_too) {
+void scheduler::refresh() {
   if (started_) drain(make_owned<stop_source>());
   started_ = left_ = run_ahead_ = false;
   planned_at_ = ahead_.count();
-  if (source_too) run_.pipeline.refresh();
-  owned<const erased_plan> next = run_.pipeline.plan(run_.facts.shard, std::nullopt);
+  run_.pipeline.refresh();
+  go_by(run_.pipeline.plan(run_.facts.shard, std::nullopt));
+  size_.take_anew();
+}
+
+void scheduler::replan(owned<const erased_plan> next) {
+  owned<stop_source> stop = make_owned<stop_source>();
+  if (started_) drain(std::move(stop));
+  started_ = left_ = run_ahead_ = false;
+  planned_at_ = ahead_.count();
+  go_by(std::move(next));
+}
+
+void scheduler::go_by(owned<const erased_plan> next) noexcept {
   run_.plan = next.get();
   plan_ = std::move(next);
-  if (source_too) size_.take_anew();
 }
 
 void scheduler::release(batch_job& j) noexcept {
+  const std::uint64_t ready_since = j.published;
   advance(next_out_);
-  const auto lock = lock_briefly(mutex_);
-  jobs_.taken(j.published);
   try {
     open_more();
   } catch (...) {  // no memory: who waits for a batch that was not opened tries again
   }
+  const auto lock = lock_briefly(mutex_);
+  jobs_.taken(ready_since);
+  start_worker();
 }
 
 // ---- opening batches and starting worker jobs ----
@@ -39322,7 +39493,6 @@ void scheduler::open_more() {
     advance(next_in_);
     ahead_.publish();
   }
-  start_worker();
 }
 
 void scheduler::open(batch_job& j, std::uint64_t sequence) {
@@ -39347,9 +39517,10 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
 void scheduler::before_waiting() {
   stop_helping();
   if (ahead_.count() != done_.taken()) return;
-  const auto lock = lock_briefly(mutex_);
   open_more();
   if (ahead_.count() == done_.taken()) size_.refuse();
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
 }
 /// Before the consumer sleeps: what was left for it to run is left to others now.
 void scheduler::stop_helping() noexcept {
@@ -39378,7 +39549,15 @@ bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
 /// afterwards is stopped by `next_stop`.
 void scheduler::drain(owned<stop_source> next_stop) noexcept {
   if (cancel()) {
-    while (done_.taken() < ahead_.count()) run_.pipeline.drop(*done_.take());
+    const bool on_worker = on_.this_slot() < on_.workers();
+    while (done_.taken() < ahead_.count()) {
+      batch_job* j = nullptr;
+      if (on_worker)
+        work_until([&] { return (j = done_.try_take()) != nullptr; });
+      else
+        j = done_.take();
+      run_.pipeline.drop(*j);
+    }
   }
   if (!next_stop || !run_.stop->stop_requested()) return;
   // The callbacks and tokens of the old source are gone with the samples that had them.

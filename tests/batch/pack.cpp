@@ -355,6 +355,17 @@ TEST_CASE("packed rows: drop_last drops rows that make no batch; ranks without a
   CHECK(samples == 3);
 }
 
+TEST_CASE("packed rows: more pieces than can be planned for are refused before there is memory for them") {
+  const std::vector<std::uint32_t> lengths{0xFFFFFFFF, 0xFFFFFFFF};
+  CHECK(contains(message_of([&] {
+                   wick::loader l(
+                       texts{{3, 4}} | tokenize |
+                       wick::array_pack(2, 1, {.too_long = wick::too_long::split, .lengths = lengths}));
+                   return 0;
+                 }),
+                 "8589934590 pieces", "at most 4294967295"));
+}
+
 TEST_CASE("packed rows: what can't be is told, with the sample's name") {
   wick::loader l(texts{{3, 4}} | wick::take(99) | [](const wick::sample<std::uint32_t>& s) {
     return std::vector<int>(s.data + (s.target == 1 ? 1 : 0));

@@ -123,6 +123,95 @@ TEST_CASE("a coroutine takes batches with next_async, several at once on one wor
   CHECK(sum_b == 500 * 499 / 2);
 }
 
+TEST_CASE("loaders are destroyed in coroutines on their own executor, on all workers at once") {
+  for (const std::size_t workers : {1, 2}) {
+    wick::executor ex(workers);
+    struct consumer {
+      static wick::task<void> run(wick::executor* on, std::atomic<std::size_t>* ended) {
+        co_await on->schedule();
+        {
+          wick::loader l(numbers{2000} | jitter | hop | wick::array_batch(10), {.executor = on});
+          for (int i = 0; i < 3; ++i) {
+            auto taking = l.next_async();
+            co_await taking;
+          }
+        }
+        ++*ended;
+      }
+    };
+    std::atomic<std::size_t> ended{0};
+    wick::detail::scope all(ex);
+    for (std::size_t i = 0; i < 2 * workers; ++i) all.spawn(consumer::run(&ex, &ended));
+    REQUIRE(eventually([&] { return ended == 2 * workers; }));
+    all.wait();
+  }
+}
+
+TEST_CASE("batches are opened while workers go to rest: they wait for no slow source or order") {
+  wick::executor ex(2);
+  struct slow {
+    const wick::executor* on;
+    std::atomic<int>* state;  // 1: looks at it from now on; 2: all workers slept while the size was asked for
+    std::uint64_t size() const {
+      if (*state == 1 && eventually([&] { return on->asleep() == on->workers(); })) *state = 2;
+      return 400;
+    }
+    std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
+  };
+  std::atomic<int> state{0};
+  wick::loader l(slow{&ex, &state} | wick::array_batch(100), {.prefetch = 2, .executor = &ex});
+  l.epoch(0);
+  CHECK(l.next());
+  state = 1;
+  while (l.next()) {
+  }
+  CHECK(state == 2);
+}
+
+TEST_CASE("a loader stays until a worker has let go of its last sample") {
+  wick::executor ex(2);
+  struct handed_over {  // as of a library of callbacks: another thread resumes it while it suspends
+    std::atomic<bool>* gone;
+    std::atomic<int>* too_early;
+    std::vector<std::thread>* threads;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) {
+      std::atomic<bool>* const out = gone;
+      std::atomic<int>* const told = too_early;
+      threads->emplace_back([h] { h.resume(); });
+      for (int i = 0; i < 200 && !*out; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (*out) ++*told;
+    }
+    void await_resume() const noexcept {}
+  };
+  std::atomic<bool> gone{false};
+  std::atomic<int> too_early{0};
+  std::vector<std::thread> threads;
+  {
+    wick::loader l(
+        wick::from(std::vector<int>{1}) | [](int v, wick::context& c) -> wick::task<int> {
+          co_await c.on()->schedule();
+          co_return v;
+        } | [&](int v) -> wick::task<int> {
+          co_await handed_over{&gone, &too_early, &threads};
+          co_return v;
+        } | wick::array_batch(1),
+        {.prefetch_next_epoch = false, .executor = &ex});
+    CHECK(l.next());
+  }
+  gone = true;
+  for (std::thread& t : threads) t.join();
+  CHECK(too_early == 0);
+}
+
+TEST_CASE("a number of workers that can't be meant is refused") {
+  CHECK(contains(message_of([] { wick::loader(numbers{10} | wick::array_batch(1), {.workers = 1'000'000}); }),
+                 ".workers is 1000000", "processors"));
+  CHECK(contains(
+      message_of([] { wick::loader(numbers{10} | wick::array_batch(1), {.io_threads = 1'000'000}); }),
+      ".io_threads is 1000000"));
+}
+
 TEST_CASE("next() on a worker is refused instead of blocking it") {
   wick::executor ex(1);
   wick::loader l(numbers{100} | hop | wick::array_batch(10), {.executor = &ex});

@@ -271,6 +271,14 @@ TEST_CASE("buckets, packed rows, others, ranks and a small last batch are measur
   }
 }
 
+TEST_CASE("a rank that has no sample in any batch has nothing to measure, and is told so") {
+  CHECK(contains(
+      message_of([] {
+        return wick::measure(numbers{2} | wick::shard(0, 4) | wick::group(4), {.workers = 1}, 1ms).samples;
+      }),
+      "rank 0 of 4 has no sample in any batch"));
+}
+
 TEST_CASE("memory is bounded as the loader's is") {
   const auto values = up_to(5000);
   std::atomic<std::uint64_t> held{0}, most{0};

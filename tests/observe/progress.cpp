@@ -34,14 +34,16 @@ namespace {
 struct batches {
   std::uint64_t left = 0;
   std::uint64_t fails_at = ~std::uint64_t{0};  // with so many left
+  std::uint64_t taken = 0;
   std::uint64_t items_left() const noexcept { return left; }
-  std::uint64_t samples_left() const noexcept { return left * 8; }
+  std::uint64_t samples_taken() const noexcept { return taken; }
   static bool at_hand() noexcept { return false; }
   std::optional<std::uint64_t> next() {
     if (left == 0) return std::nullopt;
     const bool fails = left == fails_at;
     --left;
     if (fails) throw std::runtime_error("a sample failed");
+    taken += 8;
     return left;
   }
 };

@@ -329,6 +329,68 @@ TEST_CASE("weights of what is no mix, or of one that is shuffled as a whole, are
   CHECK(contains(message_of([&] { plain.replay_edits("/nowhere"); }), "are for a mix() with batch(n)"));
 }
 
+TEST_CASE("an edit that leaves a later epoch without a batch is refused, and the journal has nothing of it") {
+  const wick_test::temp_dir folder;
+  const auto small_and_large = [] {
+    return wick::mix(mix_until::all_exhausted, weighted_source{from_number(10, 0), 1, "a"},
+                     weighted_source{from_number(200, 1000), 1, "b"}) |
+           wick::array_batch(64, {.drop_last = true});
+  };
+  const wick::loader_options options{.workers = 2, .journal_file = folder / "journal"};
+  wick::loader l(small_and_large(), options);
+  wick::loader same(small_and_large(), {.workers = 1});
+  const auto unwanted = [&] {
+    return message_of([&] { l.edit({{"a", 1}, {"b", 0}}, {.at_epoch = 1, .at_batch = 0}); });
+  };
+  // In the middle of an epoch, which goes on with all of its batches.
+  batches got;
+  const auto take = [&] {
+    const auto b = l.next();
+    if (!b) return false;
+    const std::int64_t* const t = b->target.as<std::int64_t>();
+    got.emplace_back(t, t + b->target.extents()[0]);
+    return true;
+  };
+  l.epoch(0);
+  REQUIRE(take());
+  CHECK(contains(unwanted(), "make no full batch of 64"));
+  CHECK(contains(message_of([&] {
+                   l.edit({{"a", 1}, {"b", 0}}, {.at_epoch = 0, .at_batch = 2});
+                 }),
+                 "make no full batch of 64"));  // epoch 1 would have 10
+  l.epoch(0);
+  got.clear();
+  while (take()) {
+  }
+  CHECK(got == targets_of(same, 0));
+  CHECK(targets_of(l, 1) == targets_of(same, 1));
+  wick::loader again(small_and_large(), options);
+  CHECK(targets_of(again, 0) == targets_of(same, 0));
+}
+
+TEST_CASE("a change that is refused in the middle of an epoch costs no batch of it") {
+  wick::loader l(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
+  wick::loader same(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
+  l.edit({{"web", 2}}, {.at_epoch = 3});
+  same.edit({{"web", 2}}, {.at_epoch = 3});
+  batches got;
+  const auto take = [&] {
+    const auto b = l.next();
+    if (!b) return false;
+    const std::int64_t* const t = b->target.as<std::int64_t>();
+    got.emplace_back(t, t + b->target.extents()[0]);
+    return true;
+  };
+  l.epoch(0);
+  for (int i = 0; i < 2; ++i) REQUIRE(take());
+  CHECK(message_of([&] { l.edit({{"web", -1}}); }) != "");
+  CHECK(message_of([&] { l.epoch(std::uint64_t{1} << 40); }) != "");
+  CHECK(message_of([&] { l.load_state(std::vector<std::byte>(3)); }) != "");
+  while (take()) {
+  }
+  CHECK(got == targets_of(same, 0));
+}
+
 TEST_CASE("a state needs its journal, and one that is damaged, cut or of another run is refused") {
   const wick_test::temp_dir dir;
   const std::string path = (dir / "journal").string(), other = (dir / "other").string();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -294,6 +295,28 @@ TEST_CASE("failures counted before a state are in the count of the training that
   CHECK(resumed.ledger().of_training() == 4);
   resumed.load_state(l.state());
   CHECK(resumed.ledger().of_training() == 3);
+}
+
+TEST_CASE("a state asks source and stages for their fingerprints once, however often it is written") {
+  struct counted {
+    std::atomic<int>* asked;
+    std::int64_t operator()(std::int64_t v) const { return v; }
+    std::uint64_t fingerprint() const {
+      ++*asked;
+      return 7;
+    }
+  };
+  std::atomic<int> asked{0};
+  std::vector<std::int64_t> values(100, 1);
+  wick::loader l(wick::from(values) | counted{&asked} | wick::array_batch(10), {.workers = 1});
+  for (auto& batch : l.epoch(0)) {
+    CHECK(batch.extents()[0] == 10);
+    CHECK(!l.state().empty());
+  }
+  CHECK(asked == 1);
+  l.refresh();
+  CHECK(!l.state().empty());
+  CHECK(asked == 2);  // it may have taken other data
 }
 
 TEST_CASE("a fresh loader's state is the beginning") {

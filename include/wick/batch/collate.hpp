@@ -113,6 +113,7 @@ class memory_column {
   }
 
   /// The misfit of the lowest slot, judged by the shape of the lowest slot of all, whoever came first.
+  /// `failed` rises.
   std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
     if (misfits_.empty()) return std::nullopt;
     std::vector<std::pair<std::size_t, what>> all = misfits_;
@@ -124,10 +125,10 @@ class memory_column {
       return what{about_.each, about_.type};
     };
     std::size_t lowest = 0;
-    while (std::find(failed.begin(), failed.end(), lowest) != failed.end()) ++lowest;
+    while (std::binary_search(failed.begin(), failed.end(), lowest)) ++lowest;
     const what wanted = known(lowest);
     for (std::size_t i = lowest + 1; i < n; ++i) {
-      if (std::find(failed.begin(), failed.end(), i) != failed.end()) continue;
+      if (std::binary_search(failed.begin(), failed.end(), i)) continue;
       const what found = known(i);
       if (found.each == wanted.each && found.type == wanted.type) continue;
       return misfit{i, "shape " + to_string(found.each) + " of " + std::string(to_string(found.type)) +
@@ -149,7 +150,7 @@ class memory_column {
   /// first_misfit() finds no fault with them, and all have to be made again.
   bool stale(const std::vector<std::size_t>& failed) const {
     return std::any_of(misfits_.begin(), misfits_.end(), [&](const auto& m) {
-      return std::find(failed.begin(), failed.end(), m.first) == failed.end();
+      return !std::binary_search(failed.begin(), failed.end(), m.first);
     });
   }
   /// Of the `n` slots these (rising) have no sample: the others move together, in their order.

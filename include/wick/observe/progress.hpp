@@ -103,7 +103,7 @@ class progress {
       throw;
     }
     if (!batch)
-      line_->close({});
+      line_->close(left());
     else if (at_hand)
       line_->came();
     else
@@ -117,7 +117,7 @@ class progress {
   void clear() noexcept { line_->clear(); }
 
  private:
-  detail::progress_left left() const noexcept { return {range_.items_left(), range_.samples_left()}; }
+  detail::progress_left left() const noexcept { return {range_.items_left(), range_.samples_taken()}; }
   void advance() {
     current_.reset();  // gives its memory back before the next is waited for
     current_ = next();

@@ -177,7 +177,7 @@ class mix_stage {
     size_ = size_in(0);
   }
 
-  /// Of the epoch that plan_for() has named last.
+  /// Without any edit.
   std::uint64_t size(std::uint64_t) const noexcept { return size_; }
 
   // ---- edits; the copy of the loader that makes them ----
@@ -191,7 +191,6 @@ class mix_stage {
     edits_.push_back(e);
   }
   void take_back_edit() noexcept { edits_.pop_back(); }
-  void plan_for(std::uint64_t epoch) { size_ = size_in(epoch); }
   /// The positions of an epoch.
   std::uint64_t size_in(std::uint64_t epoch) const { return segments_of(epoch).back().end; }
   std::uint64_t fingerprint() const {

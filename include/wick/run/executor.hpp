@@ -141,6 +141,16 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
+  /// For who must wait on a worker, where nothing else would go on if all waited: runs a job that waits for
+  /// one, on top of the job that calls. False when there is none, and on any other thread.
+  bool run_one() noexcept {
+    const std::size_t slot = this_slot();
+    if (slot >= workers()) return false;
+    detail::job* const j = queues_.poll(slot);
+    if (j != nullptr) j->execute(j);
+    return j != nullptr;
+  }
+
   /// For who divides its work: whether so much is in the calling worker's own queue that others will find
   /// something for a while; false on any other thread.
   bool queue_is_long() const noexcept {

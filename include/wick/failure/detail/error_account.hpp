@@ -99,6 +99,8 @@ class print_book {
   /// An epoch begins, or goes on behind what another loader has delivered.
   void begin(std::uint64_t epoch);
   void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// What was delivered of the epoch begun last.
+  std::uint64_t samples() const noexcept { return epochs_.empty() ? 0 : epochs_.back().sum.samples; }
   /// The epochs so far were of this data set; those to come are of another.
   void seal(std::uint64_t data, std::uint64_t batch) noexcept;
   /// `data` tells the data set, `batch` is the size of the global batch.

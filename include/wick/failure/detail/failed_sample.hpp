@@ -40,6 +40,9 @@ struct failure {
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
   std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
   std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
+  std::uint32_t before = none;        ///< the one before it in this slot, by its place among the batch's
+
+  static constexpr std::uint32_t none = ~std::uint32_t{0};  ///< in place of a failure
 
   bool of_other() const noexcept { return other != nobody; }
   /// The index of the sample that is bad.

@@ -54,8 +54,8 @@ class epoch_range {
 
   /// Batches that are left of it; without batch() samples, some of which may be left out.
   std::uint64_t items_left() const noexcept { return of_->items_left(); }
-  /// This rank's samples in them, as they were planned.
-  std::uint64_t samples_left() const noexcept { return of_->samples_left(); }
+  /// This rank's samples that were handed over so far, without those that failed or were left out.
+  std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
   /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
   bool at_hand() const noexcept { return of_->at_hand(); }
 

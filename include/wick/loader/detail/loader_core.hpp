@@ -85,6 +85,7 @@ class loader_core {
   /// Batches that are left; without batch() samples, some of which may be left out.
   std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
   std::uint64_t samples_left() const noexcept;
+  std::uint64_t samples_taken() const noexcept { return books_.prints.samples(); }
   bool at_hand() const noexcept { return group_.under_way(); }
 
   // ---- for the typed loader ----
@@ -162,8 +163,10 @@ class loader_core {
   data_round round_;
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  owned<const loader_state> resume_;           // loaded, and not yet gone on from
-  mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
+  owned<const loader_state> resume_;  // loaded, and not yet gone on from
+  // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
+  mutable std::optional<std::uint64_t> data_;
+  mutable std::optional<std::vector<stage_identity>> stages_;
 
   moved_samples moved_;
   sample_group group_;

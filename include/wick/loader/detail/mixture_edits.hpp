@@ -36,7 +36,10 @@ class mixture_edits {
   bool is_open() const noexcept { return static_cast<bool>(journal_); }
 
   /// True when the scheduler has another plan, and what was prefetched is gone.
+  /// \throws wick::error when the epoch can't be planned; nothing has changed then
   bool plan_for(std::uint64_t epoch);
+  /// The scheduler has planned over what there is now, without edits.
+  void refreshed() noexcept { planned_.reset(); }
   /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
   /// left.
   struct stand {
@@ -47,10 +50,13 @@ class mixture_edits {
   };
   /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
   /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
-  void add(mixture_edit e, stand at, bool to_journal = true);
+  void add(mixture_edit e, stand at);
+  /// The same for those of a journal that was opened.
+  void add_all(const std::vector<mixture_edit>& edits);
 
  private:
-  void plan(std::uint64_t epoch);
+  owned<const erased_plan> plan(std::uint64_t epoch) const;
+  void require_place() const;
   void require_reached(const mixture_edit& e) const;
 
   run_settings& settings_;

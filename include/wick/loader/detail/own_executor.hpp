@@ -2,11 +2,14 @@
 /// Where a loader runs that was given no executor.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include <wick/run/executor.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/schedule/loader_options.hpp>
+#include <wick/system/cpus.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
@@ -14,6 +17,16 @@ namespace wick::detail {
 /// Nothing when it was given one. \throws wick::error for workers beside it
 inline owned<executor> own_executor(const loader_options& options) {
   if (options.executor == nullptr) {
+    // A number that can't be meant: each would take a thread and a place in all that is kept a worker.
+    const std::size_t most = std::max<std::size_t>(64, 8 * available_cpus());
+    if (options.workers > most || options.io_threads > 1024) {
+      const bool of_workers = options.workers > most;
+      throw error("loader: ." + std::string(of_workers ? "workers" : "io_threads") + " is " +
+                  std::to_string(of_workers ? options.workers : options.io_threads) + ", and at most " +
+                  std::to_string(of_workers ? most : 1024) + " make sense with " +
+                  std::to_string(available_cpus()) +
+                  " processors; leave it out, or give an executor that has as many");
+    }
     return make_owned<executor>(executor_options{options.workers, options.io_threads});
   }
   if (options.workers != 0 || options.io_threads != 0) {

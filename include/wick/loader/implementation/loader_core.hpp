@@ -32,8 +32,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
-  for (mixture_edit& e : edits_.open(identity()).open(options.journal_file))
-    edits_.add(std::move(e), {next_place(), 0, left_, sought_}, false);
+  edits_.add_all(edits_.open(identity()).open(options.journal_file));
 }
 
 namespace {

@@ -24,12 +24,10 @@ std::uint64_t loader_core::data() const {
 }
 
 pipeline_identity loader_core::identity() const {
-  return {data(),
-          scheduler_.size().planned(),
-          settings_.seed,
-          plan().batch_size(),
-          settings_.facts().batched,
-          settings_.pipeline->identity()};
+  if (!stages_) stages_ = settings_.pipeline->identity();
+  return {
+      data(),  scheduler_.size().planned(), settings_.seed, plan().batch_size(), settings_.facts().batched,
+      *stages_};
 }
 
 /// The batch handed over next.
@@ -128,7 +126,10 @@ void loader_core::refresh() {
   group_.begin(0);
   books_.drops.begin(false);
   data_.reset();
+  stages_.reset();
   scheduler_.refresh();
+  edits_.refreshed();
+  edits_.plan_for(current_epoch());
   if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
   round_.refreshed();
   refreshed_ = true;

@@ -2,6 +2,7 @@
 /// The bodies of what loader/detail/mixture_edits.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -42,37 +43,56 @@ mixture_journal& mixture_edits::open(const pipeline_identity& of) {
 
 bool mixture_edits::plan_for(std::uint64_t epoch) {
   if (!any() || planned_ == epoch) return false;
-  plan(epoch);
+  require_place();
+  scheduler_.replan(plan(epoch));
+  planned_ = epoch;
   return true;
 }
 
-void mixture_edits::add(mixture_edit e, stand at, bool to_journal) {
+void mixture_edits::add(mixture_edit e, stand at) {
   erased_mix& mix = *settings_.pipeline->mix();
   require_reached(e);
   if (e.epoch == at.next.epoch && at.next.batch != 0 && settings_.policy.options().compact)
     refuse_when_compact();
+  require_place();
   const bool ended = at.left == 0;
   const std::uint64_t taken = scheduler_.plan().batches() - at.left;
-  at.sought = ended;
   mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
-  planned_.reset();
+  owned<const erased_plan> next;
   try {
-    plan(at.epoch);
-    if (to_journal) journal_->add(std::move(e));
+    next = plan(at.epoch);
+    // The weights hold in all later epochs: where one of these would be empty, they hold nowhere.
+    plan(e.epoch);
+    plan(e.epoch + 1);
+    journal_->add(std::move(e));
   } catch (...) {
     mix.take_back_edit();
-    plan(at.epoch);
     throw;
   }
+  at.sought = ended;
+  planned_.reset();  // until the next line has succeeded
+  scheduler_.replan(std::move(next));
+  planned_ = at.epoch;
   if (!ended) at.left = scheduler_.plan().batches() - taken;
 }
 
-void mixture_edits::plan(std::uint64_t epoch) {
+void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const mixture_edit& e = edits[i];
+    // The others of an epoch come before its last.
+    if (i + 1 == edits.size() || edits[i + 1].epoch != e.epoch) require_reached(e);
+    settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
+  }
+  plan_for(0);
+}
+
+owned<const erased_plan> mixture_edits::plan(std::uint64_t epoch) const {
+  return settings_.pipeline->plan(settings_.facts().shard, epoch);
+}
+
+void mixture_edits::require_place() const {
   if (!scheduler_.idle())
     settings_.on.require_outside("a change of the mixture", "take the epoch to its end before it");
-  settings_.pipeline->mix()->plan_for(epoch);
-  scheduler_.refresh(false);
-  planned_ = epoch;
 }
 
 void mixture_edits::require_reached(const mixture_edit& e) const {

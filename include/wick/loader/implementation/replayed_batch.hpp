@@ -103,12 +103,11 @@ receipt replayed_batch::written() {
   if (j.state == batch_state::past_the_end) return out;
   std::uint64_t row = 0;
   for (std::uint64_t slot = 0; slot < j.count; ++slot) {
-    if (std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end()) continue;
+    if (std::binary_search(j.gaps.begin(), j.gaps.end(), slot)) continue;
     const failure at = run_.standing_at(j, slot);
-    const bool failed = std::any_of(j.failures.begin(), j.failures.end(), [&](const failure& f) {
-      return f.slot == slot && f.action == error_action::fail;
-    });
-    if (failed) continue;
+    const failure* f = j.last_failure(slot);
+    while (f != nullptr && f->action != error_action::fail) f = j.failure_before(*f);
+    if (f != nullptr) continue;
     receipt::sample s;
     s.slot = row++;
     s.position = at.position;

@@ -30,6 +30,7 @@
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
 #include <wick/sample/stage.hpp>
 #include <wick/schedule/detail/pace.hpp>
 #include <wick/schedule/detail/pipeline_run.hpp>
@@ -101,7 +102,16 @@ class isolated_runs {
         settings(by),
         plan_(of.plan(by.facts().shard, std::nullopt)),
         run_(by, *plan_, nullptr, false),
-        pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {}
+        pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {
+    job first;
+    plan_->order(first, settings.seed, epoch);
+    for (std::uint64_t n = 0; n < plan_->batches(); ++n) {
+      if (plan_->slice(n, first).count != 0) return;
+    }
+    const shard_stage& mine = by.facts().shard;
+    throw error("measure: rank " + std::to_string(mine.rank) + " of " + std::to_string(mine.world) +
+                " has no sample in any batch; make the batches larger, or measure another rank");
+  }
 
   /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
   /// in `from`. Some that come out go to `keep`, where they are to be dropped.

@@ -11,9 +11,10 @@
 
 namespace wick::detail {
 
-/// What an epoch still has: batches, or samples where there are no batches; and samples.
+/// Where an epoch is.
 struct progress_left {
-  std::uint64_t items = 0, samples = 0;
+  std::uint64_t items = 0;    ///< batches that it still has; samples where there are no batches
+  std::uint64_t samples = 0;  ///< that were handed over so far
 };
 
 /// What the line says.

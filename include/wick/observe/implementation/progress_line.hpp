@@ -213,8 +213,7 @@ void progress_line::close(progress_left left) noexcept {
 
 progress_figures progress_line::figures(double seconds, bool of_all) noexcept {
   const double waited = static_cast<double>(waited_) * scale_.seconds_per_tick();
-  at_first_.samples = std::max(at_first_.samples, left_.samples);  // an edit may have made the epoch longer
-  const std::uint64_t samples = at_first_.samples - left_.samples;
+  const std::uint64_t samples = left_.samples - at_first_.samples;
   rates_.add(seconds, waited, done_, samples);
   progress_figures f;
   f.done = done_;

@@ -160,6 +160,14 @@ std::vector<lengthy> lengths_of(const Path& path, const char* stage, const std::
 template <class Path, class Stage>
 std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, std::vector<lengthy> samples) {
   const std::uint32_t row = pack.row_length();
+  std::uint64_t all = 0;
+  for (const lengthy& l : samples) all += pack.splits() ? (l.length + std::uint64_t{row} - 1) / row : 1;
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (all > most) {
+    throw error("pack: " + std::to_string(samples.size()) + " samples split into rows of " +
+                std::to_string(row) + " are " + std::to_string(all) + " pieces, and at most " +
+                std::to_string(most) + " are planned for; make rows longer, or take a part");
+  }
   std::vector<lengthy> pieces;
   for (lengthy& l : samples) {
     if (l.length <= row) continue;

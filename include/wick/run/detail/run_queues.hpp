@@ -79,6 +79,13 @@ class basic_run_queues {
     }
   }
 
+  /// A job for worker `number`, which calls while it is in another; null when there is none.
+  job* poll(std::size_t number) noexcept {
+    worker& w = *workers_[number];
+    if (job* j = find(w)) return j;
+    return steal(w);
+  }
+
   /// From now on next returns null instead of sleeping.
   void stop() noexcept {
     stopping_.store(true, std::memory_order_release);

@@ -57,14 +57,20 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
+  /// What happened in a slot: its last failure (its place in `failures`), and the position whose sample was
+  /// moved there by compaction.
+  struct slot_history {
+    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+    std::uint32_t last_failure = failure::none;
+    std::uint64_t filled_from = nowhere;
+  };
+  std::vector<slot_history> history;       // by slot; empty as long as nothing has failed
   std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
   std::vector<std::size_t> gaps;           // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
-  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
-  // here, whether nothing is left for this batch.
-  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  // Of compaction: how many samples were moved in the epoch up to here.
   std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
   std::uint64_t moved = 0;
 
@@ -100,6 +106,8 @@ struct alignas(64) batch_job {
     const bool skipped = f.action == error_action::skip;
     try {
       if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
+      if (f.slot != failure::whole_batch && history.size() < count)
+        history.resize(static_cast<std::size_t>(count));
       if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
     } catch (...) {
       state = batch_state::lost;
@@ -110,6 +118,7 @@ struct alignas(64) batch_job {
     if (f.action == error_action::fail) state = batch_state::lost;
     if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
     failures.push_back(std::move(f));
+    link(failures.size() - 1);
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
   void lose(failure f) noexcept {
@@ -127,9 +136,18 @@ struct alignas(64) batch_job {
   }
   /// Of the failures of a slot, the next.
   std::uint32_t next_number(std::uint64_t slot) const noexcept {
-    std::uint32_t n = 0;
-    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
-    return n;
+    const failure* const last = last_failure(slot);
+    return last == nullptr ? 0 : last->number + 1;
+  }
+  /// Of the failures of a slot, the last; then the one before one. Null where there is none.
+  const failure* last_failure(std::uint64_t slot) const noexcept {
+    return slot < history.size() ? failure_at(history[static_cast<std::size_t>(slot)].last_failure) : nullptr;
+  }
+  const failure* failure_before(const failure& f) const noexcept { return failure_at(f.before); }
+  /// Some were taken out of `failures`.
+  void link_anew() noexcept {
+    for (slot_history& h : history) h.last_failure = failure::none;
+    for (std::size_t i = 0; i < failures.size(); ++i) link(i);
   }
   /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
   /// drawn there again. For who makes that one.
@@ -144,7 +162,7 @@ struct alignas(64) batch_job {
   void forget() noexcept {
     failures.clear();
     gaps.clear();
-    fills.clear();
+    history.clear();
     unlisted.reset();
     others_failed.store(false, std::memory_order_relaxed);
     state = batch_state::making;
@@ -153,6 +171,16 @@ struct alignas(64) batch_job {
   }
 
  private:
+  void link(std::size_t i) noexcept {
+    failure& f = failures[i];
+    if (f.slot >= history.size()) return;
+    f.before =
+        std::exchange(history[static_cast<std::size_t>(f.slot)].last_failure, static_cast<std::uint32_t>(i));
+  }
+  const failure* failure_at(std::uint32_t i) const noexcept {
+    return i == failure::none ? nullptr : &failures[i];
+  }
+
   static constexpr unsigned count_bits = 40;
   static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
   static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }

@@ -92,7 +92,6 @@ class erased_mix {
   virtual std::span<const double> weights() const noexcept = 0;  ///< without any edit
   virtual void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) = 0;
   virtual void take_back_edit() noexcept = 0;
-  virtual void plan_for(std::uint64_t epoch) = 0;
   virtual std::uint64_t size_in(std::uint64_t epoch) const = 0;
 };
 
@@ -135,7 +134,7 @@ class erased_pipeline {
 
   /// The source, then the order stages take anew what changes.
   virtual void refresh() = 0;
-  /// \param epoch  of a mix() that has edits: for which it is planned; else as the mix has it
+  /// \param epoch  for which a mix() that has edits is planned; without it as if there were none
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   virtual owned<const erased_plan> plan(const shard_stage& shard,
                                         std::optional<std::uint64_t> epoch) const = 0;

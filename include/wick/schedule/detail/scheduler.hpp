@@ -29,15 +29,17 @@
 
 namespace wick::detail {
 
-/// One consumer, which calls everything public, except where it says "worker". The control mutex guards
-/// opening batches and starting worker jobs, about once a batch; samples are claimed and finished without it.
+/// One consumer, which calls everything public, except where it says "worker", and opens batches. The mutex
+/// guards starting and putting away worker jobs, about once a batch; samples are claimed and finished without
+/// it.
 class scheduler {
  public:
   /// \param of  lives longer
   scheduler(run_settings& of, const loader_options& options);
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
-  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
+  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for. On a
+  /// worker it runs other jobs meanwhile: all workers may be in such a destructor.
   ~scheduler();
 
   const erased_plan& plan() const noexcept { return *plan_; }
@@ -65,10 +67,12 @@ class scheduler {
   task<void> left_async();
 
   bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
-  /// Drops what is under way, and plans anew over what there is now; not `source_too`: only the order has
-  /// changed. Not on a worker unless idle(). From then on no epoch is begun ahead.
-  /// \throws as the constructor does; to be called again then
-  void refresh(bool source_too = true);
+  /// Drops what is under way, and plans over what source and stages have now. Not on a worker unless idle().
+  /// From then on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  void refresh();
+  /// Drops what is under way, and goes by another plan from then on, as refresh() does.
+  /// \throws std::bad_alloc; nothing has changed then
+  void replan(owned<const erased_plan> next);
 
   /// The next batch if it is finished, else null. Keep it until release().
   batch_job* try_take() noexcept {
@@ -115,23 +119,27 @@ class scheduler {
     std::uint64_t epoch = 0, number = 0;
   };
 
-  // Opening batches and starting worker jobs: consumer and workers, under the mutex.
+  // Opening batches: the consumer.
   void advance(cursor& c) const noexcept {
     if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
   }
   std::size_t window() const noexcept { return window_.at(*pool_); }
   void open_more();
   void open(batch_job& j, std::uint64_t sequence);
-  bool may_claim() const noexcept { return !suspends_ || tokens_.any(); }
   void before_waiting();
   void stop_helping() noexcept;
+  // Starting worker jobs: consumer and workers, under the mutex.
+  bool may_claim() const noexcept { return !suspends_ || tokens_.any(); }
   void start_worker() noexcept;
   bool retire(worker_jobs::worker_job* p) noexcept;
   bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
     return started_ && next_out_.epoch == epoch && next_out_.number == number;
   }
   void drain(owned<stop_source> next_stop) noexcept;
+  void go_by(owned<const erased_plan> next) noexcept;
   bool cancel() noexcept;
+  template <class Done>
+  void work_until(Done done) noexcept;
 
   // Workers.
   bool run_some() noexcept;

@@ -87,7 +87,6 @@ class typed_mix final : public erased_mix {
     mix_.edit(epoch, position, weights);
   }
   void take_back_edit() noexcept override { mix_.take_back_edit(); }
-  void plan_for(std::uint64_t epoch) override { mix_.plan_for(epoch); }
   std::uint64_t size_in(std::uint64_t epoch) const override { return mix_.size_in(epoch); }
 
  private:

@@ -90,6 +90,7 @@ class worker_jobs {
     idle_.store(free_.size(), std::memory_order_relaxed);
     if (working() == 0) all_away_.notify_all();
   }
+  bool all_away() const noexcept { return working() == 0; }
   void wait_all_away(std::unique_lock<std::mutex>& lock) {
     all_away_.wait(lock, [&] { return working() == 0; });
   }

@@ -106,7 +106,7 @@ task<void> compaction::fill(compaction* self, batch_job* j) {
     }
     std::erase(j->gaps, gap);
     if (filled) {
-      j->fills.emplace_back(gap, end);
+      j->history[gap].filled_from = end;
       // It counts where it stands.
       const std::uint64_t place = j->first + gap, index = run.standing_at(*j, gap).index;
       j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
@@ -129,11 +129,13 @@ void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
   if (own == j.count) return;
   std::erase_if(j.failures,
                 [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
+  j.link_anew();
   std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
+  std::sort(j.gaps.begin(), j.gaps.end());
   // What those were counted as is not known any more: all is counted anew.
   std::uint64_t print = 0;
   for (std::uint64_t slot = 0; slot < own; ++slot) {
-    const bool gap = std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end();
+    const bool gap = std::binary_search(j.gaps.begin(), j.gaps.end(), slot);
     print += print_of(j.first + slot, gap ? left_out : run_.standing_at(j, slot).index);
   }
   j.print.store(print, std::memory_order_relaxed);

@@ -165,14 +165,13 @@ failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const 
   failure out;
   out.slot = slot;
   out.position = j.first + slot;
-  for (const auto& [gap, position] : j.fills) {
-    if (gap == slot) out.position = position;
+  if (slot < j.history.size()) {
+    const std::uint64_t from = j.history[static_cast<std::size_t>(slot)].filled_from;
+    if (from != batch_job::slot_history::nowhere) out.position = from;
   }
-  const failure* last = nullptr;
-  for (const failure& f : j.failures) {
-    if (f.slot != slot || f.position != out.position || f.of_other()) continue;
-    if (last == nullptr || f.number > last->number) last = &f;
-  }
+  const failure* last = j.last_failure(slot);
+  while (last != nullptr && (last->position != out.position || last->of_other()))
+    last = j.failure_before(*last);
   if (last == nullptr)
     out.index = plan->index(j, out.position);
   else

@@ -3,10 +3,12 @@
 /// file of a program.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <wick/observe/clock.hpp>
@@ -76,8 +78,23 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
 scheduler::~scheduler() {
   if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
   drain(nullptr);
-  std::unique_lock lock(mutex_);
-  jobs_.wait_all_away(lock);
+  if (on_.this_slot() < on_.workers()) {
+    work_until([&] {
+      const auto lock = lock_briefly(mutex_);
+      return jobs_.all_away();
+    });
+  } else {
+    std::unique_lock lock(mutex_);
+    jobs_.wait_all_away(lock);
+  }
+}
+
+/// A worker waits, and runs what others wait for.
+template <class Done>
+void scheduler::work_until(Done done) noexcept {
+  while (!done()) {
+    if (!on_.run_one()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 scheduler_figures scheduler::figures() noexcept {
@@ -115,8 +132,9 @@ void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t mo
   }
   current_epoch_ = epoch;
   to_open_ = plan_->batches() - number - (ahead_.count() - done_.taken());
-  const auto lock = lock_briefly(mutex_);
   open_more();
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
 }
 
 task<void> scheduler::left_async() {
@@ -126,25 +144,38 @@ task<void> scheduler::left_async() {
   }
 }
 
-void scheduler::refresh(bool source_too) {
+void scheduler::refresh() {
   if (started_) drain(make_owned<stop_source>());
   started_ = left_ = run_ahead_ = false;
   planned_at_ = ahead_.count();
-  if (source_too) run_.pipeline.refresh();
-  owned<const erased_plan> next = run_.pipeline.plan(run_.facts.shard, std::nullopt);
+  run_.pipeline.refresh();
+  go_by(run_.pipeline.plan(run_.facts.shard, std::nullopt));
+  size_.take_anew();
+}
+
+void scheduler::replan(owned<const erased_plan> next) {
+  owned<stop_source> stop = make_owned<stop_source>();
+  if (started_) drain(std::move(stop));
+  started_ = left_ = run_ahead_ = false;
+  planned_at_ = ahead_.count();
+  go_by(std::move(next));
+}
+
+void scheduler::go_by(owned<const erased_plan> next) noexcept {
   run_.plan = next.get();
   plan_ = std::move(next);
-  if (source_too) size_.take_anew();
 }
 
 void scheduler::release(batch_job& j) noexcept {
+  const std::uint64_t ready_since = j.published;
   advance(next_out_);
-  const auto lock = lock_briefly(mutex_);
-  jobs_.taken(j.published);
   try {
     open_more();
   } catch (...) {  // no memory: who waits for a batch that was not opened tries again
   }
+  const auto lock = lock_briefly(mutex_);
+  jobs_.taken(ready_since);
+  start_worker();
 }
 
 // ---- opening batches and starting worker jobs ----
@@ -159,7 +190,6 @@ void scheduler::open_more() {
     advance(next_in_);
     ahead_.publish();
   }
-  start_worker();
 }
 
 void scheduler::open(batch_job& j, std::uint64_t sequence) {
@@ -184,9 +214,10 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
 void scheduler::before_waiting() {
   stop_helping();
   if (ahead_.count() != done_.taken()) return;
-  const auto lock = lock_briefly(mutex_);
   open_more();
   if (ahead_.count() == done_.taken()) size_.refuse();
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
 }
 /// Before the consumer sleeps: what was left for it to run is left to others now.
 void scheduler::stop_helping() noexcept {
@@ -215,7 +246,15 @@ bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
 /// afterwards is stopped by `next_stop`.
 void scheduler::drain(owned<stop_source> next_stop) noexcept {
   if (cancel()) {
-    while (done_.taken() < ahead_.count()) run_.pipeline.drop(*done_.take());
+    const bool on_worker = on_.this_slot() < on_.workers();
+    while (done_.taken() < ahead_.count()) {
+      batch_job* j = nullptr;
+      if (on_worker)
+        work_until([&] { return (j = done_.try_take()) != nullptr; });
+      else
+        j = done_.take();
+      run_.pipeline.drop(*j);
+    }
   }
   if (!next_stop || !run_.stop->stop_requested()) return;
   // The callbacks and tokens of the old source are gone with the samples that had them.
