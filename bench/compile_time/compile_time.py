@@ -54,6 +54,12 @@ def compile_once(command):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def code_of(path):
+    """Bytes of code and constants in an object file."""
+    out = subprocess.run(["size", path], capture_output=True, text=True, check=True).stdout
+    return int(out.splitlines()[1].split()[0])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, prog="bash bench/run.sh compile_time")
     parser.add_argument("root", type=Path, help=argparse.SUPPRESS)
@@ -69,19 +75,25 @@ def main():
             commands[name] = [compiler, *flags, "-O0", "-fsyntax-only", source]
         out = Path(folder) / "out.o"
         commands["program"] = [compiler, *flags, "-O2", "-c", root / "examples/00_readme.cpp", "-o", out]
+        one = root / "bench/compile_time/program/one_loader.cpp"
+        commands["one_loader"] = [compiler, *flags, "-O2", "-c", one, "-o", Path(folder) / "one.o"]
+        commands["two_loaders"] = [compiler, *flags, "-O2", "-DTWO", "-c", one, "-o", Path(folder) / "two.o"]
         commands["torch_data_program"] = [compiler, *flags, "-O2", "-c", root / "bench/compile_time/program/with_torch_data.cpp", "-o", out]
         took = {name: [] for name in commands}
         for _ in range(options.rounds):
             for name, command in commands.items():
                 took[name].append(compile_once(command))
+        code = {name: code_of(Path(folder) / f"{name}.o") for name in ("one", "two")}
     seconds = {name: statistics.median(s for s, _ in all) for name, all in took.items()}
     memory = {name: statistics.median(m for _, m in all) for name, all in took.items()}
     print(f"{'compiled':24} {'seconds':>8} {'MB':>7}")
     for name in commands:
         print(f"{name:24} {seconds[name]:8.2f} {memory[name]:7.0f}")
+    print(f"one more loader: {seconds['two_loaders'] - seconds['one_loader']:.2f} s, {code['two'] - code['one']} bytes")
     print(
         "RESULT compile_time "
         + " ".join(f"{name}_s={seconds[name]:.2f}" for name in commands)
+        + f" one_more_loader_s={seconds['two_loaders'] - seconds['one_loader']:.2f} one_more_loader_bytes={code['two'] - code['one']}"
         + f" core_to_torch={seconds['core'] / seconds['torch']:.3f}"
         + f" wick_beyond_aten_to_torch={(seconds['wick'] - seconds['aten']) / seconds['torch']:.3f}"
         + f" program_to_torch_data={seconds['program'] / seconds['torch_data_program']:.3f} rounds={options.rounds}"
