@@ -10979,27 +10979,6 @@ class stage_clocks {
   /// A run of samples, by its own row of clocks.
   stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
 
-  /// Set while a thread that let a coroutine go has still to write here what the stage worked: the coroutine
-  /// may have ended meanwhile, and with it the last batch. The destructor waits for that.
-  class tail {
-   public:
-    explicit tail(stage_clocks& of) noexcept
-        : of_(of.tails_[of.on_.this_slot()]), outer_(of_.there.load(std::memory_order_relaxed)) {
-      of_.there.store(true, std::memory_order_relaxed);
-    }
-    tail(const tail&) = delete;
-    tail& operator=(const tail&) = delete;
-    ~tail() { of_.there.store(outer_, std::memory_order_release); }
-
-   private:
-    friend class stage_clocks;
-    struct alignas(64) mark {
-      std::atomic<bool> there{false};
-    };
-    mark& of_;
-    const bool outer_;  // this thread is in another one's
-  };
-
   /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
     worker& w = mine();
@@ -11073,7 +11052,6 @@ class stage_clocks {
   std::vector<stage_clock> clocks_;
   std::vector<stage_record> records_;
   const owned<trace_lane[]> lanes_;
-  const owned<tail::mark[]> tails_;
   struct alignas(64) place : worker {};
   std::vector<place> workers_;
 };
@@ -11293,10 +11271,10 @@ struct scheduler_figures {
   idle_ticks idle;
 };
 
-/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); it goes on by posting itself,
-/// or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of them as
-/// long as it takes up a processor, since three threads on two processors only take turns, and their caches
-/// with them.
+/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); it continues by posting
+/// itself, or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of
+/// them as long as it takes up a processor, since three threads on two processors only take turns, and their
+/// caches with them.
 ///
 /// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
 class worker_jobs {
@@ -12475,7 +12453,7 @@ class erased_mix {
 /// A run of samples that the engine has claimed, and what has become of it.
 struct sample_run {
   context& c;               ///< of one sample after the other
-  prefetch_depth ahead;     ///< how far the source is told before
+  prefetch_depth ahead;     ///< how far ahead the source prefetches
   std::uint64_t print = 0;  ///< of all of them, for the epoch's fingerprint
   std::vector<failure> failed = {};
 };
@@ -12509,7 +12487,7 @@ class erased_pipeline {
 
   // ---- epochs; no worker is here ----
 
-  /// The source, then the order stages take anew what changes.
+  /// The source, then the order stages read what may have changed.
   virtual void refresh() = 0;
   /// \param epoch  for which a mix() that has edits is planned; without it as if there were none
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
@@ -12658,8 +12636,8 @@ struct run_settings {
 class pipeline_run {
  public:
   /// \param by  lives longer, as the settings do
-  /// \param notes  null where nobody asks what stages draw
-  /// \param counts  other loaders on the executor are told of the time
+  /// \param notes  null where what stages draw is not wanted
+  /// \param counts  reports of other loaders on the executor have the time
   pipeline_run(run_settings& of, const erased_plan& by, draw_notes* notes = nullptr, bool counts = true);
   pipeline_run(const pipeline_run&) = delete;
   pipeline_run& operator=(const pipeline_run&) = delete;
@@ -13085,7 +13063,7 @@ namespace wick::detail {
 class batch_completion;
 
 /// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on
-/// all failures of the epoch before it. Then the completion goes on with each.
+/// all failures of the epoch before it. Then the completion takes over each.
 class compaction {
  public:
   compaction(pipeline_run& of, batch_completion& rest, std::size_t batches) : run_(of), rest_(rest) {
@@ -13507,7 +13485,6 @@ class mixture_edits {
   /// \param data  the source's fingerprint and size, the seed, the stages
   mixture_journal& open(const pipeline_identity& of);
   const mixture_journal* journal() const noexcept { return journal_.get(); }
-  bool is_open() const noexcept { return static_cast<bool>(journal_); }
 
   /// True when the scheduler has another plan, and what was prefetched is gone.
   /// \throws wick::error when the epoch can't be planned; nothing has changed then
@@ -13635,7 +13612,7 @@ class replayed_batch {
   }
   /// What there is in place of a batch. \throws what next() would; wick::error when nothing stands there
   [[noreturn]] void throw_missing() const;
-  /// What it was made of. Failures are told in it.
+  /// What it was made of. Failures are in it, too.
   receipt written();
 
  private:
@@ -13656,7 +13633,7 @@ class replayed_batch {
   std::shared_ptr<slab_pool> pool_;
   batch_completion completion_;
   const owned<batch_job> job_;
-  std::atomic<std::uint64_t> next_{0};  // slot that nobody has taken up
+  std::atomic<std::uint64_t> next_{0};  // the first slot that no lane has
 };
 
 }  // namespace wick::detail
@@ -13691,7 +13668,7 @@ class sample_group {
     return in_groups - std::min(skip_, in_groups) + (size_ - next_);
   }
 
-  /// The group is handed over from now on, by next(). `told`: what there is to tell of it, by rising slot.
+  /// The group is handed over from now on, by next(). `told`: its failures, by rising slot.
   void take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
             delivery_books& books);
   /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is
@@ -13922,7 +13899,7 @@ class loader_core {
   owned<replayed_batch> begin_replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options,
                                      bool with_notes);
   single_user& user() noexcept { return user_; }
-  /// The report does not count what goes on meanwhile as taking batches.
+  /// The report does not count what happens meanwhile as taking batches.
   class pause {
    public:
     explicit pause(loader_core& l);
@@ -13961,7 +13938,7 @@ class loader_core {
   std::uint64_t batch_of_prints() const noexcept {
     return settings_.facts().batched ? plan().batch_size() : 0;
   }
-  void require_goes_on(const loader_state& s, const char* told) const;
+  void require_goes_on(const loader_state& s, const char* what) const;
   std::uint64_t data() const;
   pipeline_identity identity() const;
   mixture_journal::place next_place() const noexcept;
@@ -13979,7 +13956,7 @@ class loader_core {
   data_round round_;
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  owned<const loader_state> resume_;  // loaded, and not yet gone on from
+  owned<const loader_state> resume_;  // loaded, and not yet resumed from
   // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;
@@ -14111,7 +14088,7 @@ class epoch_range {
   std::default_sentinel_t end() const noexcept { return {}; }
   /// The same without iterators.
   std::optional<Batch> next() {
-    if (!of_->goes_on()) of_->require_pass(pass_);
+    of_->require_pass(pass_);
     return of_->next_value();
   }
 
@@ -14119,7 +14096,7 @@ class epoch_range {
   std::uint64_t items_left() const noexcept { return of_->items_left(); }
   /// This rank's samples that were handed over so far, without those that failed or were left out.
   std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
-  /// Whether next() has a sample at hand, so that nobody need measure how long it takes.
+  /// Whether next() has a sample at hand, so that there is no wait to measure.
   bool at_hand() const noexcept { return of_->at_hand(); }
 
  private:
@@ -14768,7 +14745,6 @@ class timed_await {
     trace_span span;
     if (followed) span = begin_span();
     suspended_ = true;
-    const typename Clocks::tail tail(*clocks);
     bool suspends = true;
     if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
       inner_.await_suspend(handle);
@@ -16033,7 +16009,7 @@ class isolated_cache {
   std::vector<std::uint64_t> indexes_;
 };
 
-/// One run after the other of a pipeline. Each goes on in the epoch where the one before has ended: what that
+/// One run after the other of a pipeline. Each begins in the epoch where the one before has ended: what that
 /// has read is in the system's cache.
 template <class Pipeline>
 class isolated_runs {
@@ -16695,7 +16671,7 @@ class measuring {
 
 /// What a pipeline gives alone, without a training step: `std::cout << wick::measure(pipeline,
 /// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
-/// through the whole of it with nobody but the workers; then, stage by stage, through the pipeline up to the
+/// through the whole of it on the workers alone; then, stage by stage, through the pipeline up to the
 /// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
 /// in the figure; a type that can't be copied may have a `T clone() const`), and through the whole without
 /// it, where it keeps the type of its items. With as many samples in flight as a loader has, and in its
@@ -29102,7 +29078,7 @@ void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
   }
 }
 
-/// Counts a sample of a group in which some failed. \throws what is told in its place
+/// Counts a sample of a group in which some failed. \throws what it failed with
 void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_books& books) {
   const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
   if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
@@ -29521,16 +29497,16 @@ void loader_core::take_over(loader_state s) {
   books_.account.read(*resume_);
 }
 
-/// \throws wick::error when the state can't be gone on with here
-void loader_core::require_goes_on(const loader_state& s, const char* told) const {
-  if (const std::string what = difference(s, identity()); !what.empty()) throw error(told + what);
+/// \throws wick::error when the state can't be resumed from here
+void loader_core::require_goes_on(const loader_state& s, const char* what) const {
+  if (const std::string differs = difference(s, identity()); !differs.empty()) throw error(what + differs);
 }
 
 void loader_core::require_refreshed() const {
   if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
 }
 
-/// All is planned anew over the data as they are now.
+/// Plans over the data as they are now.
 void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
@@ -29810,7 +29786,8 @@ void replayed_batch::throw_missing() const {
 }
 
 receipt replayed_batch::written() {
-  const batch_job& j = *job_;
+  batch_job& j = *job_;
+  std::sort(j.gaps.begin(), j.gaps.end());  // a batch that is lost was not judged
   notes_->sort();
   receipt out;
   out.seed = settings_.seed;
@@ -32223,8 +32200,7 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows),
-      lanes_(slots_),
-      tails_(slots_) {
+      lanes_(slots_) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
     workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
@@ -32234,9 +32210,6 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
 }
 
 stage_clocks::~stage_clocks() {
-  for (std::size_t slot = 0; slot < slots_ && !on_.forked(); ++slot) {
-    while (tails_[slot].there.load(std::memory_order_acquire)) std::this_thread::yield();
-  }
   if (counts_ && !on_.forked()) on_.tenants().leave(this);
 }
 
@@ -38747,7 +38720,7 @@ void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
   j.link_anew();
   std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
   std::sort(j.gaps.begin(), j.gaps.end());
-  // What those were counted as is not known any more: all is counted anew.
+  // What those were counted as is not known any more: all is counted again.
   std::uint64_t print = 0;
   for (std::uint64_t slot = 0; slot < own; ++slot) {
     const bool gap = std::binary_search(j.gaps.begin(), j.gaps.end(), slot);
@@ -39379,7 +39352,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       jobs_(*this, on_) {}
 
 scheduler::~scheduler() {
-  if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
+  if (on_.forked()) return;  // the child of a fork has no workers, so nothing would ever end
   drain(nullptr);
   if (on_.this_slot() < on_.workers()) {
     work_until([&] {

@@ -174,6 +174,7 @@ TEST_CASE("a loader stays until a worker has let go of its last sample") {
     std::atomic<bool>* gone;
     std::atomic<int>* too_early;
     std::vector<std::thread>* threads;
+    int value;
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) {
       std::atomic<bool>* const out = gone;
@@ -182,20 +183,22 @@ TEST_CASE("a loader stays until a worker has let go of its last sample") {
       for (int i = 0; i < 200 && !*out; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (*out) ++*told;
     }
-    void await_resume() const noexcept {}
+    int await_resume() const noexcept { return value; }
   };
   std::atomic<bool> gone{false};
   std::atomic<int> too_early{0};
   std::vector<std::thread> threads;
   {
     wick::loader l(
-        wick::from(std::vector<int>{1}) | [](int v, wick::context& c) -> wick::task<int> {
+        wick::from(std::vector<int>{1}) |
+            [](int v, wick::context& c) -> wick::task<int> {
           co_await c.on()->schedule();
           co_return v;
-        } | [&](int v) -> wick::task<int> {
-          co_await handed_over{&gone, &too_early, &threads};
-          co_return v;
-        } | wick::array_batch(1),
+        } |
+                                               [&](int v) {
+                                                 return handed_over{&gone, &too_early, &threads, v};
+                                               } |
+                                               wick::array_batch(1),
         {.prefetch_next_epoch = false, .executor = &ex});
     CHECK(l.next());
   }

@@ -143,6 +143,14 @@ TEST_CASE("a range that another epoch() has outrun throws, and two loops in each
   CHECK(contains(logic_error_of([&] { first.next(); }), "another epoch was begun"));
   CHECK(contains(logic_error_of([&] { first.begin(); }), "another epoch was begun"));
   CHECK(second.next());
+  // Without batch(), in the middle of a group of the epoch that has taken its place.
+  wick::loader single(wick::from(up_to(40)), {.workers = 1});
+  auto old = single.epoch(0);
+  CHECK(old.next() == 0);
+  auto newer = single.epoch(1);
+  CHECK(newer.next() == 0);
+  CHECK(contains(logic_error_of([&] { old.next(); }), "another epoch was begun"));
+  CHECK(newer.next() == 1);
   std::size_t outer = 0, inner = 0;
   CHECK(contains(logic_error_of([&] {
                    for (auto& a : train.epoch(2)) {

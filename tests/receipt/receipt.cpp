@@ -1,5 +1,6 @@
 // What a receipt says of a batch: which samples, in whose place, what went into them, what was drawn.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -179,6 +180,28 @@ TEST_CASE("a batch that fails has a receipt, too") {
   const std::string thrown = message_of([&] { l.replay(0, 0); });
   CHECK(contains(thrown, r.failures[0].key));
   CHECK(contains(thrown, "it broke"));
+}
+
+TEST_CASE("a batch that fails beside samples that are left out has none of them in its receipt") {
+  // The later a sample stands, the earlier it fails.
+  const auto late = [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+    auto pause = wick::sleep_for(std::chrono::milliseconds(3 * (12 - c.position())), c);
+    co_await pause;
+    if (v % 2 == 1) throw wick::error("left out");
+    co_return v;
+  };
+  const auto fatal = [](std::int64_t v) {
+    if (v == 6) throw wick::error("it broke");
+    return v;
+  };
+  std::vector<std::int64_t> values(12);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i);
+  wick::loader l(
+      wick::from(values) | wick::map("late", late) | wick::map("fatal", fatal) | wick::array_batch(12),
+      {.workers = 2, .io_threads = 16, .on_error = on_error(wick::skip).at("fatal", wick::fail)});
+  const wick::receipt r = l.receipt(0, 0);
+  CHECK(r.samples.size() == 5);
+  CHECK(r.failures.size() == 7);
 }
 
 TEST_CASE("a receipt of all ranks says whose each sample is") {

@@ -54,6 +54,16 @@ auto pipeline(std::uint64_t rank = 0, std::uint64_t world = 1) {
 }
 using loader = decltype(wick::loader(pipeline()));
 
+/// Adds the targets of the next batch; false at the end of the epoch.
+template <class Batch>
+bool take_one(wick::loader<Batch>& from, batches& to) {
+  const auto b = from.next();
+  if (!b) return false;
+  const std::int64_t* const t = b->target.template as<std::int64_t>();
+  to.emplace_back(t, t + b->target.extents()[0]);
+  return true;
+}
+
 struct planned {
   std::vector<source_weight> weights;
   std::uint64_t epoch, batch;
@@ -278,13 +288,7 @@ TEST_CASE("edits that make no sense are refused, say where the loader stands, an
   };
   l.epoch(0);
   batches got;
-  const auto take = [&] {
-    const auto b = l.next();
-    if (!b) return false;
-    const std::int64_t* const t = b->target.as<std::int64_t>();
-    got.emplace_back(t, t + b->target.extents()[0]);
-    return true;
-  };
+  const auto take = [&] { return take_one(l, got); };
   for (int i = 0; i < 5; ++i) REQUIRE(take());
   CHECK(contains(refused({{"web", 1}}, {.at_epoch = 0, .at_batch = 4}), "batch 4 of epoch 0 was handed over",
                  "stands at batch 5 of epoch 0"));
@@ -344,13 +348,7 @@ TEST_CASE("an edit that leaves a later epoch without a batch is refused, and the
   };
   // In the middle of an epoch, which goes on with all of its batches.
   batches got;
-  const auto take = [&] {
-    const auto b = l.next();
-    if (!b) return false;
-    const std::int64_t* const t = b->target.as<std::int64_t>();
-    got.emplace_back(t, t + b->target.extents()[0]);
-    return true;
-  };
+  const auto take = [&] { return take_one(l, got); };
   l.epoch(0);
   REQUIRE(take());
   CHECK(contains(unwanted(), "make no full batch of 64"));
@@ -374,13 +372,7 @@ TEST_CASE("a change that is refused in the middle of an epoch costs no batch of 
   l.edit({{"web", 2}}, {.at_epoch = 3});
   same.edit({{"web", 2}}, {.at_epoch = 3});
   batches got;
-  const auto take = [&] {
-    const auto b = l.next();
-    if (!b) return false;
-    const std::int64_t* const t = b->target.as<std::int64_t>();
-    got.emplace_back(t, t + b->target.extents()[0]);
-    return true;
-  };
+  const auto take = [&] { return take_one(l, got); };
   l.epoch(0);
   for (int i = 0; i < 2; ++i) REQUIRE(take());
   CHECK(message_of([&] { l.edit({{"web", -1}}); }) != "");

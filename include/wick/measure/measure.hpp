@@ -172,7 +172,7 @@ class measuring {
 
 /// What a pipeline gives alone, without a training step: `std::cout << wick::measure(pipeline,
 /// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
-/// through the whole of it with nobody but the workers; then, stage by stage, through the pipeline up to the
+/// through the whole of it on the workers alone; then, stage by stage, through the pipeline up to the
 /// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
 /// in the figure; a type that can't be copied may have a `T clone() const`), and through the whole without
 /// it, where it keeps the type of its items. With as many samples in flight as a loader has, and in its

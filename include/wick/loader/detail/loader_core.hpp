@@ -106,7 +106,7 @@ class loader_core {
   owned<replayed_batch> begin_replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options,
                                      bool with_notes);
   single_user& user() noexcept { return user_; }
-  /// The report does not count what goes on meanwhile as taking batches.
+  /// The report does not count what happens meanwhile as taking batches.
   class pause {
    public:
     explicit pause(loader_core& l);
@@ -145,7 +145,7 @@ class loader_core {
   std::uint64_t batch_of_prints() const noexcept {
     return settings_.facts().batched ? plan().batch_size() : 0;
   }
-  void require_goes_on(const loader_state& s, const char* told) const;
+  void require_goes_on(const loader_state& s, const char* what) const;
   std::uint64_t data() const;
   pipeline_identity identity() const;
   mixture_journal::place next_place() const noexcept;
@@ -163,7 +163,7 @@ class loader_core {
   data_round round_;
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  owned<const loader_state> resume_;  // loaded, and not yet gone on from
+  owned<const loader_state> resume_;  // loaded, and not yet resumed from
   // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;

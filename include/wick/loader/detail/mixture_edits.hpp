@@ -33,7 +33,6 @@ class mixture_edits {
   /// \param data  the source's fingerprint and size, the seed, the stages
   mixture_journal& open(const pipeline_identity& of);
   const mixture_journal* journal() const noexcept { return journal_.get(); }
-  bool is_open() const noexcept { return static_cast<bool>(journal_); }
 
   /// True when the scheduler has another plan, and what was prefetched is gone.
   /// \throws wick::error when the epoch can't be planned; nothing has changed then

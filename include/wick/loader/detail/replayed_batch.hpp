@@ -52,7 +52,7 @@ class replayed_batch {
   }
   /// What there is in place of a batch. \throws what next() would; wick::error when nothing stands there
   [[noreturn]] void throw_missing() const;
-  /// What it was made of. Failures are told in it.
+  /// What it was made of. Failures are in it, too.
   receipt written();
 
  private:
@@ -73,7 +73,7 @@ class replayed_batch {
   std::shared_ptr<slab_pool> pool_;
   batch_completion completion_;
   const owned<batch_job> job_;
-  std::atomic<std::uint64_t> next_{0};  // slot that nobody has taken up
+  std::atomic<std::uint64_t> next_{0};  // the first slot that no lane has
 };
 
 }  // namespace wick::detail

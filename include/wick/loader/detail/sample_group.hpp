@@ -41,7 +41,7 @@ class sample_group {
     return in_groups - std::min(skip_, in_groups) + (size_ - next_);
   }
 
-  /// The group is handed over from now on, by next(). `told`: what there is to tell of it, by rising slot.
+  /// The group is handed over from now on, by next(). `told`: its failures, by rising slot.
   void take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
             delivery_books& books);
   /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is

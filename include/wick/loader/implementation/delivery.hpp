@@ -109,7 +109,7 @@ void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
   }
 }
 
-/// Counts a sample of a group in which some failed. \throws what is told in its place
+/// Counts a sample of a group in which some failed. \throws what it failed with
 void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_books& books) {
   const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
   if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {

@@ -104,16 +104,16 @@ void loader_core::take_over(loader_state s) {
   books_.account.read(*resume_);
 }
 
-/// \throws wick::error when the state can't be gone on with here
-void loader_core::require_goes_on(const loader_state& s, const char* told) const {
-  if (const std::string what = difference(s, identity()); !what.empty()) throw error(told + what);
+/// \throws wick::error when the state can't be resumed from here
+void loader_core::require_goes_on(const loader_state& s, const char* what) const {
+  if (const std::string differs = difference(s, identity()); !differs.empty()) throw error(what + differs);
 }
 
 void loader_core::require_refreshed() const {
   if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
 }
 
-/// All is planned anew over the data as they are now.
+/// Plans over the data as they are now.
 void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();

@@ -93,7 +93,8 @@ void replayed_batch::throw_missing() const {
 }
 
 receipt replayed_batch::written() {
-  const batch_job& j = *job_;
+  batch_job& j = *job_;
+  std::sort(j.gaps.begin(), j.gaps.end());  // a batch that is lost was not judged
   notes_->sort();
   receipt out;
   out.seed = settings_.seed;

@@ -77,7 +77,7 @@ class isolated_cache {
   std::vector<std::uint64_t> indexes_;
 };
 
-/// One run after the other of a pipeline. Each goes on in the epoch where the one before has ended: what that
+/// One run after the other of a pipeline. Each begins in the epoch where the one before has ended: what that
 /// has read is in the system's cache.
 template <class Pipeline>
 class isolated_runs {

@@ -2,7 +2,6 @@
 /// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -59,27 +58,6 @@ class stage_clocks {
   bool has_this_thread() const noexcept { return on_.this_slot() != executor::none; }
   /// A run of samples, by its own row of clocks.
   stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
-
-  /// Set while a thread that let a coroutine go has still to write here what the stage worked: the coroutine
-  /// may have ended meanwhile, and with it the last batch. The destructor waits for that.
-  class tail {
-   public:
-    explicit tail(stage_clocks& of) noexcept
-        : of_(of.tails_[of.on_.this_slot()]), outer_(of_.there.load(std::memory_order_relaxed)) {
-      of_.there.store(true, std::memory_order_relaxed);
-    }
-    tail(const tail&) = delete;
-    tail& operator=(const tail&) = delete;
-    ~tail() { of_.there.store(outer_, std::memory_order_release); }
-
-   private:
-    friend class stage_clocks;
-    struct alignas(64) mark {
-      std::atomic<bool> there{false};
-    };
-    mark& of_;
-    const bool outer_;  // this thread is in another one's
-  };
 
   /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
@@ -154,7 +132,6 @@ class stage_clocks {
   std::vector<stage_clock> clocks_;
   std::vector<stage_record> records_;
   const owned<trace_lane[]> lanes_;
-  const owned<tail::mark[]> tails_;
   struct alignas(64) place : worker {};
   std::vector<place> workers_;
 };

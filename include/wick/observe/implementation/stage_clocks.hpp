@@ -28,8 +28,7 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows),
-      lanes_(slots_),
-      tails_(slots_) {
+      lanes_(slots_) {
   workers_.reserve(slots_);
   for (std::size_t slot = 0; slot < slots_; ++slot)
     workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
@@ -39,9 +38,6 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
 }
 
 stage_clocks::~stage_clocks() {
-  for (std::size_t slot = 0; slot < slots_ && !on_.forked(); ++slot) {
-    while (tails_[slot].there.load(std::memory_order_acquire)) std::this_thread::yield();
-  }
   if (counts_ && !on_.forked()) on_.tenants().leave(this);
 }
 

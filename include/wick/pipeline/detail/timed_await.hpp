@@ -55,7 +55,6 @@ class timed_await {
     trace_span span;
     if (followed) span = begin_span();
     suspended_ = true;
-    const typename Clocks::tail tail(*clocks);
     bool suspends = true;
     if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
       inner_.await_suspend(handle);

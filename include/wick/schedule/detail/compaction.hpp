@@ -16,7 +16,7 @@ namespace wick::detail {
 class batch_completion;
 
 /// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on
-/// all failures of the epoch before it. Then the completion goes on with each.
+/// all failures of the epoch before it. Then the completion takes over each.
 class compaction {
  public:
   compaction(pipeline_run& of, batch_completion& rest, std::size_t batches) : run_(of), rest_(rest) {

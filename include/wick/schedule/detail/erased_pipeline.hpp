@@ -98,7 +98,7 @@ class erased_mix {
 /// A run of samples that the engine has claimed, and what has become of it.
 struct sample_run {
   context& c;               ///< of one sample after the other
-  prefetch_depth ahead;     ///< how far the source is told before
+  prefetch_depth ahead;     ///< how far ahead the source prefetches
   std::uint64_t print = 0;  ///< of all of them, for the epoch's fingerprint
   std::vector<failure> failed = {};
 };
@@ -132,7 +132,7 @@ class erased_pipeline {
 
   // ---- epochs; no worker is here ----
 
-  /// The source, then the order stages take anew what changes.
+  /// The source, then the order stages read what may have changed.
   virtual void refresh() = 0;
   /// \param epoch  for which a mix() that has edits is planned; without it as if there were none
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared

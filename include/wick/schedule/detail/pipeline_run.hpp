@@ -71,8 +71,8 @@ struct run_settings {
 class pipeline_run {
  public:
   /// \param by  lives longer, as the settings do
-  /// \param notes  null where nobody asks what stages draw
-  /// \param counts  other loaders on the executor are told of the time
+  /// \param notes  null where what stages draw is not wanted
+  /// \param counts  reports of other loaders on the executor have the time
   pipeline_run(run_settings& of, const erased_plan& by, draw_notes* notes = nullptr, bool counts = true);
   pipeline_run(const pipeline_run&) = delete;
   pipeline_run& operator=(const pipeline_run&) = delete;

@@ -35,10 +35,10 @@ struct scheduler_figures {
   idle_ticks idle;
 };
 
-/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); it goes on by posting itself,
-/// or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of them as
-/// long as it takes up a processor, since three threads on two processors only take turns, and their caches
-/// with them.
+/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); it continues by posting
+/// itself, or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of
+/// them as long as it takes up a processor, since three threads on two processors only take turns, and their
+/// caches with them.
 ///
 /// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
 class worker_jobs {

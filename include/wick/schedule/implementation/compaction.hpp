@@ -132,7 +132,7 @@ void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
   j.link_anew();
   std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
   std::sort(j.gaps.begin(), j.gaps.end());
-  // What those were counted as is not known any more: all is counted anew.
+  // What those were counted as is not known any more: all is counted again.
   std::uint64_t print = 0;
   for (std::uint64_t slot = 0; slot < own; ++slot) {
     const bool gap = std::binary_search(j.gaps.begin(), j.gaps.end(), slot);

@@ -76,7 +76,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       jobs_(*this, on_) {}
 
 scheduler::~scheduler() {
-  if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
+  if (on_.forked()) return;  // the child of a fork has no workers, so nothing would ever end
   drain(nullptr);
   if (on_.this_slot() < on_.workers()) {
     work_until([&] {
