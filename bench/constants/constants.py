@@ -14,13 +14,13 @@ TINY = ("tiny", ["--only", "wick", "--rounds", "3"], r"^wick, \d+ workers +([\d.
 SPAWN = ("engine", ["--only", "wick", "--case", "spawn", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 FIB = ("engine", ["--only", "wick", "--case", "fib", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 SHORT = ("engine", ["--only", "wick", "--case", "few_spawns", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
-PACE, QUEUES = "schedule/detail/pace.hpp", "run/detail/run_queues.hpp"
+GRAIN, QUEUES = "schedule/detail/grain.hpp", "run/detail/run_queues.hpp"
 CONSTANTS = [
-    ("run_ticks", PACE, "run_ticks = {};", 40000, TINY),
-    ("max_run", PACE, "max_run = {};", 4096, TINY),
-    ("ticks of a short sample", PACE, "load(std::memory_order_relaxed) < {} &&", 25000, TINY),
-    ("ticks not worth a wake", PACE, "samples < {} / each", 30000, TINY),
-    ("ticks of a slow sample", PACE, "load(std::memory_order_relaxed) > {};", 10000, TINY),
+    ("run_ticks", GRAIN, "run_ticks = {};", 40000, TINY),
+    ("max_run", GRAIN, "max_run = {};", 4096, TINY),
+    ("ticks of a short sample", GRAIN, "load(std::memory_order_relaxed) < {} &&", 25000, TINY),
+    ("ticks not worth a wake", GRAIN, "samples < {} / each", 30000, TINY),
+    ("ticks of a slow sample", GRAIN, "load(std::memory_order_relaxed) > {};", 10000, TINY),
     ("away_ticks", "schedule/detail/worker_jobs.hpp", "away_ticks = {};", 500000, TINY),
     ("MiB of cheap blocks", "batch/detail/slab.hpp", "cheap = std::size_t{{{}}} << 20", 16, TINY),
     ("batches ahead, at least", "schedule/detail/batches_ahead.hpp", ": workers < 8 ? {}", 4, TINY),

@@ -44,17 +44,14 @@
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/async_semaphore.hpp>
 #include <wick/run/awaitable.hpp>
-#include <wick/run/channel.hpp>
 #include <wick/run/environment.hpp>
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>
 #include <wick/run/when_all.hpp>
-#include <wick/run/when_any.hpp>
 #include <wick/run/worker_local.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>

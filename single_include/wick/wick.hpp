@@ -3217,179 +3217,152 @@ inline constexpr bool is_listed<H, hooks<L...>> = (std::same_as<H, L> || ...);
 template <class S, class H>
 concept has_hook = is_listed<H, typename hooks_of<std::remove_cvref_t<S>>::type>;
 
-// Whether a class has a member of a name, whatever it is: looked up beside another one of that name it is
-// ambiguous.
-struct member_label {
-  int label;
+// The member that a hook asks for. `named`: whether a class has a member of that name, whatever it is: looked
+// up beside another one of the name it is ambiguous. `fits`: whether it can be called as it will be; where
+// the types of that call are not known yet, any member of the name fits.
+template <class S, class Twin>
+struct beside : S, Twin {};
+struct any_member {
+  template <class>
+  static constexpr bool fits = true;
 };
-template <class S>
-struct beside_label : S, member_label {};
-template <class S>
-concept names_label = !std::is_final_v<S> && !requires { &beside_label<S>::label; };
-struct member_fingerprint {
-  int fingerprint;
+template <class H>
+struct hook_member;
+template <>
+struct hook_member<hook::label> {
+  struct twin {
+    int label;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::label; };
+  template <class S>
+  static constexpr bool fits = requires(const S& s) {
+    { s.label() } -> std::convertible_to<std::string_view>;
+  };
 };
-template <class S>
-struct beside_fingerprint : S, member_fingerprint {};
-template <class S>
-concept names_fingerprint = !std::is_final_v<S> && !requires { &beside_fingerprint<S>::fingerprint; };
-struct member_note {
-  int note;
+template <>
+struct hook_member<hook::fingerprint> {
+  struct twin {
+    int fingerprint;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::fingerprint; };
+  template <class S>
+  static constexpr bool fits = requires(const S& s) {
+    { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
+  };
 };
-template <class S>
-struct beside_note : S, member_note {};
-template <class S>
-concept names_note = !std::is_final_v<S> && !requires { &beside_note<S>::note; };
-struct member_attach {
-  int attach;
+template <>
+struct hook_member<hook::note> {
+  struct twin {
+    int note;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::note; };
+  template <class S>
+  static constexpr bool fits = requires(const S& s) {
+    { s.note() } -> std::convertible_to<std::string>;
+  };
 };
-template <class S>
-struct beside_attach : S, member_attach {};
-template <class S>
-concept names_attach = !std::is_final_v<S> && !requires { &beside_attach<S>::attach; };
-struct member_check {
-  int check;
+template <>
+struct hook_member<hook::attach> {
+  struct twin {
+    int attach;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::attach; };
+  template <class S>
+  static constexpr bool fits = requires(S& s, executor& on) { s.attach(on); };
 };
-template <class S>
-struct beside_check : S, member_check {};
-template <class S>
-concept names_check = !std::is_final_v<S> && !requires { &beside_check<S>::check; };
-struct member_slab_memory {
-  int slab_memory;
+template <>
+struct hook_member<hook::check> : any_member {
+  struct twin {
+    int check;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::check; };
 };
-template <class S>
-struct beside_slab_memory : S, member_slab_memory {};
-template <class S>
-concept names_slab_memory = !std::is_final_v<S> && !requires { &beside_slab_memory<S>::slab_memory; };
-struct member_around {
-  int around;
+template <>
+struct hook_member<hook::slab_memory> : any_member {
+  struct twin {
+    int slab_memory;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::slab_memory; };
 };
-template <class S>
-struct beside_around : S, member_around {};
-template <class S>
-concept names_around = !std::is_final_v<S> && !requires { &beside_around<S>::around; };
-struct member_deliver {
-  int deliver;
+template <>
+struct hook_member<hook::around> : any_member {
+  struct twin {
+    int around;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::around; };
 };
-template <class S>
-struct beside_deliver : S, member_deliver {};
-template <class S>
-concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
+template <>
+struct hook_member<hook::deliver> : any_member {
+  struct twin {
+    int deliver;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::deliver; };
+};
+template <>
+struct hook_member<hook::refresh> : any_member {
+  struct twin {
+    int refresh;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::refresh; };
+};
+using all_hooks = hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
+                        hook::slab_memory, hook::around, hook::deliver, hook::refresh>;
 
-struct member_refresh {
-  int refresh;
-};
-template <class S>
-struct beside_refresh : S, member_refresh {};
-template <class S>
-concept names_refresh = !std::is_final_v<S> && !requires { &beside_refresh<S>::refresh; };
+template <class S, class Hook>
+consteval bool check_hook() {
+  constexpr bool listed = has_hook<S, Hook>;
+  constexpr bool named = [] {
+    if constexpr (std::is_final_v<S>)
+      return listed;  // it can't be found out
+    else
+      return hook_member<Hook>::template named<S>;
+  }();
+  constexpr bool there = !listed || (named && hook_member<Hook>::template fits<S>);
+  static_assert(
+      there,
+      "wick: stage_hooks of this stage lists a hook (Hook, in the lines beside this), and its member is "
+      "missing, misspelt "
+      "or of another type; write it as the comment at wick::hook says, or take the hook off the list");
+  constexpr bool known = listed || !named;
+  static_assert(known,
+                "wick: this stage has a member of a hook's name (Hook, in the lines beside this) and does "
+                "not list the hook; add it "
+                "to stage_hooks, or give the member another name");
+  return there && known;
+}
 
 /// Whether the hooks of a stage are listed, and are what they should be; says so where not.
 template <class S>
 consteval bool check_hooks() {
   constexpr bool known = []<class... H>(hooks<H...>) {
-    return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                               hook::slab_memory, hook::around, hook::deliver, hook::refresh>> &&
-            ...);
+    return (is_listed<H, all_hooks> && ...);
   }(typename hooks_of<S>::type{});
   static_assert(known,
                 "wick: stage_hooks of this stage lists a type that is no hook; see namespace wick::hook");
-  constexpr bool label_there = !has_hook<S, hook::label> || requires(const S& s) {
-    { s.label() } -> std::convertible_to<std::string_view>;
-  };
-  static_assert(label_there,
-                "wick: stage_hooks of this stage lists hook::label, and there is no `std::string_view "
-                "label() const`; write it, or take the hook off the list");
-  constexpr bool label_listed = has_hook<S, hook::label> || !names_label<S>;
-  static_assert(label_listed,
-                "wick: this stage has a member label and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::label>;`, or give the member another name");
-  constexpr bool fingerprint_there = !has_hook<S, hook::fingerprint> || requires(const S& s) {
-    { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
-  };
-  static_assert(fingerprint_there,
-                "wick: stage_hooks of this stage lists hook::fingerprint, and there is no `std::uint64_t "
-                "fingerprint() const`; write it, or take the hook off the list");
-  constexpr bool fingerprint_listed = has_hook<S, hook::fingerprint> || !names_fingerprint<S>;
-  static_assert(fingerprint_listed,
-                "wick: this stage has a member fingerprint and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::fingerprint>;`, or give the member another name");
-  constexpr bool note_there = !has_hook<S, hook::note> || requires(const S& s) {
-    { s.note() } -> std::convertible_to<std::string>;
-  };
-  static_assert(note_there,
-                "wick: stage_hooks of this stage lists hook::note, and there is no `std::string note() "
-                "const`; write it, or take the hook off the list");
-  constexpr bool note_listed = has_hook<S, hook::note> || !names_note<S>;
-  static_assert(note_listed,
-                "wick: this stage has a member note and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::note>;`, or give the member another name");
-  constexpr bool attach_there = !has_hook<S, hook::attach> || requires(S& s, executor& on) { s.attach(on); };
-  static_assert(attach_there,
-                "wick: stage_hooks of this stage lists hook::attach, and there is no `void "
-                "attach(wick::executor&)`; write it, or take the hook off the list");
-  constexpr bool attach_listed = has_hook<S, hook::attach> || !names_attach<S>;
-  static_assert(attach_listed,
-                "wick: this stage has a member attach and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::attach>;`, or give the member another name");
-  constexpr bool check_there = !has_hook<S, hook::check> || names_check<S>;
-  static_assert(check_there,
-                "wick: stage_hooks of this stage lists hook::check, and it has no member check; write it, or "
-                "take the hook off the list");
-  constexpr bool check_listed = has_hook<S, hook::check> || !names_check<S>;
-  static_assert(check_listed,
-                "wick: this stage has a member check and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::check>;`, or give the member another name");
-  constexpr bool slab_memory_there = !has_hook<S, hook::slab_memory> || names_slab_memory<S>;
-  static_assert(slab_memory_there,
-                "wick: stage_hooks of this stage lists hook::slab_memory, and it has no member slab_memory; "
-                "write it, or take the hook off the list");
-  constexpr bool slab_memory_listed = has_hook<S, hook::slab_memory> || !names_slab_memory<S>;
-  static_assert(slab_memory_listed,
-                "wick: this stage has a member slab_memory and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::slab_memory>;`, or give the member another name");
-  constexpr bool around_there = !has_hook<S, hook::around> || names_around<S>;
-  static_assert(around_there,
-                "wick: stage_hooks of this stage lists hook::around, and it has no member around; write it, "
-                "or take the hook off the list");
-  constexpr bool around_listed = has_hook<S, hook::around> || !names_around<S>;
-  static_assert(around_listed,
-                "wick: this stage has a member around and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::around>;`, or give the member another name");
-  constexpr bool deliver_there = !has_hook<S, hook::deliver> || names_deliver<S>;
-  static_assert(deliver_there,
-                "wick: stage_hooks of this stage lists hook::deliver, and it has no member deliver; write "
-                "it, or take the hook off the list");
-  constexpr bool deliver_listed = has_hook<S, hook::deliver> || !names_deliver<S>;
-  static_assert(deliver_listed,
-                "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::deliver>;`, or give the member another name");
-  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
-  static_assert(refresh_there,
-                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
-                "it, or take the hook off the list");
-  constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
-  static_assert(refresh_listed,
-                "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::refresh>;`, or give the member another name");
-  return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there &&
-         note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there &&
-         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed &&
-         refresh_there && refresh_listed;
+  return known && []<class... H>(hooks<H...>) { return (check_hook<S, H>() && ...); }(all_hooks{});
 }
 
 }  // namespace detail
 
-/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its
-/// positions to those before it. The function is copied into each batch and called by all workers. One that
-/// is faster for many positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them
-/// in place. Parameters that decide what stands where are told by `std::uint64_t fingerprint() const`, so
-/// that a resume with others is refused.
+/// An order stage says how many positions it leaves of n. `prepare(n, seed, epoch, stage)` gives for one
+/// epoch a function from its positions to those before it; a worker calls it ahead of the epoch, or the
+/// consumer does. All batches of the epoch share the function, and all workers call it. One that is faster
+/// for many positions has `map(std::uint64_t* positions, std::size_t count)` too, which changes them in
+/// place. `std::uint64_t fingerprint() const` covers the parameters that decide what stands where, so that a
+/// resume with others is refused.
 template <class S>
 concept order_stage = detail::stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;
   { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
-  requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
 };
 
 }  // namespace wick
@@ -11640,8 +11613,13 @@ enum class batch_state : unsigned char {
 
 class pipeline_run;
 
-/// A place in the loader's ring, used for one batch after another. Where its samples are put, and by which
-/// order, the pipeline adds: see typed_batch.
+/// Which sample stands where in an epoch. Its batches share it; what is in it, the plan knows that made it.
+struct epoch_order {
+  virtual ~epoch_order() = default;
+};
+
+/// A place in the loader's ring, used for one batch after another. Where its samples are put, the pipeline
+/// adds: see typed_batch.
 struct alignas(64) batch_job {
   batch_job() = default;
   batch_job(const batch_job&) = delete;
@@ -11659,6 +11637,7 @@ struct alignas(64) batch_job {
 
   alignas(64) std::uint64_t sequence = 0;  // number since the loader began
   std::uint64_t epoch = 0;
+  std::shared_ptr<const epoch_order> order;
   std::uint64_t number = 0;  // in its epoch
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
@@ -11959,10 +11938,6 @@ class grouping {
   /// The samples of the smallest batch but the last.
   std::uint64_t smallest_full() const noexcept { return smallest_full_; }
 
-  /// \param shuffled else groups stand in one order in all epochs, the longest first
-  std::shared_ptr<const grouped_epoch> epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
-                                             std::uint32_t stage) const;
-
  private:
   friend class grouped_epoch;
   using numbers = std::vector<std::uint32_t>;
@@ -11974,11 +11949,12 @@ class grouping {
   std::uint64_t smallest_full_ = 0, last_full_ = 0;
 };
 
-/// One epoch of a grouping, which must outlive it: its positions are those of the groups in their order. It
-/// takes 4 bytes a group, and the permutations of the larger classes 224 each.
+/// One epoch of a grouping: its positions are those of the groups in their order. It takes 4 bytes a group,
+/// and the permutations of the larger classes 224 each.
 class grouped_epoch {
  public:
-  grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
+  /// \param shuffled  else groups stand in one order in all epochs, the longest first
+  grouped_epoch(std::shared_ptr<const grouping> of, bool shuffled, std::uint64_t seed, std::uint64_t number,
                 std::uint32_t stage);
   /// The position of a group's first sample; of group groups() the end.
   std::uint64_t begin(std::uint64_t group) const noexcept { return begins_[group]; }
@@ -11996,6 +11972,7 @@ class grouped_epoch {
   std::uint64_t place(std::uint64_t group, std::uint64_t position) const noexcept;
   std::uint64_t class_of(std::uint64_t sample) const noexcept;
 
+  const std::shared_ptr<const grouping> kept_alive_;
   const grouping& of_;
   const bool shuffled_;
   const std::uint64_t seed_, number_;
@@ -12235,27 +12212,34 @@ class group_plan {
           "batch; "
           "use drop_last, or take the short one");
     }
-    shard_ = shard;
-    groups_ = make_grouping(path, sizes, positions, batch_size);
+    auto made = std::make_shared<grouping>(make_grouping(path, sizes, positions, batch_size));
     // Of bucket() only the last group may be short. It is not the last of an epoch that is shuffled.
-    if (!packs && drop_last) groups_.drop_short();
+    if (!packs && drop_last) made->drop_short();
+    groups_ = std::move(made);
     step_ = packs ? batch_size : 1;
-    const std::uint64_t groups = groups_.groups();
+    const std::uint64_t groups = groups_->groups();
     batches_ = packs && drop_last ? groups / step_ : (groups + step_ - 1) / step_;
+    share(batch_size, shard);
+  }
+  /// The same groups for another rank. \throws wick::error
+  void share(std::uint64_t batch_size, const shard_stage& shard) {
+    shard_ = shard;
+    if (groups_ == nullptr) return;  // of an empty epoch
+    const std::uint64_t groups = groups_->groups();
     if (packs) {
       rows_ = static_cast<std::size_t>((std::min(batch_size, groups) + shard.world - 1) / shard.world);
-      slots_ = static_cast<std::size_t>(groups_.largest(rows_));
+      slots_ = static_cast<std::size_t>(groups_->largest(rows_));
     } else {
-      slots_ = static_cast<std::size_t>((groups_.largest(1) + shard.world - 1) / shard.world);
-      if (groups != 0 && groups_.smallest_full() < shard.world) {
-        throw error("bucket: the longest samples make batches of " + std::to_string(groups_.smallest_full()) +
-                    ", which can't be shared by " + std::to_string(shard.world) +
-                    " ranks; make .tokens more");
+      slots_ = static_cast<std::size_t>((groups_->largest(1) + shard.world - 1) / shard.world);
+      if (groups != 0 && groups_->smallest_full() < shard.world) {
+        throw error("bucket: the longest samples make batches of " +
+                    std::to_string(groups_->smallest_full()) + ", which can't be shared by " +
+                    std::to_string(shard.world) + " ranks; make .tokens more");
       }
     }
   }
 
-  std::uint64_t positions() const noexcept { return groups_.size(); }
+  std::uint64_t positions() const noexcept { return groups_->size(); }
   std::uint64_t batches() const noexcept { return batches_; }
   std::size_t slots() const noexcept { return slots_; }
   /// About: all batches taken for equally large.
@@ -12288,30 +12272,24 @@ class group_plan {
       }
     }
   }
-  /// Made anew when another epoch begins, about 10 ns a group; the batches of an epoch share it.
+  /// Takes about 10 ns a group.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
-    if (newest_ == nullptr || newest_seed_ != seed || newest_epoch_ != epoch) {
-      constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
-      newest_ = groups_.epoch(shuffles<types>(), seed, epoch, static_cast<std::uint32_t>(stage));
-      newest_seed_ = seed;
-      newest_epoch_ = epoch;
-    }
-    return newest_;
+    constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
+    return std::make_shared<const grouped_epoch>(groups_, shuffles<types>(), seed, epoch,
+                                                 static_cast<std::uint32_t>(stage));
   }
 
  private:
   position_range rows_of(std::uint64_t batch, const shard_stage& of) const noexcept {
     const std::uint64_t begin = batch * step_;
-    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), of);
+    const position_range mine = share_of(std::min(step_, groups_->groups() - begin), of);
     return {begin + mine.first, mine.count};
   }
 
   shard_stage shard_;
-  grouping groups_;
+  std::shared_ptr<const grouping> groups_;
   std::uint64_t step_ = 1, batches_ = 0;  // groups a batch
   std::size_t rows_ = 0, slots_ = 0;
-  mutable order_type newest_;
-  mutable std::uint64_t newest_seed_ = 0, newest_epoch_ = 0;
 };
 
 }  // namespace wick::detail
@@ -12419,8 +12397,10 @@ class erased_plan {
   /// How many positions of this rank (about: its equal share) the first `batches` have.
   virtual std::uint64_t passed(std::uint64_t batches) const noexcept = 0;
 
-  /// Gives a batch the order of an epoch. For the thread that opens batches.
-  virtual void order(batch_job& to, std::uint64_t seed, std::uint64_t epoch) const = 0;
+  /// The same epochs as another rank has them.
+  virtual owned<const erased_plan> for_rank(const shard_stage& shard) const = 0;
+  /// For batches of an epoch. Some order stages sort all samples for it.
+  virtual std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const = 0;
   // The following are of the epoch whose order a batch has.
   /// The positions of a batch that a rank has; by default this one.
   virtual position_range slice(std::uint64_t batch, const batch_job& of) const noexcept = 0;
@@ -12783,7 +12763,11 @@ class mixture_journal {
   void add(mixture_edit e);
   /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
   /// another pipeline, or is damaged
-  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
+  std::vector<mixture_edit> read(const std::string& path) const {
+    contents there;
+    read_on(path, false, there);
+    return std::move(there.edits);
+  }
   /// From now on all are written there, behind the edits that it has. \throws wick::error
   std::vector<mixture_edit> open(const std::string& path);
 
@@ -12801,10 +12785,14 @@ class mixture_journal {
     std::vector<mixture_edit> edits;
     std::vector<std::uint64_t> hashes;  // behind each
     bool begun = false;                 // has its first line
+    std::uint64_t bytes = 0;            // of its whole lines
+    std::size_t lines = 0;
   };
-  contents read(const std::string& path, bool of_this_run) const;
+  /// Reads what a file has behind `to`, and checks it.
+  void read_on(const std::string& path, bool of_this_run, contents& to) const;
+  void read_line(const std::string& path, std::string_view line, bool of_this_run, contents& to) const;
   /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
-  bool has_next(std::uint64_t hash) const;
+  bool has_next(std::uint64_t hash);
   std::size_t number_of(const std::string& name) const;
   std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
                       std::uint64_t& after) const;
@@ -12817,6 +12805,7 @@ class mixture_journal {
   std::vector<std::uint64_t> hashes_;  // behind each
   std::size_t from_file_ = 0;          // of them were there when the file was opened
   std::string path_;
+  contents in_file_;  // what was read of it
   owned<line_file> file_;
 };
 
@@ -12860,8 +12849,6 @@ class open_batches {
 
   /// The place of the batch with this sequence number.
   Job& at(std::uint64_t sequence) noexcept { return *ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
 
   /// How many were opened so far. For the thread that opens, and those that synchronize with it.
   std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
@@ -13178,12 +13165,82 @@ struct batches_ahead {
 
 }  // namespace wick::detail
 
+// ==== wick/schedule/detail/epoch_orders.hpp
+/// \file
+/// Prepares the order of the next epoch ahead, on a worker: some order stages sort all samples for it.
+
+namespace wick::detail {
+
+/// The consumer calls everything but wanted() and prepare(), which workers call.
+class epoch_orders {
+ public:
+  explicit epoch_orders(std::uint64_t seed) noexcept : seed_(seed) {}
+
+  /// The order of an epoch. Made here unless a worker has made it, or is about to. \throws std::bad_alloc
+  std::shared_ptr<const epoch_order> get(const erased_plan& plan, std::uint64_t epoch) {
+    if (current_ == nullptr || current_epoch_ != epoch) {
+      std::shared_ptr<const epoch_order> made = take_prepared(epoch);
+      current_ = made != nullptr ? std::move(made) : plan.order(seed_, epoch);
+      current_epoch_ = epoch;
+    }
+    return current_;
+  }
+  /// A worker makes this one as soon as one asks. `plan` stays until forget(), or until it is asked for.
+  void expect(const erased_plan& plan, std::uint64_t epoch) noexcept {
+    if (expected_ == &plan && expected_epoch_ == epoch) return;
+    const std::lock_guard lock(mutex_);
+    prepared_.reset();
+    expected_ = &plan;
+    expected_epoch_ = epoch;
+    wanted_.store(true, std::memory_order_relaxed);
+  }
+  /// The plan goes, or what it is made from changes: waits for a worker that is at it.
+  void forget() noexcept {
+    const std::lock_guard lock(mutex_);
+    wanted_.store(false, std::memory_order_relaxed);
+    expected_ = nullptr;
+    prepared_.reset();
+    current_.reset();
+  }
+
+  bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed); }
+  void prepare() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!wanted_.exchange(false, std::memory_order_relaxed)) return;
+    try {
+      prepared_ = expected_->order(seed_, expected_epoch_);
+    } catch (...) {  // get() tries again, and throws
+    }
+  }
+
+ private:
+  std::shared_ptr<const epoch_order> take_prepared(std::uint64_t epoch) noexcept {
+    if (expected_ == nullptr || expected_epoch_ != epoch) return nullptr;
+    const std::lock_guard lock(mutex_);
+    wanted_.store(false, std::memory_order_relaxed);
+    expected_ = nullptr;
+    return std::move(prepared_);
+  }
+
+  const std::uint64_t seed_;
+  std::shared_ptr<const epoch_order> current_;
+  std::uint64_t current_epoch_ = 0;
+
+  std::atomic<bool> wanted_{false};
+  std::mutex mutex_;                       // of what follows; held while an order is prepared
+  const erased_plan* expected_ = nullptr;  // written by the consumer alone, which reads it without the mutex
+  std::uint64_t expected_epoch_ = 0;       // the same
+  std::shared_ptr<const epoch_order> prepared_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/schedule/detail/sample_runner.hpp
 /// \file
 /// Runs the samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
 
-// ==== wick/schedule/detail/pace.hpp
+// ==== wick/schedule/detail/grain.hpp
 /// \file
 /// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
 /// may help.
@@ -13192,7 +13249,7 @@ namespace wick::detail {
 
 /// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
 /// them said.
-class pace {
+class grain {
  public:
   static constexpr std::uint64_t max_run = 4096;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
@@ -13261,7 +13318,7 @@ class sample_runner {
   sample_runner(pipeline_run& of, scheduler& owner) noexcept : run_(of), owner_(owner) {}
 
   /// How long samples take.
-  const wick::detail::pace& pace() const noexcept { return pace_; }
+  const wick::detail::grain& grain() const noexcept { return grain_; }
 
   /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
   void run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
@@ -13279,7 +13336,7 @@ class sample_runner {
 
   pipeline_run& run_;
   scheduler& owner_;
-  alignas(64) wick::detail::pace pace_;
+  alignas(64) wick::detail::grain grain_;
   alignas(64) prefetch_choice depths_;
 };
 
@@ -13357,6 +13414,8 @@ class scheduler {
   /// Drops what is under way, and plans over what source and stages have now. Not on a worker unless idle().
   /// From then on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh();
+  /// Order stages are about to change: no worker looks at them from now on, until a batch is opened.
+  void stop_preparing() noexcept { orders_.forget(); }
   /// Drops what is under way, and goes by another plan from then on, as refresh() does.
   /// \throws std::bad_alloc; nothing has changed then
   void replan(owned<const erased_plan> next);
@@ -13388,7 +13447,7 @@ class scheduler {
     return run_some();
   }
   /// A thread that waits may take part when samples are this short: it must not come late for its batch.
-  bool short_samples() const noexcept { return runner_.pace().short_samples(); }
+  bool short_samples() const noexcept { return runner_.grain().short_samples(); }
 
   // ---- for workers ----
 
@@ -13436,6 +13495,7 @@ class scheduler {
   owned<const erased_plan> plan_;
   pipeline_run run_;
   source_size size_;
+  epoch_orders orders_;
   const batches_ahead window_;
   const bool suspends_;  // stages of samples may
   tokens tokens_;        // of samples that may be under way at a time
@@ -13446,9 +13506,8 @@ class scheduler {
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;        // what batches are opened of
-  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
-  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::uint32_t pass_ = 0;                  // what batches are opened of
+  std::uint64_t to_open_ = 0;               // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
@@ -13617,7 +13676,7 @@ class replayed_batch {
 
  private:
   const erased_plan& plan() const noexcept { return *run_.plan; }
-  owned<const erased_plan> plan_of() const;
+  owned<const erased_plan> plan_of(const erased_plan& of_run) const;
   std::uint64_t rank_of(std::uint64_t slot) const noexcept;
   std::vector<told_failure> tell() const;
   static detached lane(replayed_batch* self);
@@ -13787,8 +13846,6 @@ void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t
 
 namespace wick::detail {
 
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
-
 /// What one user did is visible to the next, so taking turns is safe on any threads.
 class single_user {
  public:
@@ -13801,12 +13858,9 @@ class single_user {
     /// \throws std::logic_error when somebody else uses it at this moment
     hold(single_user& of, const char* call) : of_(of) {
       if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
-      of.last_.store(nullptr, std::memory_order_relaxed);
     }
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;
-    /// The calling thread was looked at: it may go on with what it has got.
-    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
     ~hold() { of_.used_.store(false, std::memory_order_release); }
 
    private:
@@ -13814,12 +13868,8 @@ class single_user {
     single_user& of_;
   };
 
-  /// Whether nobody else has used it since this thread was remembered.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
-
  private:
   std::atomic<bool> used_{false};
-  std::atomic<const void*> last_{nullptr};
 };
 
 }  // namespace wick::detail
@@ -13883,8 +13933,6 @@ class loader_core {
 
   // ---- for the typed loader ----
 
-  /// Of a group that was taken, by the same thread: no more need be looked at.
-  bool goes_on() const noexcept { return user_.still_this_thread() && group_.under_way(); }
   /// `has(slot)`: whether the group that was taken has a sample there.
   template <class Has>
   bool next_of_group(Has has) {
@@ -13983,10 +14031,9 @@ class loader_of final : public loader_core {
       : loader_of(std::move(own), what.release(), options) {}
 
   std::optional<Batch> next_value() {
-    if (goes_on() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
     require_outside("next()", "co_await next_async()");
-    single_user::hold mine(user(), "next()");
-    mine.remember_thread();
+    const single_user::hold mine(user(), "next()");
+    if (at_hand() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
     if (!next()) return std::nullopt;
     return hand_over();
   }
@@ -14299,9 +14346,8 @@ class epoch_plan {
   using order_type = typename groups_type::order_type;
   using range = position_range;
 
+  /// \param epoch  that has edits of the mixture
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  explicit epoch_plan(const Path& path) : epoch_plan(path, path.shard(), {}) {}
-  /// The same for another rank, or for an epoch that has other edits of the mixture.
   epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
       : path_(path), shard_(shard) {
     positions_ = path.source().size();
@@ -14331,6 +14377,16 @@ class epoch_plan {
     } else {
       batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
       if (pad_last) positions_ = batches_ * batch_size_;
+    }
+    check();
+  }
+  /// The same epochs for another rank. \throws wick::error when a batch is too small to be shared
+  epoch_plan(const epoch_plan& of, const shard_stage& shard) : epoch_plan(of) {
+    shard_ = shard;
+    if constexpr (grouped) groups_.share(batch_size_, shard);
+    if constexpr (!types::batched) {
+      batch_size_ = unbatched_group * shard.world;
+      batches_ = (positions_ + batch_size_ - 1) / batch_size_;
     }
     check();
   }
@@ -14378,7 +14434,7 @@ class epoch_plan {
       return std::min(batches * batch_size_, positions_) / shard_.world;
   }
 
-  /// The order stages' functions for one epoch. For the thread that opens batches.
+  /// The order stages' functions for one epoch.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
     if constexpr (grouped) {
       return groups_.order(seed, epoch);
@@ -14464,12 +14520,51 @@ class epoch_plan {
   }
 
   const Path& path_;
-  const shard_stage shard_;
+  shard_stage shard_;
   std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
   std::uint64_t ordered_ = 0;                       // positions that the order stages give
   std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
   [[no_unique_address]] groups_type groups_;
 };
+
+}  // namespace wick::detail
+
+// ==== wick/schedule/detail/for_each_position.hpp
+/// \file
+/// Goes through a run of positions: computes which samples stand there, a few at a time, and meanwhile
+/// fetches samples that lie in memory into the cache, some way ahead.
+
+namespace wick::detail {
+
+/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
+/// for a few of them at a time, `computed(position, indexes, how many)`, and `prefetch(index)` for a sample
+/// that is `ahead` further on; 0: never.
+template <class Plan, class Order, class Prefetch, class Computed, class One>
+void for_each_position(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
+                       std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {
+  constexpr std::uint64_t stride = 32;
+  static_assert(prefetch_choice::most_samples <= stride);
+  std::uint64_t indexes[2 * stride];
+  const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
+  std::uint64_t known = 0;
+  const auto foresee = [&](std::uint64_t end) {
+    for (end = std::min(end, count); known < end; known += stride) {
+      const std::uint64_t n = std::min(stride, count - known);
+      plan.indexes(order, first + known, n, &index(known));
+      computed(first + known, &index(known), n);
+    }
+  };
+  foresee(ahead);
+  for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch(index(i));
+  for (std::uint64_t next = 0; next < count;) {
+    const std::uint64_t end = std::min(next + stride, count);
+    foresee(end + ahead);
+    for (; next < end; ++next) {
+      if (ahead != 0 && next + ahead < count) prefetch(index(next + ahead));
+      one(next, index(next));
+    }
+  }
+}
 
 }  // namespace wick::detail
 
@@ -14820,11 +14915,10 @@ class timed_await {
 
 namespace wick::detail {
 
-/// A batch with its order and its columns.
-template <class Types, class Order>
+/// A batch with its columns.
+template <class Types>
 struct typed_batch : batch_job {
   typed_batch() noexcept { bytes = sizeof(typed_batch); }
-  Order order;
   typename Types::columns columns;
   std::optional<typename Types::value> value;
 };
@@ -14839,7 +14933,7 @@ class stage_path<pipeline<Source, S...>> {
  public:
   using types = pipeline_types<Source, S...>;
   using plan_type = epoch_plan<stage_path>;
-  using batch_type = typed_batch<types, typename plan_type::order_type>;
+  using batch_type = typed_batch<types>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
@@ -15090,55 +15184,19 @@ class stage_path<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
-// ==== wick/schedule/detail/walk_ahead.hpp
-/// \file
-/// Going through a run of positions: which samples stand there is computed a little at a time, and samples
-/// that lie in memory are fetched into the cache some way ahead; the one goes on during the other.
-
-namespace wick::detail {
-
-/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
-/// for a few of them at a time, `computed(position, indexes, how many)`, and `prefetch(index)` for a sample
-/// that is `ahead` further on; 0: never.
-template <class Plan, class Order, class Prefetch, class Computed, class One>
-void walk_ahead(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
-                std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {
-  constexpr std::uint64_t stride = 32;
-  static_assert(prefetch_choice::most_samples <= stride);
-  std::uint64_t indexes[2 * stride];
-  const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
-  std::uint64_t known = 0;
-  const auto foresee = [&](std::uint64_t end) {
-    for (end = std::min(end, count); known < end; known += stride) {
-      const std::uint64_t n = std::min(stride, count - known);
-      plan.indexes(order, first + known, n, &index(known));
-      computed(first + known, &index(known), n);
-    }
-  };
-  foresee(ahead);
-  for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch(index(i));
-  for (std::uint64_t next = 0; next < count;) {
-    const std::uint64_t end = std::min(next + stride, count);
-    foresee(end + ahead);
-    for (; next < end; ++next) {
-      if (ahead != 0 && next + ahead < count) prefetch(index(next + ahead));
-      one(next, index(next));
-    }
-  }
-}
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// The plan of a path's epochs.
 template <class Path>
 class typed_plan final : public erased_plan {
-  using batch_type = typename Path::batch_type;
+  using order_type = typename epoch_plan<Path>::order_type;
+  struct typed_order final : epoch_order {
+    explicit typed_order(order_type o) : of_stages(std::move(o)) {}
+    order_type of_stages;
+  };
 
  public:
-  typed_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
-      : plan_(path, shard, epoch) {
+  explicit typed_plan(epoch_plan<Path> plan) : plan_(std::move(plan)) {
     positions_ = plan_.positions();
     batches_ = plan_.batches();
     ordered_ = plan_.ordered();
@@ -15146,10 +15204,16 @@ class typed_plan final : public erased_plan {
     slots_ = plan_.slots();
   }
   const epoch_plan<Path>& typed() const noexcept { return plan_; }
+  static const order_type& order_of(const batch_job& j) noexcept {
+    return static_cast<const typed_order&>(*j.order).of_stages;
+  }
 
   std::uint64_t passed(std::uint64_t batches) const noexcept override { return plan_.passed(batches); }
-  void order(batch_job& to, std::uint64_t seed, std::uint64_t epoch) const override {
-    static_cast<batch_type&>(to).order = plan_.order(seed, epoch);
+  owned<const erased_plan> for_rank(const shard_stage& shard) const override {
+    return owned<const erased_plan>(new typed_plan(epoch_plan<Path>(plan_, shard)));
+  }
+  std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const override {
+    return std::make_shared<const typed_order>(plan_.order(seed, epoch));
   }
   position_range slice(std::uint64_t batch, const batch_job& of) const noexcept override {
     return plan_.slice(batch, order_of(of));
@@ -15171,7 +15235,6 @@ class typed_plan final : public erased_plan {
   }
 
  private:
-  static const auto& order_of(const batch_job& j) noexcept { return static_cast<const batch_type&>(j).order; }
   epoch_plan<Path> plan_;
 };
 
@@ -15289,7 +15352,7 @@ class typed_pipeline<pipeline<Source, S...>> final
 
   void refresh() override { path_.refresh(); }
   owned<const erased_plan> plan(const shard_stage& shard, std::optional<std::uint64_t> epoch) const override {
-    return owned<const erased_plan>(new typed_plan<path_type>(path_, shard, epoch));
+    return owned<const erased_plan>(new typed_plan<path_type>(plan_type(path_, shard, epoch)));
   }
 
   owned<batch_job> make_batch() const override { return owned<batch_job>(new batch_type); }
@@ -15298,7 +15361,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     batch_type& b = typed(j);
     if constexpr (types::batched) {
       b.columns.begin(j.of->plan->slots(), path_.template stage<batching>().order(), pool);
-      if constexpr (plan_type::packs) plan_of(j).arrange(j.number, b.order, b.columns);
+      if constexpr (plan_type::packs) plan_of(j).arrange(j.number, order_of(j), b.columns);
     } else {
       b.columns.begin(j.count, layout::channels_last, pool);
     }
@@ -15307,8 +15370,8 @@ class typed_pipeline<pipeline<Source, S...>> final
   void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept override {
     if constexpr (!types::samples_suspend) {
       const quarantine* const bad = j.of->settings.bad.empty() ? nullptr : &j.of->settings.bad;
-      walk_ahead(
-          plan_of(j), typed(j).order, j.first + from, count, prefetching_source<Source> ? r.ahead.samples : 0,
+      for_each_position(
+          plan_of(j), order_of(j), j.first + from, count, prefetching_source<Source> ? r.ahead.samples : 0,
           [&](std::uint64_t index) { prefetch_sample(path_.source(), index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
             if constexpr (types::batched) r.print += prints_of(first, indexes, n);
@@ -15412,6 +15475,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   static const plan_type& plan_of(const batch_job& j) noexcept {
     return static_cast<const typed_plan<path_type>&>(*j.of->plan).typed();
   }
+  static const auto& order_of(const batch_job& j) noexcept { return typed_plan<path_type>::order_of(j); }
   static task<void> finish_suspending(typed_pipeline* self, batch_type* j, context* c) {
     auto batch = j->columns.finish(j->rows());
     task<typename types::value> rest =
@@ -16033,10 +16097,11 @@ class isolated_runs {
         on(by.on),
         settings(by),
         plan_(of.plan(by.facts().shard, std::nullopt)),
+        order_(plan_->order(by.seed, epoch)),
         run_(by, *plan_, nullptr, false),
         pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {
     job first;
-    plan_->order(first, settings.seed, epoch);
+    first.order = order_;
     for (std::uint64_t n = 0; n < plan_->batches(); ++n) {
       if (plan_->slice(n, first).count != 0) return;
     }
@@ -16130,7 +16195,7 @@ class isolated_runs {
       free_.reserve(jobs_.size() + 1);  // so that giving back needs no memory
       auto made = make_owned<job>();
       made->of = &run_;
-      plan_->order(*made, settings.seed, epoch);
+      made->order = order_;
       jobs_.push_back(std::move(made));
       free_.push_back(jobs_.back().get());
     }
@@ -16202,6 +16267,7 @@ class isolated_runs {
 
   static constexpr std::uint64_t epoch = 0;
   const owned<const erased_plan> plan_;
+  const std::shared_ptr<const epoch_order> order_;
   pipeline_run run_;
   double patience_ = 10;  // seconds, with stages of which no sample ends, in all runs together
   std::mutex mutex_;      // of what follows
@@ -16275,9 +16341,9 @@ class isolated_walk {
         const std::uint64_t begun = now_ticks();
         good = self->run_some(*got.of, got.from, got.count);
         const std::uint64_t took = now_ticks() - begun;
-        if (took < pace::run_ticks / 2 && got.count == most)
-          most = std::min(2 * most, pace::max_run);
-        else if (took > 2 * pace::run_ticks)
+        if (took < grain::run_ticks / 2 && got.count == most)
+          most = std::min(2 * most, grain::max_run);
+        else if (took > 2 * grain::run_ticks)
           most = std::max<std::uint64_t>(most / 2, 1);
       }
       self->counts_.add(number, got.count, good);
@@ -16291,7 +16357,7 @@ class isolated_walk {
         }
         self->all_.give_back(*got.of);
       }
-      if (on.job_waits() && now_ticks() - since > 2 * pace::run_ticks) {  // others' turn
+      if (on.job_waits() && now_ticks() - since > 2 * grain::run_ticks) {  // others' turn
         co_await on.schedule();
         since = now_ticks();
       }
@@ -16334,7 +16400,7 @@ class isolated_walk {
     };
     if constexpr (from_source) {
       const prefetch_depth& depth = prefetch_choice::all[0];
-      walk_ahead(
+      for_each_position(
           all_.plan(), j, j.first + first, count, run.facts.prefetches ? depth.samples : 0,
           [&](std::uint64_t index) { prefetch_sample(all_.path.source(), index, depth.bytes); },
           [](auto&&...) {}, one);
@@ -17321,16 +17387,11 @@ auto concat(Sources&&... sources) {
 /// \file
 /// mix({source, weight}…): several sources interleaved by weight.
 
-namespace wick {
+// ==== wick/order/detail/interleave.hpp
+/// \file
+/// Whose turn it is among several sources, each with a share of the turns.
 
-/// When an epoch of a mix ends.
-enum class mix_until {
-  first_exhausted,  ///< as soon as a source would begin anew: no sample twice
-  all_exhausted,    ///< when each source was gone through once; the others begin anew meanwhile
-  forever           ///< never (2^48 positions); each source begins anew as often as needed
-};
-
-namespace detail {
+namespace wick::detail {
 
 /// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
 /// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0
@@ -17384,6 +17445,19 @@ class interleave {
   }
   std::array<std::uint64_t, N> share_{};
 };
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// When an epoch of a mix ends.
+enum class mix_until {
+  first_exhausted,  ///< as soon as a source would begin anew: no sample twice
+  all_exhausted,    ///< when each source was gone through once; the others begin anew meanwhile
+  forever           ///< never (2^48 positions); each source begins anew as often as needed
+};
+
+namespace detail {
 
 /// A source with order stages of its own.
 template <class Source, class... Order>
@@ -17499,53 +17573,96 @@ class mix_stage {
     return h.value();
   }
 
-  /// The functions of each part's first pass; those of a later one are set up for each position asked.
+  /// Keeps the functions of the first passes of each part. Those of a later pass are set up again for each
+  /// position, or for neighboring positions by map().
   class mixed {
    public:
-    mixed() = default;
-    std::uint64_t operator()(std::uint64_t p) const noexcept { return at(p, segment_of(p)); }
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      later_passes none;
+      return at(p, segment_of(p), none);
+    }
+    void map(std::uint64_t* p, std::size_t count) const noexcept {
+      later_passes last;
+      for (std::size_t i = 0; i < count; ++i) p[i] = at(p[i], segment_of(p[i]), last);
+    }
     /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
     template <class Stream>
     std::uint64_t substitute(std::uint64_t position, Stream& stream) const {
       const segment& s = segment_of(position);
       const std::uint64_t p = stream.below(s.end);
-      return at(p, p < s.begin ? segment_of(p) : s);
+      later_passes none;
+      return at(p, p < s.begin ? segment_of(p) : s, none);
     }
 
    private:
     friend class mix_stage;
+    static constexpr std::uint64_t most_kept = 4096;  // passes of a part
+    template <class Part>
+    using functions_of = decltype(std::declval<const Part&>().prepare(0, 0, 0u));
+    using kept_passes = std::tuple<std::vector<functions_of<Parts>>...>;
+    /// The last pass of each part that was not kept.
+    template <class Part>
+    struct later_pass {
+      std::uint64_t pass = 0;  // 0: none; the first is always kept
+      std::optional<functions_of<Part>> functions = {};
+    };
+    using later_passes = std::tuple<later_pass<Parts>...>;
+
     mixed(std::shared_ptr<const table> t, segments of, std::uint64_t seed, std::uint64_t epoch,
           std::uint32_t stage)
         : table_(std::move(t)),
           segments_(std::make_shared<const segments>(std::move(of))),
           seed_(seed),
           epoch_(epoch),
-          stage_(stage),
-          first_(first(std::index_sequence_for<Parts...>{})) {}
+          stage_(stage) {
+      auto kept = std::make_shared<kept_passes>();
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (keep<I>(std::get<I>(*kept)), ...);
+      }(std::index_sequence_for<Parts...>{});
+      kept_ = std::move(kept);
+    }
 
+    template <std::size_t I, class Kept>
+    void keep(Kept& to) const {
+      const segment& last = segments_->back();
+      std::uint64_t passes = 1;
+      if (last.end != endless) {
+        const std::uint64_t turns = last.before[I] + last.turns.count(I, last.end - last.begin);
+        const std::uint64_t size = std::get<I>(table_->part).size();
+        passes = std::clamp<std::uint64_t>((turns + size - 1) / size, 1, most_kept);
+      }
+      to.reserve(static_cast<std::size_t>(passes));
+      for (std::uint64_t pass = 0; pass < passes; ++pass) to.push_back(functions<I>(pass));
+    }
+    template <std::size_t I>
+    auto functions(std::uint64_t pass) const {
+      return std::get<I>(table_->part).prepare(seed_of(I, pass), epoch_, stage_);
+    }
     const segment& segment_of(std::uint64_t p) const noexcept {
       std::size_t i = segments_->size() - 1;
       while ((*segments_)[i].begin > p) --i;
       return (*segments_)[i];
     }
-    std::uint64_t at(std::uint64_t p, const segment& in) const noexcept {
+    std::uint64_t at(std::uint64_t p, const segment& in, later_passes& later) const noexcept {
       const auto turn = in.turns.at(p - in.begin);
-      return find<0>(turn.source, in.before[turn.source] + turn.number);
-    }
-    template <std::size_t... I>
-    auto first(std::index_sequence<I...>) const {
-      return std::tuple{std::get<I>(table_->part).prepare(seed_of(I, 0), epoch_, stage_)...};
+      return find<0>(turn.source, in.before[turn.source] + turn.number, later);
     }
     template <std::size_t I>
-    std::uint64_t find(std::size_t source, std::uint64_t number) const noexcept {
+    std::uint64_t find(std::size_t source, std::uint64_t number, later_passes& later) const noexcept {
       if constexpr (I + 1 < parts) {
-        if (source != I) return find<I + 1>(source, number);
+        if (source != I) return find<I + 1>(source, number, later);
       }
-      const auto& part = std::get<I>(table_->part);
-      if (number < part.size()) return table_->begin[I] + detail::index_behind(std::get<I>(first_), number);
-      const std::uint64_t pass = number / part.size();
-      return table_->begin[I] +
-             detail::index_behind(part.prepare(seed_of(I, pass), epoch_, stage_), number % part.size());
+      const std::uint64_t size = std::get<I>(table_->part).size();
+      const std::uint64_t pass = number < size ? 0 : number / size;
+      const auto& kept = std::get<I>(*kept_);
+      if (pass < kept.size())
+        return table_->begin[I] + detail::index_behind(kept[pass], number - pass * size);
+      auto& last = std::get<I>(later);
+      if (last.pass != pass) {
+        last.functions.emplace(functions<I>(pass));
+        last.pass = pass;
+      }
+      return table_->begin[I] + detail::index_behind(*last.functions, number - pass * size);
     }
     std::uint64_t seed_of(std::uint64_t source, std::uint64_t pass) const noexcept {
       return fingerprint_hash().add(seed_).add(source).add(pass).value();
@@ -17553,9 +17670,9 @@ class mix_stage {
 
     std::shared_ptr<const table> table_;
     std::shared_ptr<const segments> segments_;
-    std::uint64_t seed_ = 0, epoch_ = 0;
-    std::uint32_t stage_ = 0;
-    std::tuple<decltype(std::declval<const Parts&>().prepare(0, 0, 0u))...> first_;
+    std::shared_ptr<const kept_passes> kept_;
+    std::uint64_t seed_, epoch_;
+    std::uint32_t stage_;
   };
   mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
     return mixed(table_, segments_of(epoch), seed, epoch, stage);
@@ -20028,390 +20145,6 @@ class async_mutex {
 
 }  // namespace wick
 
-// ==== wick/run/channel.hpp
-/// \file
-/// A bounded queue between coroutines: who sends into a full one or receives from an empty one suspends.
-
-namespace wick::detail {
-
-/// Any number of coroutines send and receive, on any threads. Each value is received once, in the order in
-/// which they were accepted; who waits is served in the order of arrival. With capacity 0 a send ends when
-/// its value was received. What was written before a send is visible to who receives the value.
-///
-/// close() ends it: what was accepted can still be received, then receivers get nothing; sends are refused,
-/// also those that wait. A cancelled or refused send drops its value.
-///
-/// It must outlive those that wait in it: close it, or stop them, and let them end before. What was accepted
-/// and never received is destroyed with it.
-///
-///     while (auto line = co_await lines.receive(c)) …    // c: the stage's context, a scope, or {executor,
-///     token}
-template <class T>
-class channel {
-  static_assert(
-      std::is_nothrow_move_constructible_v<T>,
-      "wick: a channel moves its values and nothing may fail half-way; send a std::unique_ptr instead");
-
- public:
-  /// Room for `capacity` values is made here; nothing is allocated later.
-  explicit channel(std::size_t capacity) : capacity_(capacity), ring_(new std::optional<T>[capacity]) {}
-  channel(const channel&) = delete;
-  channel& operator=(const channel&) = delete;
-
-  class [[nodiscard]] send_awaiter : public detail::line_awaiter<channel, send_awaiter> {
-    using base = detail::line_awaiter<channel, send_awaiter>;
-
-   public:
-    send_awaiter(channel& c, environment env, T value) noexcept : base(c, env), value_(std::move(value)) {}
-    bool await_resume() {
-      this->finish();
-      return accepted_;
-    }
-
-   private:
-    friend class channel;
-    T value_;
-    bool accepted_ = false;
-  };
-
-  class [[nodiscard]] receive_awaiter : public detail::line_awaiter<channel, receive_awaiter> {
-    using base = detail::line_awaiter<channel, receive_awaiter>;
-
-   public:
-    receive_awaiter(channel& c, environment env) noexcept : base(c, env) {}
-    std::optional<T> await_resume() {
-      this->finish();
-      return std::move(value_);
-    }
-
-   private:
-    friend class channel;
-    std::optional<T> value_;
-  };
-
-  /// `const bool sent = co_await c.send(env, value);` False when the channel is closed. \throws
-  /// wick::cancelled
-  send_awaiter send(environment env, T value) noexcept { return {*this, env, std::move(value)}; }
-
-  /// `auto value = co_await c.receive(env);` Nothing when the channel is closed and all was received.
-  /// \throws wick::cancelled
-  receive_awaiter receive(environment env) noexcept { return {*this, env}; }
-
-  /// At once or not at all; `value` is moved from only when it was sent.
-  bool try_send(T& value) noexcept {
-    detail::woken ready;
-    bool sent = false;
-    {
-      std::lock_guard lock(mutex_);
-      sent = !closed_ && accept(value, ready);
-    }
-    ready.wake_all();
-    return sent;
-  }
-  bool try_send(T&& value) noexcept { return try_send(value); }
-
-  /// At once or not at all.
-  std::optional<T> try_receive() noexcept {
-    detail::woken ready;
-    std::optional<T> value;
-    {
-      std::lock_guard lock(mutex_);
-      deliver(value, ready);
-    }
-    ready.wake_all();
-    return value;
-  }
-
-  /// Any thread, any number of times.
-  void close() noexcept {
-    detail::woken ready;
-    {
-      std::lock_guard lock(mutex_);
-      closed_ = true;
-      for (detail::line* l : {&senders_, &receivers_}) {
-        while (!l->empty()) {
-          detail::waiter& w = l->pop();
-          w.stage = detail::waiter::stages::served;
-          ready.add(w);
-        }
-      }
-    }
-    ready.wake_all();
-  }
-
-  std::size_t capacity() const noexcept { return capacity_; }
-  /// Accepted and not yet received, and whether it was closed: of a moment that may be over.
-  std::size_t size() const noexcept {
-    std::lock_guard lock(mutex_);
-    return size_;
-  }
-  bool closed() const noexcept {
-    std::lock_guard lock(mutex_);
-    return closed_;
-  }
-
- private:
-  friend class detail::line_awaiter<channel, send_awaiter>;
-  static constexpr detail::wait_for waited_for = detail::wait_for::channel;
-
-  friend class detail::line_awaiter<channel, receive_awaiter>;
-  using stages = detail::waiter::stages;
-
-  // Under the mutex. Senders wait only while the ring is full, receivers only while it is empty and no sender
-  // waits.
-
-  bool accept(T& value, detail::woken& ready) noexcept {
-    if (!receivers_.empty()) {
-      auto& r = static_cast<receive_awaiter&>(receivers_.pop());
-      r.value_.emplace(std::move(value));
-      r.stage = stages::served;
-      ready.add(r);
-      return true;
-    }
-    if (size_ == capacity_) return false;
-    put(std::move(value));
-    return true;
-  }
-  bool deliver(std::optional<T>& to, detail::woken& ready) noexcept {
-    if (size_ != 0) {
-      std::optional<T>& oldest = ring_[first_];
-      to.emplace(std::move(*oldest));
-      oldest.reset();
-      first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
-      --size_;
-    }
-    if (senders_.empty()) return to.has_value();
-    auto& s = static_cast<send_awaiter&>(senders_.pop());
-    if (to)
-      put(std::move(s.value_));
-    else
-      to.emplace(std::move(s.value_));
-    s.accepted_ = true;
-    s.stage = stages::served;
-    ready.add(s);
-    return true;
-  }
-  void put(T&& value) noexcept {
-    const std::size_t at = first_ + size_;
-    ring_[at < capacity_ ? at : at - capacity_].emplace(std::move(value));
-    ++size_;
-  }
-
-  bool attempt(send_awaiter& a, detail::woken& ready) noexcept {
-    a.accepted_ = !closed_ && accept(a.value_, ready);
-    return a.accepted_ || closed_;
-  }
-  bool attempt(receive_awaiter& a, detail::woken& ready) noexcept {
-    return deliver(a.value_, ready) || closed_;
-  }
-  detail::line& line_of(send_awaiter&) noexcept { return senders_; }
-  detail::line& line_of(receive_awaiter&) noexcept { return receivers_; }
-
-  template <class Awaiter>
-  bool serve(Awaiter& a) noexcept {
-    detail::woken ready;
-    bool served = false;
-    {
-      std::lock_guard lock(mutex_);
-      served = attempt(a, ready);
-      if (served) a.stage = stages::served;
-    }
-    ready.wake_all();
-    return served;
-  }
-  template <class Awaiter>
-  bool join(Awaiter& a) noexcept {
-    detail::woken ready;
-    {
-      std::lock_guard lock(mutex_);
-      if (a.stage == stages::called_off) return false;
-      if (!attempt(a, ready)) {
-        line_of(a).push(a);
-        return true;
-      }
-      a.stage = stages::served;
-    }
-    ready.wake_all();
-    return false;
-  }
-  template <class Awaiter>
-  void call_off(Awaiter& a) noexcept {
-    {
-      std::lock_guard lock(mutex_);
-      const stages stage = a.stage;
-      if (stage == stages::served) return;
-      a.stage = stages::called_off;
-      if (stage == stages::arriving) return;
-      line_of(a).remove(a);
-    }
-    a.wake();
-  }
-
-  const std::size_t capacity_;
-  const std::unique_ptr<std::optional<T>[]> ring_;
-  mutable std::mutex mutex_;  // held for a few instructions and one move
-  std::size_t first_ = 0, size_ = 0;
-  bool closed_ = false;
-  detail::line senders_, receivers_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/future.hpp
-/// \file
-/// A task's result for code without coroutines: start it now, take the result later.
-
-// ==== wick/run/detail/outcome.hpp
-/// \file
-/// What came of a task, for a thread that waits for it: its value or its exception.
-
-namespace wick::detail {
-
-/// Written once, by settle(); read once, by who was told that it is there.
-template <class T>
-struct outcome {
-  std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
-  std::exception_ptr exception;
-
-  /// The value, or throws the exception.
-  T take() {
-    if (exception) std::rethrow_exception(std::move(exception));
-    if constexpr (!std::is_void_v<T>) return std::move(*value);
-  }
-};
-
-/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`,
-/// which may refer to what the waiting thread destroys, go with it.
-template <class T>
-task<void> settle(task<T> t, outcome<T>* to) {
-  try {
-    if constexpr (std::is_void_v<T>) {
-      co_await t;
-      to->value.emplace();
-    } else {
-      T value = co_await t;
-      to->value.emplace(std::move(value));
-    }
-  } catch (...) {
-    to->exception = std::current_exception();
-  }
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class T>
-class future;
-
-template <class T>
-struct future_state {
-  explicit future_state(executor& ex) noexcept : on(&ex) {}
-  executor* on;
-  std::mutex mutex;
-  condition changed;
-  std::atomic<bool> ready{false};  // set under the mutex; read without it, a forked child could not take it
-  outcome<T> result;
-};
-
-template <class T>
-detached run_for(std::shared_ptr<future_state<T>> state, task<void> settling) {
-  co_await state->on->schedule();
-  {
-    const task<void> all = std::move(settling);  // gone before anybody is told
-    co_await all;
-  }
-  std::lock_guard lock(state->mutex);
-  state->ready.store(true, std::memory_order_release);
-  state->changed.notify_all();
-}
-
-template <class T>
-future<T> start(executor& ex, task<T> t);
-
-/// What as_future gives: the task runs, and its value or exception is taken here, once. Not std::future: that
-/// costs every program `<future>`, and would block a worker without a word.
-///
-/// One thread at a time. Dropping it abandons the result; the task goes on to its end, on an executor that
-/// must outlive it. To stop it, give it a stop_token.
-template <class T>
-class [[nodiscard]] future {
- public:
-  future() noexcept = default;
-
-  /// False for a default one, and after get().
-  bool valid() const noexcept { return state_ != nullptr; }
-  /// Whether get() would return at once.
-  bool ready() const noexcept { return state_->ready.load(std::memory_order_acquire); }
-  /// Blocks this thread until the task has ended. \throws std::logic_error on a worker of its executor, which
-  /// must not block (await the task there), and in a forked child
-  void wait() const {
-    check();
-    std::unique_lock lock(state_->mutex);
-    state_->changed.wait(lock, [&] { return ready(); });
-  }
-  /// The same for a while; whether it has ended.
-  template <class Rep, class Period>
-  bool wait_for(std::chrono::duration<Rep, Period> d) const {
-    check();
-    using seconds = std::chrono::duration<double>;
-    constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
-    const seconds wanted = std::chrono::duration_cast<seconds>(d);
-    const auto most = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        wanted > seconds::zero() ? std::min(wanted, longest) : seconds::zero());
-    const auto end = std::chrono::steady_clock::now() + most;
-    std::unique_lock lock(state_->mutex);
-    while (!ready()) {
-      const auto left = end - std::chrono::steady_clock::now();
-      if (left <= std::chrono::nanoseconds::zero()) return false;
-      state_->changed.wait_for(lock, left);
-    }
-    return true;
-  }
-  /// Waits, then gives the value or throws the exception. The task's frame is gone by then, parameters
-  /// included, and what it wrote is visible.
-  T get() {
-    wait();
-    const auto state = std::move(state_);
-    return state->result.take();
-  }
-
- private:
-  friend future detail::start<T>(executor&, task<T>);
-  explicit future(std::shared_ptr<detail::future_state<T>> state) noexcept : state_(std::move(state)) {}
-  void check() const {
-    if (!state_)
-      throw std::logic_error(
-          "wick: this future holds no task: it was made empty, or get() was called before");
-    if (ready()) return;
-    state_->on->require_workers();
-    if (state_->on->this_slot() < state_->on->workers()) {
-      throw std::logic_error(
-          "wick: waiting for a future would block a worker of its executor; co_await the task there");
-    }
-  }
-  std::shared_ptr<detail::future_state<T>> state_;
-};
-
-template <class T>
-future<T> start(executor& ex, task<T> t) {
-  auto state = std::make_shared<future_state<T>>(ex);
-  task<void> settling = settle(std::move(t), &state->result);  // here, where want of memory can be told
-  resume(run_for<T>(state, std::move(settling)).handle);
-  return future<T>(std::move(state));
-}
-
-/// Starts `t` on a worker of `ex` and returns at once. Any thread. \throws std::logic_error in a forked child
-template <class T>
-future<T> as_future(executor& ex, task<T> t) {
-  static_assert(!std::is_reference_v<T>,
-                "wick: as_future gives back values; return a pointer or a std::reference_wrapper");
-  ex.require_workers();
-  return detail::start(ex, std::move(t));
-}
-
-}  // namespace wick::detail
-
 // ==== wick/run/sleep.hpp
 /// \file
 /// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
@@ -20504,6 +20237,44 @@ detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::en
 /// \file
 /// From ordinary code into coroutines: start a task and sleep until it is done.
 
+// ==== wick/run/detail/outcome.hpp
+/// \file
+/// What came of a task, for a thread that waits for it: its value or its exception.
+
+namespace wick::detail {
+
+/// Written once, by settle(); read once, by who was told that it is there.
+template <class T>
+struct outcome {
+  std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
+  std::exception_ptr exception;
+
+  /// The value, or throws the exception.
+  T take() {
+    if (exception) std::rethrow_exception(std::move(exception));
+    if constexpr (!std::is_void_v<T>) return std::move(*value);
+  }
+};
+
+/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`,
+/// which may refer to what the waiting thread destroys, go with it.
+template <class T>
+task<void> settle(task<T> t, outcome<T>* to) {
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await t;
+      to->value.emplace();
+    } else {
+      T value = co_await t;
+      to->value.emplace(std::move(value));
+    }
+  } catch (...) {
+    to->exception = std::current_exception();
+  }
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 namespace detail {
@@ -20564,8 +20335,7 @@ auto sync_wait(A what) {
 
 // ==== wick/run/detail/siblings.hpp
 /// \file
-/// Starting several awaitables at once and going on when the last has ended: what when_all and when_any
-/// share.
+/// Starts several awaitables at once, and resumes the waiting coroutine when the last has ended.
 
 namespace wick::detail {
 
@@ -20588,12 +20358,6 @@ class siblings {
     ++added_;
   }
 
-  /// True for the first only; tells the others to stop.
-  bool claim() noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
-  void fail_first() noexcept { exception_ = std::current_exception(); }
-  void stop_others() noexcept {
-    if (stop_ != nullptr) stop_->request_stop();
-  }
   void rethrow() {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
@@ -20632,13 +20396,17 @@ class siblings {
           end(std::forward<decltype(value)>(value));
         }
       } catch (...) {
-        if (self->claim()) {
-          self->fail_first();
-          self->stop_others();
-        }
+        self->fail(std::current_exception());
       }
     }
     if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
+  }
+
+  /// The first exception is kept, and asks the others to stop.
+  void fail(std::exception_ptr e) noexcept {
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    exception_ = std::move(e);
+    if (stop_ != nullptr) stop_->request_stop();
   }
 
   const owned<resume_node[]> nodes_;
@@ -20646,7 +20414,7 @@ class siblings {
   stop_source* const stop_;
   resume_node parent_;
   std::atomic<std::size_t> running_{0};
-  std::atomic<bool> claimed_{false};
+  std::atomic<bool> failed_{false};
   std::exception_ptr exception_;
 };
 
@@ -20747,103 +20515,6 @@ task<T> starts_on(executor& ex, task<T> t) {
 }  // namespace detail
 
 }  // namespace wick
-
-// ==== wick/run/when_any.hpp
-/// \file
-/// Several things at once, and the first result: a hedged read, a timeout.
-
-namespace wick::detail {
-
-/// Which of several was first, and what it gave (std::monostate for void).
-template <class T>
-struct first_of {
-  std::size_t index;
-  T value;
-};
-
-/// Of the first that ends; the others' results are dropped.
-template <class Result, class Make>
-struct keep_first {
-  siblings* group;
-  std::optional<Result>* to;
-  Make make;
-  template <class U>
-  void operator()(U&& value) const {
-    if (!group->claim()) return;
-    try {
-      make(*to, std::forward<U>(value));
-    } catch (...) {
-      group->fail_first();
-    }
-    group->stop_others();
-  }
-};
-
-template <std::size_t I>
-struct emplace_alternative {
-  template <class Result, class U>
-  void operator()(std::optional<Result>& to, U&& value) const {
-    to.emplace(std::in_place_index<I>, std::forward<U>(value));
-  }
-};
-
-struct emplace_at {
-  std::size_t index;
-  template <class T, class U>
-  void operator()(std::optional<first_of<T>>& to, U&& value) const {
-    to.emplace(first_of<T>{index, T(std::forward<U>(value))});
-  }
-};
-
-template <std::size_t... I, class... A>
-task<std::variant<awaited_t<A>...>> any_of(std::index_sequence<I...>, stop_source* stop, A... a) {
-  using result = std::variant<awaited_t<A>...>;
-  std::optional<result> won;
-  siblings group(sizeof...(A), stop);
-  (group.add(std::move(a), keep_first<result, emplace_alternative<I>>{&group, &won, {}}), ...);
-  co_await group.all();
-  group.rethrow();
-  co_return std::move(*won);
-}
-
-template <class T>
-task<first_of<awaited_t<task<T>>>> any_of(stop_source* stop, std::vector<task<T>> tasks) {
-  using result = first_of<awaited_t<task<T>>>;
-  if (tasks.empty()) throw std::invalid_argument("wick: when_any of no tasks would never end");
-  std::optional<result> won;
-  siblings group(tasks.size(), stop);
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    group.add(std::move(tasks[i]), keep_first<result, emplace_at>{&group, &won, {i}});
-  }
-  co_await group.all();
-  group.rethrow();
-  co_return std::move(*won);
-}
-
-/// A std::variant whose index() says which was first, and that holds what it gave (std::monostate for void):
-///
-///     wick::linked_stop_source stop(c.stop());
-///     auto first = co_await wick::when_any(stop, download(url, stop.token()), wick::sleep_for(2s, {*c.on(),
-///     stop.token()})); if (first.index() == 1) …   // too late
-///
-/// The first that ends decides, be it with a value or with an exception, which is thrown. It requests `stop`;
-/// the losers are woken by their tokens with wick::cancelled, unwind, and are gone before the caller goes on.
-/// What they give or throw is dropped. One that does not listen to the token is waited for. They are started
-/// as by when_all, also those after one that has ended at once. What all of them wrote is visible to the
-/// caller.
-template <awaitable... A>
-  requires(sizeof...(A) > 0)
-task<std::variant<awaited_t<A>...>> when_any(stop_source& stop, A... awaitables) {
-  return detail::any_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
-}
-
-/// As many as there are at run time. \throws std::invalid_argument, when awaited, if there is none
-template <class T>
-task<first_of<awaited_t<task<T>>>> when_any(stop_source& stop, std::vector<task<T>> tasks) {
-  return detail::any_of(&stop, std::move(tasks));
-}
-
-}  // namespace wick::detail
 
 // ==== wick/series/file_windows.hpp
 /// \file
@@ -29603,6 +29274,7 @@ void mixture_edits::add(mixture_edit e, stand at) {
   require_place();
   const bool ended = at.left == 0;
   const std::uint64_t taken = scheduler_.plan().batches() - at.left;
+  scheduler_.stop_preparing();
   mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
   owned<const erased_plan> next;
   try {
@@ -29722,7 +29394,7 @@ replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run,
       what_(what),
       world_(of.facts().shard),
       share_(replayed_share(world_, options, of.facts().batched)),
-      own_plan_(plan_of()),
+      own_plan_(plan_of(plan_of_run)),
       notes_(with_notes ? make_owned<draw_notes>() : nullptr),
       run_(of, own_plan_ ? *own_plan_ : plan_of_run, notes_.get(), false),
       pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), 64)),
@@ -29734,15 +29406,15 @@ replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run,
 }
 
 /// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
-owned<const erased_plan> replayed_batch::plan_of() const {
+owned<const erased_plan> replayed_batch::plan_of(const erased_plan& of_run) const {
+  if (settings_.pipeline->mix() != nullptr) return settings_.pipeline->plan(share_, what_.epoch);
   const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
-  if (settings_.pipeline->mix() == nullptr && !other_share) return nullptr;
-  return settings_.pipeline->plan(share_, what_.epoch);
+  return other_share ? of_run.for_rank(share_) : nullptr;
 }
 
 void replayed_batch::start() {
   batch_job& j = *job_;
-  plan().order(j, settings_.seed, what_.epoch);
+  j.order = plan().order(settings_.seed, what_.epoch);
   j.epoch = what_.epoch;
   j.first = what_.number;
   j.count = 1;
@@ -32822,31 +32494,31 @@ std::uint64_t grouping::largest(std::uint64_t count) const {
   return sum;
 }
 
-std::shared_ptr<const grouped_epoch> grouping::epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
-                                                     std::uint32_t stage) const {
-  return std::make_shared<const grouped_epoch>(*this, shuffled, seed, number, stage);
-}
-
 permutation exchange_of(std::uint64_t which, std::uint64_t size, std::uint64_t seed, std::uint64_t epoch,
                         std::uint32_t stage) noexcept {
   return permutation(size, fingerprint_hash().add(seed).add(which + 1).value(), epoch, stage);
 }
 constexpr std::uint64_t most_kept = 4096;
 
-grouped_epoch::grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
-                             std::uint32_t stage)
-    : of_(of), shuffled_(shuffled), seed_(seed), number_(number), stage_(stage) {
-  const std::uint64_t groups = of.groups();
+grouped_epoch::grouped_epoch(std::shared_ptr<const grouping> of, bool shuffled, std::uint64_t seed,
+                             std::uint64_t number, std::uint32_t stage)
+    : kept_alive_(std::move(of)),
+      of_(*kept_alive_),
+      shuffled_(shuffled),
+      seed_(seed),
+      number_(number),
+      stage_(stage) {
+  const std::uint64_t groups = of_.groups();
   begins_.resize(groups + 1);
   if (!shuffled) {
-    std::copy(of.group_begin_.begin(), of.group_begin_.end(), begins_.begin());
+    std::copy(of_.group_begin_.begin(), of_.group_begin_.end(), begins_.begin());
     return;
   }
   order_ = permutation(groups, seed, number, stage);
-  const std::uint64_t classes = std::min<std::uint64_t>(of.class_begin_.size() - 1, most_kept);
+  const std::uint64_t classes = std::min<std::uint64_t>(of_.class_begin_.size() - 1, most_kept);
   kept_.reserve(classes);
   for (std::uint64_t c = 0; c < classes; ++c) {
-    kept_.push_back(exchange_of(c, of.class_begin_[c + 1] - of.class_begin_[c], seed, number, stage));
+    kept_.push_back(exchange_of(c, of_.class_begin_[c + 1] - of_.class_begin_[c], seed, number, stage));
   }
   constexpr std::uint64_t stride = 64;
   std::uint64_t which[stride];
@@ -32857,7 +32529,7 @@ grouped_epoch::grouped_epoch(const grouping& of, bool shuffled, std::uint64_t se
     order_.map(which, n);
     for (std::uint64_t i = 0; i < n; ++i) {
       begins_[g + i] = position;
-      position += of.group_begin_[which[i] + 1] - of.group_begin_[which[i]];
+      position += of_.group_begin_[which[i] + 1] - of_.group_begin_[which[i]];
     }
   }
   begins_[groups] = position;
@@ -37034,11 +36706,16 @@ int sync_folder_of(const std::string& path) {
   return errno;
 }
 
-/// All that a regular file has. \throws wick::error
-std::string journal_text(const std::string& path) {
+/// What a regular file has from `offset` on; nothing when it is shorter. \throws wick::error
+std::optional<std::string> journal_text(const std::string& path, std::uint64_t offset) {
   const plain_file opened = open_plain(path.c_str());
   if (opened.other != nullptr) throw error(printable(path) + ": journal: " + not_a_file(opened.other));
   int fault = opened.fault;
+  if (fault == 0) {
+    const ::off_t end = ::lseek(opened.file.get(), 0, SEEK_END);
+    if (end >= 0 && static_cast<std::uint64_t>(end) < offset) return std::nullopt;
+    if (end < 0 || ::lseek(opened.file.get(), static_cast<::off_t>(offset), SEEK_SET) < 0) fault = errno;
+  }
   std::string out;
   char block[16384];
   while (fault == 0) {
@@ -37170,11 +36847,11 @@ void mixture_journal::add(mixture_edit e) {
   hashes_.push_back(after);
 }
 
-bool mixture_journal::has_next(std::uint64_t hash) const {
-  const contents there = read(path_, true);
-  if (there.edits.size() <= edits_.size()) return false;
-  if (there.hashes[edits_.size()] == hash) return true;
-  const mixture_edit& other = there.edits[edits_.size()];
+bool mixture_journal::has_next(std::uint64_t hash) {
+  read_on(path_, true, in_file_);
+  if (in_file_.edits.size() <= edits_.size()) return false;
+  if (in_file_.hashes[edits_.size()] == hash) return true;
+  const mixture_edit& other = in_file_.edits[edits_.size()];
   throw error(
       printable(path_) + ": journal_file: another process has made edit " +
       std::to_string(edits_.size() + 1) + " for " + place_name(other.epoch, other.batch) +
@@ -37186,69 +36863,76 @@ void mixture_journal::refuse(const std::string& path, std::size_t line, const st
   throw error(printable(path) + ": journal: line " + std::to_string(line) + " " + what);
 }
 
-mixture_journal::contents mixture_journal::read(const std::string& path, bool of_this_run) const {
-  const std::string text = journal_text(path);
-  contents out;
-  std::size_t number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // torn by a kill: nobody was told that it holds
-    const std::string_view line(text.data() + at, end - at);
-    at = end + 1;
-    ++number;
-    // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
-    const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
-    if (of_line && !line.ends_with(line_end)) continue;
-    line_reader r(line);
-    if (line.starts_with("{\"journal\"") || !out.begun) {
-      out.begun = true;
-      r.skip(first_words);
-      const std::uint64_t of = r.number(16);
-      r.skip("\",\"seed\":\"");
-      const std::uint64_t seed = r.number();
-      r.skip(line_end);
-      if (!r.good()) refuse(path, number, "is not the beginning of a journal; is it the right file?");
-      if (of != pipeline_) {
-        refuse(path, number,
-               "says that it is of another data set, pipeline or global batch (" + hex(of) +
-                   ", this loader's is " + hex(pipeline_) + "); give a file of this training, or a new one");
-      }
-      if (of_this_run && seed != seed_) {
-        refuse(path, number,
-               "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
-                   std::to_string(seed_) +
-                   "; give a file of this training, or a new one, and replay_edits() that one into it");
-      }
-      continue;
-    }
-    mixture_edit e;
-    r.skip("{\"edit\":");
-    const std::uint64_t edit = r.number();
-    r.skip(",\"epoch\":");
-    e.epoch = r.number();
-    r.skip(",\"batch\":");
-    e.batch = r.number();
-    r.skip(",\"bits\":[");
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      r.skip(i == 0 ? "\"0x" : ",\"0x");
-      e.weights.push_back(std::bit_cast<double>(r.number(16)));
-      r.skip("\"");
-    }
-    // Several ranks with one file have written the same edit, or one that was told that it came too late.
-    const bool again = r.good() && edit != 0 && edit <= out.edits.size();
-    const std::size_t place = again ? edit - 1 : out.edits.size();
-    std::uint64_t after = 0;
-    if (!r.good() || edit != place + 1 ||
-        line != line_of(e, place + 1, place == 0 ? pipeline_ : out.hashes[place - 1], after)) {
-      refuse(
-          path, number,
-          "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
-    }
-    if (again) continue;
-    out.hashes.push_back(after);
-    out.edits.push_back(std::move(e));
+void mixture_journal::read_on(const std::string& path, bool of_this_run, contents& to) const {
+  std::optional<std::string> text = journal_text(path, to.bytes);
+  if (!text) {  // cut off since, or another file: read it from its beginning
+    to = {};
+    text = journal_text(path, 0);
   }
-  return out;
+  for (std::size_t at = 0; at < text->size();) {
+    const std::size_t end = text->find('\n', at);
+    if (end == std::string::npos) break;  // torn by a kill: the edit was never said to hold
+    read_line(path, std::string_view(*text).substr(at, end - at), of_this_run, to);
+    ++to.lines;
+    to.bytes += end + 1 - at;
+    at = end + 1;
+  }
+}
+
+void mixture_journal::read_line(const std::string& path, std::string_view line, bool of_this_run,
+                                contents& to) const {
+  const std::size_t number = to.lines + 1;
+  // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
+  const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
+  if (of_line && !line.ends_with(line_end)) return;
+  line_reader r(line);
+  if (line.starts_with("{\"journal\"") || !to.begun) {
+    r.skip(first_words);
+    const std::uint64_t of = r.number(16);
+    r.skip("\",\"seed\":\"");
+    const std::uint64_t seed = r.number();
+    r.skip(line_end);
+    if (!r.good()) refuse(path, number, "is not the beginning of a journal; is it the right file?");
+    if (of != pipeline_) {
+      refuse(path, number,
+             "says that it is of another data set, pipeline or global batch (" + hex(of) +
+                 ", this loader's is " + hex(pipeline_) + "); give a file of this training, or a new one");
+    }
+    if (of_this_run && seed != seed_) {
+      refuse(path, number,
+             "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
+                 std::to_string(seed_) +
+                 "; give a file of this training, or a new one, and replay_edits() that one into it");
+    }
+    to.begun = true;
+    return;
+  }
+  mixture_edit e;
+  r.skip("{\"edit\":");
+  const std::uint64_t edit = r.number();
+  r.skip(",\"epoch\":");
+  e.epoch = r.number();
+  r.skip(",\"batch\":");
+  e.batch = r.number();
+  r.skip(",\"bits\":[");
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    r.skip(i == 0 ? "\"0x" : ",\"0x");
+    e.weights.push_back(std::bit_cast<double>(r.number(16)));
+    r.skip("\"");
+  }
+  // Several ranks with one file have written the same edit, or one that was told that it came too late.
+  const bool again = r.good() && edit != 0 && edit <= to.edits.size();
+  const std::size_t place = again ? edit - 1 : to.edits.size();
+  std::uint64_t after = 0;
+  if (!r.good() || edit != place + 1 ||
+      line != line_of(e, place + 1, place == 0 ? pipeline_ : to.hashes[place - 1], after)) {
+    refuse(path, number,
+           "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
+  }
+  if (again) return;
+  to.hashes.resize(place);  // where there was no memory for the edit before, the hash may be there
+  to.hashes.push_back(after);
+  to.edits.push_back(std::move(e));
 }
 
 std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
@@ -37260,7 +36944,8 @@ std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
                 ": journal_file: can't be opened: " + std::generic_category().message(file->fault()) +
                 "; give a path in a folder that exists and may be written to");
   }
-  contents there = read(path, true);
+  contents there;
+  read_on(path, true, there);
   if (!there.begun) {
     int fault = file->add(std::string(first_words) + hex(pipeline_).substr(2) + "\",\"seed\":\"" +
                           std::to_string(seed_) + std::string(line_end));
@@ -37271,12 +36956,14 @@ std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
                   std::generic_category().message(fault) + "; is there room?");
     }
   }
+  std::vector<mixture_edit> out = there.edits;
   edits_ = there.edits;
-  hashes_ = std::move(there.hashes);
+  hashes_ = there.hashes;
   from_file_ = edits_.size();
   path_ = path;
+  in_file_ = std::move(there);
   file_ = std::move(file);
-  return std::move(there.edits);
+  return out;
 }
 
 std::vector<source_weight> mixture_journal::at(place where) const {
@@ -39142,7 +38829,7 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
   const std::uint64_t begun = now_ticks();
   mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that a report then has them
   const prefetch_depth& depth = prefetch_choice::all[0];
-  walk_ahead(
+  for_each_position(
       *run_.plan, j, j.first + from, count, run_.facts.prefetches ? depth.samples : 0,
       [&](std::uint64_t index) { run_.pipeline.prefetch(index, depth.bytes); },
       [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
@@ -39167,7 +38854,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   const std::uint64_t begun = now_ticks();
   // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
   // 64.
-  const bool slow = pace_.slow_samples();
+  const bool slow = grain_.slow_samples();
   const bool timed = slow || order.count() % (64 * count) < count;
   const bool chooses = run_.facts.prefetches && !slow;
   const std::size_t depth = chooses ? depths_.next() : 0;
@@ -39198,7 +38885,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
 
 void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
                               stopwatch& clock) noexcept {
-  walk_ahead(
+  for_each_position(
       *run_.plan, j, j.first + from, count, r.ahead.samples,
       [&](std::uint64_t index) { run_.pipeline.prefetch(index, r.ahead.bytes); },
       [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
@@ -39219,7 +38906,7 @@ void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t co
 }
 
 void sample_runner::learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
-  pace_.learn(count, ticks);
+  grain_.learn(count, ticks);
   run_.clocks.runs_of(mine).worked(count, ticks);
 }
 
@@ -39334,6 +39021,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       plan_(of.pipeline->plan(of.facts().shard, std::nullopt)),
       run_(of, *plan_),
       size_(*of.pipeline),
+      orders_(of.seed),
       window_(options.prefetch, on_.workers()),
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
@@ -39378,7 +39066,7 @@ scheduler_figures scheduler::figures() noexcept {
   const auto lock = lock_briefly(mutex_);
   return {window(),
           suspends_ ? tokens_.limit() : 0,
-          runner_.pace().run_length(),
+          runner_.grain().run_length(),
           short_samples(),
           chooses_in_flight_,
           jobs_.idle()};
@@ -39423,7 +39111,7 @@ task<void> scheduler::left_async() {
 void scheduler::refresh() {
   if (started_) drain(make_owned<stop_source>());
   started_ = left_ = run_ahead_ = false;
-  planned_at_ = ahead_.count();
+  orders_.forget();
   run_.pipeline.refresh();
   go_by(run_.pipeline.plan(run_.facts.shard, std::nullopt));
   size_.take_anew();
@@ -39433,7 +39121,7 @@ void scheduler::replan(owned<const erased_plan> next) {
   owned<stop_source> stop = make_owned<stop_source>();
   if (started_) drain(std::move(stop));
   started_ = left_ = run_ahead_ = false;
-  planned_at_ = ahead_.count();
+  orders_.forget();
   go_by(std::move(next));
 }
 
@@ -39469,8 +39157,9 @@ void scheduler::open_more() {
 }
 
 void scheduler::open(batch_job& j, std::uint64_t sequence) {
-  if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
-    plan_->order(j, run_.settings.seed, next_in_.epoch);
+  j.order = orders_.get(*plan_, next_in_.epoch);
+  if (run_ahead_ && epoch_step_ != 0 && next_in_.number >= plan_->batches() / 2)
+    orders_.expect(*plan_, next_in_.epoch + epoch_step_);
   j.sequence = sequence;
   j.number = next_in_.number;
   const auto mine = plan_->slice(next_in_.number, j);
@@ -39504,10 +39193,12 @@ void scheduler::stop_helping() noexcept {
 }
 void scheduler::start_worker() noexcept {
   if (!jobs_.may_start()) return;  // before anything that workers are writing is looked at
-  const std::uint64_t left = ahead_.unclaimed();
-  if (left == 0 || !may_claim()) return;
-  if (jobs_.consumer_helps() && runner_.pace().not_worth_a_wake(left))
-    return;  // it takes them when it comes for them
+  if (!orders_.wanted()) {
+    const std::uint64_t left = ahead_.unclaimed();
+    if (left == 0 || !may_claim()) return;
+    if (jobs_.consumer_helps() && runner_.grain().not_worth_a_wake(left))
+      return;  // it takes them when it comes for them
+  }
   jobs_.start();
 }
 /// True when the worker job was put away; false when there is work for it after all.
@@ -39563,8 +39254,9 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
         if (jobs_.too_many()) break;
         if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
       }
-      until = now + 2 * pace::run_ticks;
-      if (jobs_.may_start() && ahead_.has_more_than(runner_.pace().run_length())) {
+      until = now + 2 * grain::run_ticks;
+      if (orders_.wanted()) orders_.prepare();
+      if (jobs_.may_start() && ahead_.has_more_than(runner_.grain().run_length())) {
         const auto lock = lock_briefly(mutex_);
         start_worker();
       }
@@ -39575,11 +39267,11 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
 
 /// Claims one run from the oldest batch that has any left, and runs it.
 bool scheduler::run_some() noexcept {
-  const std::uint64_t length = runner_.pace().run_length();
+  const std::uint64_t length = runner_.grain().run_length();
   const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
   if (most == 0) return false;
   const auto claimed = ahead_.claim(most, [&](bool another_follows) {
-    return suspends_ ? most : runner_.pace().run_length_at_end(another_follows);
+    return suspends_ ? most : runner_.grain().run_length_at_end(another_follows);
   });
   give_tokens(most - claimed.count);
   if (claimed.job == nullptr) return false;

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "support/doctest.hpp"
+#include "support/future.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/when_all.hpp>
 
@@ -249,7 +249,7 @@ TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left
     const auto got = co_await std::move(pair);
     co_return std::get<0>(got) + std::get<1>(got);
   };
-  CHECK(wick::detail::as_future(ex, both(&ex)).get() == 3);
+  CHECK(wick_test::as_future(ex, both(&ex)).get() == 3);
   for (std::uint64_t first = 0; first < 60; ++first) {
     for (const bool future : {false, true}) {
       std::int64_t got = 3;
@@ -258,7 +258,7 @@ TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left
       until = first + 1;
       armed = true;
       try {
-        got = future ? wick::detail::as_future(ex, both(&ex)).get() : wick::sync_wait(both(&ex));
+        got = future ? wick_test::as_future(ex, both(&ex)).get() : wick::sync_wait(both(&ex));
       } catch (const std::bad_alloc&) {
       }
       armed = false;

@@ -5,8 +5,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: this stage has a member fingerprint and does not list it
-// expect: scaled
+// expect: wick: this stage has a member of a hook's name (Hook, in the lines beside this) and does not list
+// the hook expect: hook::fingerprint expect: scaled
 struct scaled {
   using stage_kind = wick::on_data;
   static constexpr std::string_view name = "scaled";

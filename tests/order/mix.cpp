@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -114,6 +117,44 @@ TEST_CASE(
   CHECK(passes[1].size() == 60);
   // Far out, at once.
   CHECK(order_of(mixed, wick::detail::endless - 10, wick::detail::endless).size() == 10);
+}
+
+namespace {
+
+/// A shuffle that counts for how many passes it is set up.
+struct counted_shuffle : wick::detail::shuffle_stage {
+  std::shared_ptr<std::atomic<std::uint64_t>> prepared = std::make_shared<std::atomic<std::uint64_t>>(0);
+  wick::detail::permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                                    std::uint32_t stage) const {
+    ++*prepared;
+    return wick::detail::shuffle_stage::prepare(n, seed, epoch, stage);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a source's passes are set up once an epoch, in whatever order their positions are asked for") {
+  const counted_shuffle small;
+  const auto mixed = wick::mix(mix_until::all_exhausted, weighted_source{numbers{5'000} | wick::shuffle(), 1},
+                               weighted_source{numbers{10} | small, 1}) |
+                     wick::shuffle() | wick::array_batch(50);
+  wick::loader l(mixed, {.workers = 2});
+  CHECK(wick_test::targets_of(l, 0).size() == 200);
+  CHECK(*small.prepared <= 2 * 501);  // 500 passes, and perhaps those of the next epoch
+}
+
+TEST_CASE("many positions at a time are mapped as each by itself, also behind the passes that are kept") {
+  const auto mixed =
+      wick::mix(mix_until::all_exhausted, weighted_source{numbers{30'000} | wick::shuffle(), 1},
+                weighted_source{numbers{3} | wick::shuffle(), 1});
+  const auto& stage = std::get<0>(mixed.stages);
+  const auto order = stage.prepare(mixed.origin.size(), 1, 0, 0);
+  std::vector<std::uint64_t> together(size_of(mixed));  // 10,000 passes of the second
+  std::iota(together.begin(), together.end(), std::uint64_t{0});
+  const std::vector<std::uint64_t> each = order_of(mixed, 0, together.size());
+  for (std::size_t from = 0; from < together.size(); from += 77)
+    order.map(together.data() + from, std::min<std::size_t>(77, together.size() - from));
+  CHECK(together == each);
 }
 
 TEST_CASE("a mix goes through a loader, shuffled as a whole and shared by ranks") {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -482,6 +483,31 @@ TEST_CASE("an edit can be taken back at the same batch, and made again at any ti
   again.ranks[0]->load_state(state);
   CHECK(again.ranks[0]->mixture() == std::vector<source_weight>{{"web", 3}, {"books", 1}, {"code", 0}});
   CHECK(again.ranks[0]->state() == state);
+}
+
+TEST_CASE("an edit reads what its journal has got since the last one, not all of it") {
+  const auto bytes_read = [] {
+    std::ifstream io("/proc/self/io");
+    std::string what;
+    std::uint64_t bytes = 0;
+    return io >> what >> bytes && what == "rchar:" ? std::optional(bytes) : std::nullopt;
+  };
+  const std::optional<std::uint64_t> before = bytes_read();
+  if (!before) {
+    MESSAGE("skipped: the system does not say how much a process reads");
+    return;
+  }
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  training t(1, 1, path);
+  for (std::uint64_t e = 1; e <= 200; ++e)
+    t.ranks[0]->edit({{"web", 1 + static_cast<double>(e % 3)}}, {.at_epoch = e});
+  const std::uint64_t size = std::filesystem::file_size(path);
+  CHECK(loader_state::from_bytes(t.ranks[0]->state()).edits == 200);
+  CHECK(*bytes_read() - *before < 4 * size + 65'536);  // all of it each time: 200 times
+  // A journal that was put back is read from its beginning.
+  std::filesystem::resize_file(path, size / 2);
+  CHECK(contains(message_of([&] { t.ranks[0]->edit({{"web", 9}}, {.at_epoch = 300}); }), "journal"));
 }
 
 TEST_CASE("what is told of an epoch is the same whether an edit dropped what was prefetched or not") {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
@@ -30,6 +29,7 @@
 #endif
 
 #include "../support/doctest.hpp"
+#include "../support/future.hpp"
 #include "support.hpp"
 
 #if defined(__has_feature)
@@ -841,7 +841,7 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
           bad += !refuses([&] { wick::sync_wait(hop(ex.get())); });
           bad += !refuses([&] { wick::sync_wait(block(ex.get())); });
           bad += !refuses([&] { wick::sync_wait(nap(ex.get())); });
-          bad += !refuses([&] { static_cast<void>(wick::detail::as_future(*ex, nothing())); });
+          bad += !refuses([&] { static_cast<void>(wick_test::as_future(*ex, nothing())); });
           bad += !refuses([&] {
             wick::detail::scope s(*ex);
             s.spawn(nothing());

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../support/future.hpp"
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>
 
@@ -31,7 +31,7 @@ wick::task<int> hop(wick::executor* ex) {
 }
 
 [[noreturn]] void leave() {
-  for (int i = 0; i < each; ++i) static_cast<void>(wick::detail::as_future(everywhere(), hop(&everywhere())));
+  for (int i = 0; i < each; ++i) static_cast<void>(wick_test::as_future(everywhere(), hop(&everywhere())));
   std::exit(0);
 }
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../support/future.hpp"
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/stop_token.hpp>
@@ -54,8 +54,7 @@ wick::task<void> block(wick::executor* ex) {
 
 /// Nobody waits for these: the executor's destructor does.
 void start_many(std::atomic<int>& done) {
-  for (int i = 0; i < each; ++i)
-    static_cast<void>(wick::detail::as_future(everywhere, hop(&everywhere, &done)));
+  for (int i = 0; i < each; ++i) static_cast<void>(wick_test::as_future(everywhere, hop(&everywhere, &done)));
 }
 
 /// Made behind the executor, so destroyed before it, when main has returned.
@@ -69,8 +68,8 @@ const user of_it;
 
 int main() {
   start_many(in_main);
-  static_cast<void>(wick::detail::as_future(everywhere, sleep_long(&everywhere)));
-  auto blocks = wick::detail::as_future(everywhere, block(&everywhere));
+  static_cast<void>(wick_test::as_future(everywhere, sleep_long(&everywhere)));
+  auto blocks = wick_test::as_future(everywhere, block(&everywhere));
   blocks.get();  // the executor works before it is left
   return everywhere.workers() == 2 ? 0 : 1;
 }

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "../support/future.hpp"
 #include "world.hpp"
 #include <wick/run/async_semaphore.hpp>
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sequencer.hpp>
@@ -74,7 +74,7 @@ struct walker {
 void drained(world& w) {
   std::deque<counted_job> jobs(w.random.below(300));
   std::atomic<int> ended{0};
-  std::vector<wick::detail::future<long>> futures;
+  std::vector<wick_test::future<long>> futures;
   {
     wick::executor ex(w.engine());
     const std::size_t heads = jobs.size() / 3;
@@ -91,7 +91,7 @@ void drained(world& w) {
     }
     for (int n = w.random.between(0, 40); n > 0; --n) {
       futures.push_back(
-          wick::detail::as_future(ex, walker::run(&w, live(w.alive), &ex, w.random.fork(), &ended)));
+          wick_test::as_future(ex, walker::run(&w, live(w.alive), &ex, w.random.fork(), &ended)));
     }
     if (threads == 0) {
       for (std::size_t i = 0; i < heads; ++i) ex.post(&jobs[i]);
@@ -212,9 +212,9 @@ struct calls {
 
 void blocking(world& w) {
   wick::executor ex(w.engine(w.random.below(4) + 1));
-  std::vector<wick::detail::future<long>> futures;
+  std::vector<wick_test::future<long>> futures;
   for (int n = w.random.between(1, 20); n > 0; --n) {
-    futures.push_back(wick::detail::as_future(ex, calls::run(&w, live(w.alive), &ex, w.random.fork())));
+    futures.push_back(wick_test::as_future(ex, calls::run(&w, live(w.alive), &ex, w.random.fork())));
   }
   for (auto& f : futures) f.get();
 }
@@ -324,7 +324,7 @@ void foreign(world& w) {
       for (int i = 0; i < 20; ++i) {
         const int n = d.between(0, 10);
         const int hops = d.one_in(2) ? wick::sync_wait(ping::run(&a, &b, live(w.alive), n))
-                                     : wick::detail::as_future(b, ping::run(&b, &a, live(w.alive), n)).get();
+                                     : wick_test::as_future(b, ping::run(&b, &a, live(w.alive), n)).get();
         w.expect(hops == n, "a task that hops between executors is where it says", hops, n);
       }
     });

@@ -1,5 +1,4 @@
-// Trees of tasks: awaited in turn, all at once, the first of several; with exceptions, hops, sleeps and stops
-// anywhere.
+// Trees of tasks: awaited in turn or all at once; with exceptions, hops, sleeps and stops anywhere.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -9,14 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "../support/future.hpp"
 #include "world.hpp"
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 #include <wick/run/when_all.hpp>
-#include <wick/run/when_any.hpp>
 
 namespace wick_stress {
 namespace {
@@ -92,15 +90,13 @@ struct tree {
     co_return below + extra + 1;
   }
   task<long> children(dice& d, int depth, wick::stop_token stop) {
-    switch (d.below(4)) {
+    switch (d.below(3)) {
       case 0:
         return in_turn(this, d.fork(), depth, stop);
       case 1:
         return all(this, d.fork(), depth, stop);
-      case 2:
-        return three(this, d.fork(), depth, stop);
       default:
-        return any(this, d.fork(), depth, stop);
+        return three(this, d.fork(), depth, stop);
     }
   }
   task<long> child(dice& d, std::atomic<long>& alive, int depth, wick::stop_token stop, ending* e) {
@@ -215,37 +211,6 @@ struct tree {
     co_return t->pass_on(seen, d);
   }
 
-  static task<long> any(tree* t, dice d, int depth, wick::stop_token stop) {
-    std::atomic<long> alive{0};
-    std::vector<ending> endings(d.below(4) + 1);
-    ending seen{ending::value};
-    {
-      wick::detail::linked_stop_source source(stop);
-      std::vector<task<long>> tasks;
-      for (ending& e : endings) {
-        const bool waits = &e != &endings.front() && d.one_in(3);
-        tasks.push_back(waits ? recorded(hour(t, live(alive), source.token()), &e)
-                              : t->child(d, alive, depth, source.token(), &e));
-      }
-      auto race = wick::detail::when_any(source, std::move(tasks));
-      try {
-        auto first = co_await race;
-        if (t->w->expect(first.index < endings.size(), "the winner is one of them", first.index)) {
-          const ending& e = endings[first.index];
-          t->w->expect(e.how == ending::value && e.number == first.value, "the winner's value is its own",
-                       e.how);
-        }
-        seen.number = first.value;
-      } catch (const mishap& m) {
-        seen = {ending::thrown, 0, m.id()};
-      } catch (const wick::cancelled&) {
-        seen = {ending::cancelled};
-      }
-    }
-    t->settle(endings, alive, seen, stop);
-    co_return t->pass_on(seen, d);
-  }
-
   /// A value, or an exception that is thrown on or taken as done with.
   long pass_on(const ending& seen, dice& d) {
     if (seen.how == ending::cancelled) throw wick::cancelled();
@@ -259,10 +224,10 @@ void trees(world& w) {
   wick::detail::stop_source stop;
   tree t{&w, &ex};
   std::vector<ending> endings(w.random.below(4) + 1);
-  std::vector<wick::detail::future<long>> roots;
+  std::vector<wick_test::future<long>> roots;
   for (ending& e : endings)
     roots.push_back(
-        wick::detail::as_future(ex, t.child(w.random, w.alive, w.random.between(1, 6), stop.token(), &e)));
+        wick_test::as_future(ex, t.child(w.random, w.alive, w.random.between(1, 6), stop.token(), &e)));
   std::thread stopper;
   if (w.random.one_in(2)) {
     stopper = std::thread([&stop, rounds = w.random.below(300)] {
@@ -289,10 +254,7 @@ void trees(world& w) {
 }  // namespace
 
 std::vector<scenario> tree_scenarios() {
-  return {
-      {"trees",
-       "tasks that await others in turn, all at once, or the first of several; exceptions and stops anywhere",
-       trees}};
+  return {{"trees", "tasks that await others in turn or all at once; exceptions and stops anywhere", trees}};
 }
 
 }  // namespace wick_stress

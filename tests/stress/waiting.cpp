@@ -1,4 +1,4 @@
-// What coroutines wait in: channels, mutexes, semaphores, timers; with stops that come at any moment.
+// What coroutines wait in: mutexes, semaphores, timers; with stops that come at any moment.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -9,13 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "../support/future.hpp"
 #include "world.hpp"
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/async_semaphore.hpp>
 #include <wick/run/budget.hpp>
-#include <wick/run/channel.hpp>
 #include <wick/run/executor.hpp>
-#include <wick/run/future.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/stop_token.hpp>
@@ -33,100 +32,6 @@ std::thread stops_later(wick::detail::stop_source& stop, std::uint64_t rounds) {
     for (std::uint64_t i = 0; i < rounds; ++i) std::this_thread::yield();
     stop.request_stop();
   });
-}
-
-struct parcel {
-  live here;
-  std::size_t producer;
-  int number;
-};
-
-struct post_office {
-  static constexpr int each = 40;
-  post_office(world& of, wick::executor& on, std::size_t capacity, std::size_t producers,
-              std::size_t consumers)
-      : w(&of), ex(&on), line(capacity), sending(producers), receiving(consumers) {
-    for (std::size_t i = 0; i < producers * each; ++i) {
-      accepted.push_back(std::make_unique<std::atomic<int>>(0));
-      received.push_back(std::make_unique<std::atomic<int>>(0));
-    }
-  }
-  world* w;
-  wick::executor* ex;
-  wick::detail::channel<parcel> line;
-  std::atomic<std::size_t> sending, receiving;  // who ends last closes the channel
-  std::vector<std::unique_ptr<std::atomic<int>>> accepted, received;
-
-  void take(const parcel& p, std::vector<int>& last) {
-    received[p.producer * each + static_cast<std::size_t>(p.number)]->fetch_add(1);
-    w->expect(last[p.producer] < p.number, "a producer's values come in order", last[p.producer], p.number);
-    last[p.producer] = p.number;
-  }
-
-  static task<void> produce(post_office* o, live, std::size_t me, dice d, wick::stop_token stop) {
-    try {
-      for (int i = 0; i < each; ++i) {
-        const auto at = me * each + static_cast<std::size_t>(i);
-        if (d.one_in(5)) co_await o->ex->schedule();
-        if (d.one_in(4)) {
-          parcel p{live(o->w->alive), me, i};
-          if (o->line.try_send(p)) o->accepted[at]->fetch_add(1);
-          continue;
-        }
-        parcel p{live(o->w->alive), me, i};  // not in the await: g++ 12 destroys aggregates there twice
-        auto sending = o->line.send({*o->ex, stop}, std::move(p));
-        const bool sent = co_await sending;
-        if (!sent) break;
-        o->accepted[at]->fetch_add(1);
-      }
-    } catch (const wick::cancelled&) {
-      o->w->expect(stop.stop_requested(), "a send was cancelled without a stop");
-    }
-    if (o->sending.fetch_sub(1) == 1) o->line.close();
-  }
-  static task<void> consume(post_office* o, live, std::size_t producers, dice d, wick::stop_token stop) {
-    std::vector<int> last(producers, -1);
-    try {
-      for (;;) {
-        if (d.one_in(5)) co_await o->ex->schedule();
-        if (d.one_in(6)) {
-          if (auto p = o->line.try_receive()) o->take(*p, last);
-          continue;
-        }
-        auto p = co_await o->line.receive({*o->ex, stop});
-        if (!p) break;
-        o->take(*p, last);
-      }
-    } catch (const wick::cancelled&) {
-      o->w->expect(stop.stop_requested(), "a receive was cancelled without a stop");
-    }
-    if (o->receiving.fetch_sub(1) == 1) o->line.close();
-  }
-};
-
-void channels(world& w) {
-  wick::executor ex(w.engine());
-  const std::size_t producers = w.random.below(4) + 1, consumers = w.random.below(4) + 1;
-  post_office o(w, ex, w.random.below(4), producers, consumers);
-  wick::detail::scope senders(ex), receivers(ex);
-  for (std::size_t i = 0; i < producers; ++i) {
-    senders.spawn(post_office::produce(&o, live(w.alive), i, w.random.fork(), senders.stop()));
-  }
-  for (std::size_t i = 0; i < consumers; ++i) {
-    receivers.spawn(post_office::consume(&o, live(w.alive), producers, w.random.fork(), receivers.stop()));
-  }
-  if (w.random.one_in(3)) senders.request_stop();
-  if (w.random.one_in(3)) receivers.request_stop();
-  if (w.random.one_in(5)) o.line.close();
-  senders.wait();
-  receivers.wait();
-  while (auto left = o.line.try_receive()) {
-    o.received[left->producer * post_office::each + static_cast<std::size_t>(left->number)]->fetch_add(1);
-  }
-  for (std::size_t i = 0; i < o.accepted.size(); ++i) {
-    w.expect(*o.accepted[i] == *o.received[i], "what was accepted is received once, and nothing else", i,
-             *o.accepted[i], *o.received[i]);
-  }
 }
 
 struct workshop {
@@ -260,14 +165,14 @@ void sleepers(world& w) {
   const int n = w.random.between(1, 60);
   bedroom b{&w};
   wick::detail::stop_source stop;
-  std::vector<wick::detail::future<void>> futures;
+  std::vector<wick_test::future<void>> futures;
   std::thread stopper;
   {
     wick::executor ex(w.engine());
     for (int i = 0; i < n; ++i) {
       const bool forever = w.random.one_in(3);
       const auto token = forever || w.random.one_in(2) ? stop.token() : wick::stop_token();
-      futures.push_back(wick::detail::as_future(
+      futures.push_back(wick_test::as_future(
           ex, bedroom::sleeper(&b, live(w.alive), &ex, microseconds(w.random.below(1500)), forever, token)));
     }
     if (!abandoned || w.random.one_in(2)) stopper = stops_later(stop, w.random.below(200));
@@ -299,10 +204,10 @@ void races(world& w) {
         }
       }
     };
-    std::vector<wick::detail::future<int>> futures;
+    std::vector<wick_test::future<int>> futures;
     const int n = w.random.between(1, 4);
     for (int i = 0; i < n; ++i)
-      futures.push_back(wick::detail::as_future(ex, waiter::run(&none, live(w.alive), {ex, stop.token()})));
+      futures.push_back(wick_test::as_future(ex, waiter::run(&none, live(w.alive), {ex, stop.token()})));
     std::thread stopper = stops_later(stop, w.random.below(4));
     const int given = w.random.between(0, n);
     for (int i = 0; i < given; ++i) none.release();
@@ -318,8 +223,6 @@ void races(world& w) {
 
 std::vector<scenario> waiting_scenarios() {
   return {
-      {"channels", "senders and receivers that are stopped, or whose channel is closed, at any moment",
-       channels},
       {"locks", "async_mutex and async_semaphore held over hops, waits called off", locks},
       {"budgets", "bytes of a byte_budget, too many at once among them, held over hops and split", budgets},
       {"sleepers", "sleep_for that expires, is stopped, or whose executor is destroyed", sleepers},

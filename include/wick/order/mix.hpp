@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include <wick/order/concat.hpp>
+#include <wick/order/detail/interleave.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/sample/error.hpp>
@@ -32,59 +34,6 @@ enum class mix_until {
 };
 
 namespace detail {
-
-/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
-/// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0
-void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares);
-
-/// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
-/// as evenly as whole numbers can be, the second its share of what is left, … Any position is reached at
-/// once, and the number of a source's turns before it comes with it. Shares are fractions of 2^64, so that
-/// every machine counts alike.
-template <std::size_t N>
-class interleave {
- public:
-  struct turn {
-    std::size_t source;
-    std::uint64_t number;  // of this source's turns, from 0
-  };
-
-  explicit interleave(const std::array<double, N>& weights) { shares_of(weights, share_); }
-
-  turn at(std::uint64_t p) const noexcept {
-    for (std::size_t s = 0; s + 1 < N; ++s) {
-      const std::uint64_t before = turns(s, p);
-      if (turns(s, p + 1) != before) return {s, before};
-      p -= before;
-    }
-    return {N - 1, p};
-  }
-  /// How many of the positions below p are source s's.
-  std::uint64_t count(std::size_t s, std::uint64_t p) const noexcept {
-    for (std::size_t i = 0; i < s; ++i) p -= turns(i, p);
-    return s + 1 == N ? p : turns(s, p);
-  }
-  /// The lowest p ≤ endless with at least `n` turns of source s below it.
-  std::uint64_t positions_for(std::size_t s, std::uint64_t n) const noexcept {
-    std::uint64_t low = 0, high = endless;
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (count(s, middle) >= n)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
-  }
-
- private:
-  /// p · share, rounded: its steps are 0 or 1, and half a period stands at the beginning.
-  std::uint64_t turns(std::size_t s, std::uint64_t p) const noexcept {
-    __extension__ using wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<wide>(p) * share_[s] + (std::uint64_t{1} << 63)) >> 64);
-  }
-  std::array<std::uint64_t, N> share_{};
-};
 
 /// A source with order stages of its own.
 template <class Source, class... Order>
@@ -200,53 +149,96 @@ class mix_stage {
     return h.value();
   }
 
-  /// The functions of each part's first pass; those of a later one are set up for each position asked.
+  /// Keeps the functions of the first passes of each part. Those of a later pass are set up again for each
+  /// position, or for neighboring positions by map().
   class mixed {
    public:
-    mixed() = default;
-    std::uint64_t operator()(std::uint64_t p) const noexcept { return at(p, segment_of(p)); }
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      later_passes none;
+      return at(p, segment_of(p), none);
+    }
+    void map(std::uint64_t* p, std::size_t count) const noexcept {
+      later_passes last;
+      for (std::size_t i = 0; i < count; ++i) p[i] = at(p[i], segment_of(p[i]), last);
+    }
     /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
     template <class Stream>
     std::uint64_t substitute(std::uint64_t position, Stream& stream) const {
       const segment& s = segment_of(position);
       const std::uint64_t p = stream.below(s.end);
-      return at(p, p < s.begin ? segment_of(p) : s);
+      later_passes none;
+      return at(p, p < s.begin ? segment_of(p) : s, none);
     }
 
    private:
     friend class mix_stage;
+    static constexpr std::uint64_t most_kept = 4096;  // passes of a part
+    template <class Part>
+    using functions_of = decltype(std::declval<const Part&>().prepare(0, 0, 0u));
+    using kept_passes = std::tuple<std::vector<functions_of<Parts>>...>;
+    /// The last pass of each part that was not kept.
+    template <class Part>
+    struct later_pass {
+      std::uint64_t pass = 0;  // 0: none; the first is always kept
+      std::optional<functions_of<Part>> functions = {};
+    };
+    using later_passes = std::tuple<later_pass<Parts>...>;
+
     mixed(std::shared_ptr<const table> t, segments of, std::uint64_t seed, std::uint64_t epoch,
           std::uint32_t stage)
         : table_(std::move(t)),
           segments_(std::make_shared<const segments>(std::move(of))),
           seed_(seed),
           epoch_(epoch),
-          stage_(stage),
-          first_(first(std::index_sequence_for<Parts...>{})) {}
+          stage_(stage) {
+      auto kept = std::make_shared<kept_passes>();
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (keep<I>(std::get<I>(*kept)), ...);
+      }(std::index_sequence_for<Parts...>{});
+      kept_ = std::move(kept);
+    }
 
+    template <std::size_t I, class Kept>
+    void keep(Kept& to) const {
+      const segment& last = segments_->back();
+      std::uint64_t passes = 1;
+      if (last.end != endless) {
+        const std::uint64_t turns = last.before[I] + last.turns.count(I, last.end - last.begin);
+        const std::uint64_t size = std::get<I>(table_->part).size();
+        passes = std::clamp<std::uint64_t>((turns + size - 1) / size, 1, most_kept);
+      }
+      to.reserve(static_cast<std::size_t>(passes));
+      for (std::uint64_t pass = 0; pass < passes; ++pass) to.push_back(functions<I>(pass));
+    }
+    template <std::size_t I>
+    auto functions(std::uint64_t pass) const {
+      return std::get<I>(table_->part).prepare(seed_of(I, pass), epoch_, stage_);
+    }
     const segment& segment_of(std::uint64_t p) const noexcept {
       std::size_t i = segments_->size() - 1;
       while ((*segments_)[i].begin > p) --i;
       return (*segments_)[i];
     }
-    std::uint64_t at(std::uint64_t p, const segment& in) const noexcept {
+    std::uint64_t at(std::uint64_t p, const segment& in, later_passes& later) const noexcept {
       const auto turn = in.turns.at(p - in.begin);
-      return find<0>(turn.source, in.before[turn.source] + turn.number);
-    }
-    template <std::size_t... I>
-    auto first(std::index_sequence<I...>) const {
-      return std::tuple{std::get<I>(table_->part).prepare(seed_of(I, 0), epoch_, stage_)...};
+      return find<0>(turn.source, in.before[turn.source] + turn.number, later);
     }
     template <std::size_t I>
-    std::uint64_t find(std::size_t source, std::uint64_t number) const noexcept {
+    std::uint64_t find(std::size_t source, std::uint64_t number, later_passes& later) const noexcept {
       if constexpr (I + 1 < parts) {
-        if (source != I) return find<I + 1>(source, number);
+        if (source != I) return find<I + 1>(source, number, later);
       }
-      const auto& part = std::get<I>(table_->part);
-      if (number < part.size()) return table_->begin[I] + detail::index_behind(std::get<I>(first_), number);
-      const std::uint64_t pass = number / part.size();
-      return table_->begin[I] +
-             detail::index_behind(part.prepare(seed_of(I, pass), epoch_, stage_), number % part.size());
+      const std::uint64_t size = std::get<I>(table_->part).size();
+      const std::uint64_t pass = number < size ? 0 : number / size;
+      const auto& kept = std::get<I>(*kept_);
+      if (pass < kept.size())
+        return table_->begin[I] + detail::index_behind(kept[pass], number - pass * size);
+      auto& last = std::get<I>(later);
+      if (last.pass != pass) {
+        last.functions.emplace(functions<I>(pass));
+        last.pass = pass;
+      }
+      return table_->begin[I] + detail::index_behind(*last.functions, number - pass * size);
     }
     std::uint64_t seed_of(std::uint64_t source, std::uint64_t pass) const noexcept {
       return fingerprint_hash().add(seed_).add(source).add(pass).value();
@@ -254,9 +246,9 @@ class mix_stage {
 
     std::shared_ptr<const table> table_;
     std::shared_ptr<const segments> segments_;
-    std::uint64_t seed_ = 0, epoch_ = 0;
-    std::uint32_t stage_ = 0;
-    std::tuple<decltype(std::declval<const Parts&>().prepare(0, 0, 0u))...> first_;
+    std::shared_ptr<const kept_passes> kept_;
+    std::uint64_t seed_, epoch_;
+    std::uint32_t stage_;
   };
   mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
     return mixed(table_, segments_of(epoch), seed, epoch, stage);

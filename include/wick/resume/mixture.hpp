@@ -62,7 +62,11 @@ class mixture_journal {
   void add(mixture_edit e);
   /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
   /// another pipeline, or is damaged
-  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
+  std::vector<mixture_edit> read(const std::string& path) const {
+    contents there;
+    read_on(path, false, there);
+    return std::move(there.edits);
+  }
   /// From now on all are written there, behind the edits that it has. \throws wick::error
   std::vector<mixture_edit> open(const std::string& path);
 
@@ -80,10 +84,14 @@ class mixture_journal {
     std::vector<mixture_edit> edits;
     std::vector<std::uint64_t> hashes;  // behind each
     bool begun = false;                 // has its first line
+    std::uint64_t bytes = 0;            // of its whole lines
+    std::size_t lines = 0;
   };
-  contents read(const std::string& path, bool of_this_run) const;
+  /// Reads what a file has behind `to`, and checks it.
+  void read_on(const std::string& path, bool of_this_run, contents& to) const;
+  void read_line(const std::string& path, std::string_view line, bool of_this_run, contents& to) const;
   /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
-  bool has_next(std::uint64_t hash) const;
+  bool has_next(std::uint64_t hash);
   std::size_t number_of(const std::string& name) const;
   std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
                       std::uint64_t& after) const;
@@ -96,6 +104,7 @@ class mixture_journal {
   std::vector<std::uint64_t> hashes_;  // behind each
   std::size_t from_file_ = 0;          // of them were there when the file was opened
   std::string path_;
+  contents in_file_;  // what was read of it
   owned<line_file> file_;
 };
 

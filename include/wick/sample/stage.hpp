@@ -99,179 +99,152 @@ inline constexpr bool is_listed<H, hooks<L...>> = (std::same_as<H, L> || ...);
 template <class S, class H>
 concept has_hook = is_listed<H, typename hooks_of<std::remove_cvref_t<S>>::type>;
 
-// Whether a class has a member of a name, whatever it is: looked up beside another one of that name it is
-// ambiguous.
-struct member_label {
-  int label;
+// The member that a hook asks for. `named`: whether a class has a member of that name, whatever it is: looked
+// up beside another one of the name it is ambiguous. `fits`: whether it can be called as it will be; where
+// the types of that call are not known yet, any member of the name fits.
+template <class S, class Twin>
+struct beside : S, Twin {};
+struct any_member {
+  template <class>
+  static constexpr bool fits = true;
 };
-template <class S>
-struct beside_label : S, member_label {};
-template <class S>
-concept names_label = !std::is_final_v<S> && !requires { &beside_label<S>::label; };
-struct member_fingerprint {
-  int fingerprint;
+template <class H>
+struct hook_member;
+template <>
+struct hook_member<hook::label> {
+  struct twin {
+    int label;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::label; };
+  template <class S>
+  static constexpr bool fits = requires(const S& s) {
+    { s.label() } -> std::convertible_to<std::string_view>;
+  };
 };
-template <class S>
-struct beside_fingerprint : S, member_fingerprint {};
-template <class S>
-concept names_fingerprint = !std::is_final_v<S> && !requires { &beside_fingerprint<S>::fingerprint; };
-struct member_note {
-  int note;
+template <>
+struct hook_member<hook::fingerprint> {
+  struct twin {
+    int fingerprint;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::fingerprint; };
+  template <class S>
+  static constexpr bool fits = requires(const S& s) {
+    { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
+  };
 };
-template <class S>
-struct beside_note : S, member_note {};
-template <class S>
-concept names_note = !std::is_final_v<S> && !requires { &beside_note<S>::note; };
-struct member_attach {
-  int attach;
+template <>
+struct hook_member<hook::note> {
+  struct twin {
+    int note;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::note; };
+  template <class S>
+  static constexpr bool fits = requires(const S& s) {
+    { s.note() } -> std::convertible_to<std::string>;
+  };
 };
-template <class S>
-struct beside_attach : S, member_attach {};
-template <class S>
-concept names_attach = !std::is_final_v<S> && !requires { &beside_attach<S>::attach; };
-struct member_check {
-  int check;
+template <>
+struct hook_member<hook::attach> {
+  struct twin {
+    int attach;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::attach; };
+  template <class S>
+  static constexpr bool fits = requires(S& s, executor& on) { s.attach(on); };
 };
-template <class S>
-struct beside_check : S, member_check {};
-template <class S>
-concept names_check = !std::is_final_v<S> && !requires { &beside_check<S>::check; };
-struct member_slab_memory {
-  int slab_memory;
+template <>
+struct hook_member<hook::check> : any_member {
+  struct twin {
+    int check;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::check; };
 };
-template <class S>
-struct beside_slab_memory : S, member_slab_memory {};
-template <class S>
-concept names_slab_memory = !std::is_final_v<S> && !requires { &beside_slab_memory<S>::slab_memory; };
-struct member_around {
-  int around;
+template <>
+struct hook_member<hook::slab_memory> : any_member {
+  struct twin {
+    int slab_memory;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::slab_memory; };
 };
-template <class S>
-struct beside_around : S, member_around {};
-template <class S>
-concept names_around = !std::is_final_v<S> && !requires { &beside_around<S>::around; };
-struct member_deliver {
-  int deliver;
+template <>
+struct hook_member<hook::around> : any_member {
+  struct twin {
+    int around;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::around; };
 };
-template <class S>
-struct beside_deliver : S, member_deliver {};
-template <class S>
-concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
+template <>
+struct hook_member<hook::deliver> : any_member {
+  struct twin {
+    int deliver;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::deliver; };
+};
+template <>
+struct hook_member<hook::refresh> : any_member {
+  struct twin {
+    int refresh;
+  };
+  template <class S>
+  static constexpr bool named = !requires { &beside<S, twin>::refresh; };
+};
+using all_hooks = hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
+                        hook::slab_memory, hook::around, hook::deliver, hook::refresh>;
 
-struct member_refresh {
-  int refresh;
-};
-template <class S>
-struct beside_refresh : S, member_refresh {};
-template <class S>
-concept names_refresh = !std::is_final_v<S> && !requires { &beside_refresh<S>::refresh; };
+template <class S, class Hook>
+consteval bool check_hook() {
+  constexpr bool listed = has_hook<S, Hook>;
+  constexpr bool named = [] {
+    if constexpr (std::is_final_v<S>)
+      return listed;  // it can't be found out
+    else
+      return hook_member<Hook>::template named<S>;
+  }();
+  constexpr bool there = !listed || (named && hook_member<Hook>::template fits<S>);
+  static_assert(
+      there,
+      "wick: stage_hooks of this stage lists a hook (Hook, in the lines beside this), and its member is "
+      "missing, misspelt "
+      "or of another type; write it as the comment at wick::hook says, or take the hook off the list");
+  constexpr bool known = listed || !named;
+  static_assert(known,
+                "wick: this stage has a member of a hook's name (Hook, in the lines beside this) and does "
+                "not list the hook; add it "
+                "to stage_hooks, or give the member another name");
+  return there && known;
+}
 
 /// Whether the hooks of a stage are listed, and are what they should be; says so where not.
 template <class S>
 consteval bool check_hooks() {
   constexpr bool known = []<class... H>(hooks<H...>) {
-    return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                               hook::slab_memory, hook::around, hook::deliver, hook::refresh>> &&
-            ...);
+    return (is_listed<H, all_hooks> && ...);
   }(typename hooks_of<S>::type{});
   static_assert(known,
                 "wick: stage_hooks of this stage lists a type that is no hook; see namespace wick::hook");
-  constexpr bool label_there = !has_hook<S, hook::label> || requires(const S& s) {
-    { s.label() } -> std::convertible_to<std::string_view>;
-  };
-  static_assert(label_there,
-                "wick: stage_hooks of this stage lists hook::label, and there is no `std::string_view "
-                "label() const`; write it, or take the hook off the list");
-  constexpr bool label_listed = has_hook<S, hook::label> || !names_label<S>;
-  static_assert(label_listed,
-                "wick: this stage has a member label and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::label>;`, or give the member another name");
-  constexpr bool fingerprint_there = !has_hook<S, hook::fingerprint> || requires(const S& s) {
-    { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
-  };
-  static_assert(fingerprint_there,
-                "wick: stage_hooks of this stage lists hook::fingerprint, and there is no `std::uint64_t "
-                "fingerprint() const`; write it, or take the hook off the list");
-  constexpr bool fingerprint_listed = has_hook<S, hook::fingerprint> || !names_fingerprint<S>;
-  static_assert(fingerprint_listed,
-                "wick: this stage has a member fingerprint and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::fingerprint>;`, or give the member another name");
-  constexpr bool note_there = !has_hook<S, hook::note> || requires(const S& s) {
-    { s.note() } -> std::convertible_to<std::string>;
-  };
-  static_assert(note_there,
-                "wick: stage_hooks of this stage lists hook::note, and there is no `std::string note() "
-                "const`; write it, or take the hook off the list");
-  constexpr bool note_listed = has_hook<S, hook::note> || !names_note<S>;
-  static_assert(note_listed,
-                "wick: this stage has a member note and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::note>;`, or give the member another name");
-  constexpr bool attach_there = !has_hook<S, hook::attach> || requires(S& s, executor& on) { s.attach(on); };
-  static_assert(attach_there,
-                "wick: stage_hooks of this stage lists hook::attach, and there is no `void "
-                "attach(wick::executor&)`; write it, or take the hook off the list");
-  constexpr bool attach_listed = has_hook<S, hook::attach> || !names_attach<S>;
-  static_assert(attach_listed,
-                "wick: this stage has a member attach and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::attach>;`, or give the member another name");
-  constexpr bool check_there = !has_hook<S, hook::check> || names_check<S>;
-  static_assert(check_there,
-                "wick: stage_hooks of this stage lists hook::check, and it has no member check; write it, or "
-                "take the hook off the list");
-  constexpr bool check_listed = has_hook<S, hook::check> || !names_check<S>;
-  static_assert(check_listed,
-                "wick: this stage has a member check and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::check>;`, or give the member another name");
-  constexpr bool slab_memory_there = !has_hook<S, hook::slab_memory> || names_slab_memory<S>;
-  static_assert(slab_memory_there,
-                "wick: stage_hooks of this stage lists hook::slab_memory, and it has no member slab_memory; "
-                "write it, or take the hook off the list");
-  constexpr bool slab_memory_listed = has_hook<S, hook::slab_memory> || !names_slab_memory<S>;
-  static_assert(slab_memory_listed,
-                "wick: this stage has a member slab_memory and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::slab_memory>;`, or give the member another name");
-  constexpr bool around_there = !has_hook<S, hook::around> || names_around<S>;
-  static_assert(around_there,
-                "wick: stage_hooks of this stage lists hook::around, and it has no member around; write it, "
-                "or take the hook off the list");
-  constexpr bool around_listed = has_hook<S, hook::around> || !names_around<S>;
-  static_assert(around_listed,
-                "wick: this stage has a member around and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::around>;`, or give the member another name");
-  constexpr bool deliver_there = !has_hook<S, hook::deliver> || names_deliver<S>;
-  static_assert(deliver_there,
-                "wick: stage_hooks of this stage lists hook::deliver, and it has no member deliver; write "
-                "it, or take the hook off the list");
-  constexpr bool deliver_listed = has_hook<S, hook::deliver> || !names_deliver<S>;
-  static_assert(deliver_listed,
-                "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::deliver>;`, or give the member another name");
-  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
-  static_assert(refresh_there,
-                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
-                "it, or take the hook off the list");
-  constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
-  static_assert(refresh_listed,
-                "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::refresh>;`, or give the member another name");
-  return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there &&
-         note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there &&
-         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed &&
-         refresh_there && refresh_listed;
+  return known && []<class... H>(hooks<H...>) { return (check_hook<S, H>() && ...); }(all_hooks{});
 }
 
 }  // namespace detail
 
-/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its
-/// positions to those before it. The function is copied into each batch and called by all workers. One that
-/// is faster for many positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them
-/// in place. Parameters that decide what stands where are told by `std::uint64_t fingerprint() const`, so
-/// that a resume with others is refused.
+/// An order stage says how many positions it leaves of n. `prepare(n, seed, epoch, stage)` gives for one
+/// epoch a function from its positions to those before it; a worker calls it ahead of the epoch, or the
+/// consumer does. All batches of the epoch share the function, and all workers call it. One that is faster
+/// for many positions has `map(std::uint64_t* positions, std::size_t count)` too, which changes them in
+/// place. `std::uint64_t fingerprint() const` covers the parameters that decide what stands where, so that a
+/// resume with others is refused.
 template <class S>
 concept order_stage = detail::stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;
   { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
-  requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
 };
 
 }  // namespace wick

@@ -90,8 +90,6 @@ class loader_core {
 
   // ---- for the typed loader ----
 
-  /// Of a group that was taken, by the same thread: no more need be looked at.
-  bool goes_on() const noexcept { return user_.still_this_thread() && group_.under_way(); }
   /// `has(slot)`: whether the group that was taken has a sample there.
   template <class Has>
   bool next_of_group(Has has) {

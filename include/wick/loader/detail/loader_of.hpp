@@ -32,10 +32,9 @@ class loader_of final : public loader_core {
       : loader_of(std::move(own), what.release(), options) {}
 
   std::optional<Batch> next_value() {
-    if (goes_on() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
     require_outside("next()", "co_await next_async()");
-    single_user::hold mine(user(), "next()");
-    mine.remember_thread();
+    const single_user::hold mine(user(), "next()");
+    if (at_hand() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
     if (!next()) return std::nullopt;
     return hand_over();
   }

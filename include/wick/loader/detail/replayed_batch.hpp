@@ -57,7 +57,7 @@ class replayed_batch {
 
  private:
   const erased_plan& plan() const noexcept { return *run_.plan; }
-  owned<const erased_plan> plan_of() const;
+  owned<const erased_plan> plan_of(const erased_plan& of_run) const;
   std::uint64_t rank_of(std::uint64_t slot) const noexcept;
   std::vector<told_failure> tell() const;
   static detached lane(replayed_batch* self);

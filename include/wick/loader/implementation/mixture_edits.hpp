@@ -57,6 +57,7 @@ void mixture_edits::add(mixture_edit e, stand at) {
   require_place();
   const bool ended = at.left == 0;
   const std::uint64_t taken = scheduler_.plan().batches() - at.left;
+  scheduler_.stop_preparing();
   mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
   owned<const erased_plan> next;
   try {

@@ -29,7 +29,7 @@ replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run,
       what_(what),
       world_(of.facts().shard),
       share_(replayed_share(world_, options, of.facts().batched)),
-      own_plan_(plan_of()),
+      own_plan_(plan_of(plan_of_run)),
       notes_(with_notes ? make_owned<draw_notes>() : nullptr),
       run_(of, own_plan_ ? *own_plan_ : plan_of_run, notes_.get(), false),
       pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), 64)),
@@ -41,15 +41,15 @@ replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run,
 }
 
 /// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
-owned<const erased_plan> replayed_batch::plan_of() const {
+owned<const erased_plan> replayed_batch::plan_of(const erased_plan& of_run) const {
+  if (settings_.pipeline->mix() != nullptr) return settings_.pipeline->plan(share_, what_.epoch);
   const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
-  if (settings_.pipeline->mix() == nullptr && !other_share) return nullptr;
-  return settings_.pipeline->plan(share_, what_.epoch);
+  return other_share ? of_run.for_rank(share_) : nullptr;
 }
 
 void replayed_batch::start() {
   batch_job& j = *job_;
-  plan().order(j, settings_.seed, what_.epoch);
+  j.order = plan().order(settings_.seed, what_.epoch);
   j.epoch = what_.epoch;
   j.first = what_.number;
   j.count = 1;

@@ -32,12 +32,12 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/for_each_position.hpp>
+#include <wick/schedule/detail/grain.hpp>
 #include <wick/schedule/detail/pipeline_run.hpp>
 #include <wick/schedule/detail/prefetch_choice.hpp>
 #include <wick/schedule/detail/stage_path.hpp>
 #include <wick/schedule/detail/typed_pipeline.hpp>
-#include <wick/schedule/detail/walk_ahead.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
@@ -101,10 +101,11 @@ class isolated_runs {
         on(by.on),
         settings(by),
         plan_(of.plan(by.facts().shard, std::nullopt)),
+        order_(plan_->order(by.seed, epoch)),
         run_(by, *plan_, nullptr, false),
         pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {
     job first;
-    plan_->order(first, settings.seed, epoch);
+    first.order = order_;
     for (std::uint64_t n = 0; n < plan_->batches(); ++n) {
       if (plan_->slice(n, first).count != 0) return;
     }
@@ -198,7 +199,7 @@ class isolated_runs {
       free_.reserve(jobs_.size() + 1);  // so that giving back needs no memory
       auto made = make_owned<job>();
       made->of = &run_;
-      plan_->order(*made, settings.seed, epoch);
+      made->order = order_;
       jobs_.push_back(std::move(made));
       free_.push_back(jobs_.back().get());
     }
@@ -270,6 +271,7 @@ class isolated_runs {
 
   static constexpr std::uint64_t epoch = 0;
   const owned<const erased_plan> plan_;
+  const std::shared_ptr<const epoch_order> order_;
   pipeline_run run_;
   double patience_ = 10;  // seconds, with stages of which no sample ends, in all runs together
   std::mutex mutex_;      // of what follows

@@ -66,9 +66,9 @@ class isolated_walk {
         const std::uint64_t begun = now_ticks();
         good = self->run_some(*got.of, got.from, got.count);
         const std::uint64_t took = now_ticks() - begun;
-        if (took < pace::run_ticks / 2 && got.count == most)
-          most = std::min(2 * most, pace::max_run);
-        else if (took > 2 * pace::run_ticks)
+        if (took < grain::run_ticks / 2 && got.count == most)
+          most = std::min(2 * most, grain::max_run);
+        else if (took > 2 * grain::run_ticks)
           most = std::max<std::uint64_t>(most / 2, 1);
       }
       self->counts_.add(number, got.count, good);
@@ -82,7 +82,7 @@ class isolated_walk {
         }
         self->all_.give_back(*got.of);
       }
-      if (on.job_waits() && now_ticks() - since > 2 * pace::run_ticks) {  // others' turn
+      if (on.job_waits() && now_ticks() - since > 2 * grain::run_ticks) {  // others' turn
         co_await on.schedule();
         since = now_ticks();
       }
@@ -125,7 +125,7 @@ class isolated_walk {
     };
     if constexpr (from_source) {
       const prefetch_depth& depth = prefetch_choice::all[0];
-      walk_ahead(
+      for_each_position(
           all_.plan(), j, j.first + first, count, run.facts.prefetches ? depth.samples : 0,
           [&](std::uint64_t index) { prefetch_sample(all_.path.source(), index, depth.bytes); },
           [](auto&&...) {}, one);

@@ -47,9 +47,8 @@ class epoch_plan {
   using order_type = typename groups_type::order_type;
   using range = position_range;
 
+  /// \param epoch  that has edits of the mixture
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  explicit epoch_plan(const Path& path) : epoch_plan(path, path.shard(), {}) {}
-  /// The same for another rank, or for an epoch that has other edits of the mixture.
   epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
       : path_(path), shard_(shard) {
     positions_ = path.source().size();
@@ -79,6 +78,16 @@ class epoch_plan {
     } else {
       batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
       if (pad_last) positions_ = batches_ * batch_size_;
+    }
+    check();
+  }
+  /// The same epochs for another rank. \throws wick::error when a batch is too small to be shared
+  epoch_plan(const epoch_plan& of, const shard_stage& shard) : epoch_plan(of) {
+    shard_ = shard;
+    if constexpr (grouped) groups_.share(batch_size_, shard);
+    if constexpr (!types::batched) {
+      batch_size_ = unbatched_group * shard.world;
+      batches_ = (positions_ + batch_size_ - 1) / batch_size_;
     }
     check();
   }
@@ -126,7 +135,7 @@ class epoch_plan {
       return std::min(batches * batch_size_, positions_) / shard_.world;
   }
 
-  /// The order stages' functions for one epoch. For the thread that opens batches.
+  /// The order stages' functions for one epoch.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
     if constexpr (grouped) {
       return groups_.order(seed, epoch);
@@ -212,7 +221,7 @@ class epoch_plan {
   }
 
   const Path& path_;
-  const shard_stage shard_;
+  shard_stage shard_;
   std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
   std::uint64_t ordered_ = 0;                       // positions that the order stages give
   std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;

@@ -247,27 +247,34 @@ class group_plan {
           "batch; "
           "use drop_last, or take the short one");
     }
-    shard_ = shard;
-    groups_ = make_grouping(path, sizes, positions, batch_size);
+    auto made = std::make_shared<grouping>(make_grouping(path, sizes, positions, batch_size));
     // Of bucket() only the last group may be short. It is not the last of an epoch that is shuffled.
-    if (!packs && drop_last) groups_.drop_short();
+    if (!packs && drop_last) made->drop_short();
+    groups_ = std::move(made);
     step_ = packs ? batch_size : 1;
-    const std::uint64_t groups = groups_.groups();
+    const std::uint64_t groups = groups_->groups();
     batches_ = packs && drop_last ? groups / step_ : (groups + step_ - 1) / step_;
+    share(batch_size, shard);
+  }
+  /// The same groups for another rank. \throws wick::error
+  void share(std::uint64_t batch_size, const shard_stage& shard) {
+    shard_ = shard;
+    if (groups_ == nullptr) return;  // of an empty epoch
+    const std::uint64_t groups = groups_->groups();
     if (packs) {
       rows_ = static_cast<std::size_t>((std::min(batch_size, groups) + shard.world - 1) / shard.world);
-      slots_ = static_cast<std::size_t>(groups_.largest(rows_));
+      slots_ = static_cast<std::size_t>(groups_->largest(rows_));
     } else {
-      slots_ = static_cast<std::size_t>((groups_.largest(1) + shard.world - 1) / shard.world);
-      if (groups != 0 && groups_.smallest_full() < shard.world) {
-        throw error("bucket: the longest samples make batches of " + std::to_string(groups_.smallest_full()) +
-                    ", which can't be shared by " + std::to_string(shard.world) +
-                    " ranks; make .tokens more");
+      slots_ = static_cast<std::size_t>((groups_->largest(1) + shard.world - 1) / shard.world);
+      if (groups != 0 && groups_->smallest_full() < shard.world) {
+        throw error("bucket: the longest samples make batches of " +
+                    std::to_string(groups_->smallest_full()) + ", which can't be shared by " +
+                    std::to_string(shard.world) + " ranks; make .tokens more");
       }
     }
   }
 
-  std::uint64_t positions() const noexcept { return groups_.size(); }
+  std::uint64_t positions() const noexcept { return groups_->size(); }
   std::uint64_t batches() const noexcept { return batches_; }
   std::size_t slots() const noexcept { return slots_; }
   /// About: all batches taken for equally large.
@@ -300,30 +307,24 @@ class group_plan {
       }
     }
   }
-  /// Made anew when another epoch begins, about 10 ns a group; the batches of an epoch share it.
+  /// Takes about 10 ns a group.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
-    if (newest_ == nullptr || newest_seed_ != seed || newest_epoch_ != epoch) {
-      constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
-      newest_ = groups_.epoch(shuffles<types>(), seed, epoch, static_cast<std::uint32_t>(stage));
-      newest_seed_ = seed;
-      newest_epoch_ = epoch;
-    }
-    return newest_;
+    constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
+    return std::make_shared<const grouped_epoch>(groups_, shuffles<types>(), seed, epoch,
+                                                 static_cast<std::uint32_t>(stage));
   }
 
  private:
   position_range rows_of(std::uint64_t batch, const shard_stage& of) const noexcept {
     const std::uint64_t begin = batch * step_;
-    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), of);
+    const position_range mine = share_of(std::min(step_, groups_->groups() - begin), of);
     return {begin + mine.first, mine.count};
   }
 
   shard_stage shard_;
-  grouping groups_;
+  std::shared_ptr<const grouping> groups_;
   std::uint64_t step_ = 1, batches_ = 0;  // groups a batch
   std::size_t rows_ = 0, slots_ = 0;
-  mutable order_type newest_;
-  mutable std::uint64_t newest_seed_ = 0, newest_epoch_ = 0;
 };
 
 }  // namespace wick::detail

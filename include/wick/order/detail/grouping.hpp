@@ -51,10 +51,6 @@ class grouping {
   /// The samples of the smallest batch but the last.
   std::uint64_t smallest_full() const noexcept { return smallest_full_; }
 
-  /// \param shuffled else groups stand in one order in all epochs, the longest first
-  std::shared_ptr<const grouped_epoch> epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
-                                             std::uint32_t stage) const;
-
  private:
   friend class grouped_epoch;
   using numbers = std::vector<std::uint32_t>;
@@ -66,11 +62,12 @@ class grouping {
   std::uint64_t smallest_full_ = 0, last_full_ = 0;
 };
 
-/// One epoch of a grouping, which must outlive it: its positions are those of the groups in their order. It
-/// takes 4 bytes a group, and the permutations of the larger classes 224 each.
+/// One epoch of a grouping: its positions are those of the groups in their order. It takes 4 bytes a group,
+/// and the permutations of the larger classes 224 each.
 class grouped_epoch {
  public:
-  grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
+  /// \param shuffled  else groups stand in one order in all epochs, the longest first
+  grouped_epoch(std::shared_ptr<const grouping> of, bool shuffled, std::uint64_t seed, std::uint64_t number,
                 std::uint32_t stage);
   /// The position of a group's first sample; of group groups() the end.
   std::uint64_t begin(std::uint64_t group) const noexcept { return begins_[group]; }
@@ -88,6 +85,7 @@ class grouped_epoch {
   std::uint64_t place(std::uint64_t group, std::uint64_t position) const noexcept;
   std::uint64_t class_of(std::uint64_t sample) const noexcept;
 
+  const std::shared_ptr<const grouping> kept_alive_;
   const grouping& of_;
   const bool shuffled_;
   const std::uint64_t seed_, number_;

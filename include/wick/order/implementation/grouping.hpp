@@ -143,31 +143,31 @@ std::uint64_t grouping::largest(std::uint64_t count) const {
   return sum;
 }
 
-std::shared_ptr<const grouped_epoch> grouping::epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
-                                                     std::uint32_t stage) const {
-  return std::make_shared<const grouped_epoch>(*this, shuffled, seed, number, stage);
-}
-
 permutation exchange_of(std::uint64_t which, std::uint64_t size, std::uint64_t seed, std::uint64_t epoch,
                         std::uint32_t stage) noexcept {
   return permutation(size, fingerprint_hash().add(seed).add(which + 1).value(), epoch, stage);
 }
 constexpr std::uint64_t most_kept = 4096;
 
-grouped_epoch::grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
-                             std::uint32_t stage)
-    : of_(of), shuffled_(shuffled), seed_(seed), number_(number), stage_(stage) {
-  const std::uint64_t groups = of.groups();
+grouped_epoch::grouped_epoch(std::shared_ptr<const grouping> of, bool shuffled, std::uint64_t seed,
+                             std::uint64_t number, std::uint32_t stage)
+    : kept_alive_(std::move(of)),
+      of_(*kept_alive_),
+      shuffled_(shuffled),
+      seed_(seed),
+      number_(number),
+      stage_(stage) {
+  const std::uint64_t groups = of_.groups();
   begins_.resize(groups + 1);
   if (!shuffled) {
-    std::copy(of.group_begin_.begin(), of.group_begin_.end(), begins_.begin());
+    std::copy(of_.group_begin_.begin(), of_.group_begin_.end(), begins_.begin());
     return;
   }
   order_ = permutation(groups, seed, number, stage);
-  const std::uint64_t classes = std::min<std::uint64_t>(of.class_begin_.size() - 1, most_kept);
+  const std::uint64_t classes = std::min<std::uint64_t>(of_.class_begin_.size() - 1, most_kept);
   kept_.reserve(classes);
   for (std::uint64_t c = 0; c < classes; ++c) {
-    kept_.push_back(exchange_of(c, of.class_begin_[c + 1] - of.class_begin_[c], seed, number, stage));
+    kept_.push_back(exchange_of(c, of_.class_begin_[c + 1] - of_.class_begin_[c], seed, number, stage));
   }
   constexpr std::uint64_t stride = 64;
   std::uint64_t which[stride];
@@ -178,7 +178,7 @@ grouped_epoch::grouped_epoch(const grouping& of, bool shuffled, std::uint64_t se
     order_.map(which, n);
     for (std::uint64_t i = 0; i < n; ++i) {
       begins_[g + i] = position;
-      position += of.group_begin_[which[i] + 1] - of.group_begin_[which[i]];
+      position += of_.group_begin_[which[i] + 1] - of_.group_begin_[which[i]];
     }
   }
   begins_[groups] = position;

@@ -66,11 +66,16 @@ int sync_folder_of(const std::string& path) {
   return errno;
 }
 
-/// All that a regular file has. \throws wick::error
-std::string journal_text(const std::string& path) {
+/// What a regular file has from `offset` on; nothing when it is shorter. \throws wick::error
+std::optional<std::string> journal_text(const std::string& path, std::uint64_t offset) {
   const plain_file opened = open_plain(path.c_str());
   if (opened.other != nullptr) throw error(printable(path) + ": journal: " + not_a_file(opened.other));
   int fault = opened.fault;
+  if (fault == 0) {
+    const ::off_t end = ::lseek(opened.file.get(), 0, SEEK_END);
+    if (end >= 0 && static_cast<std::uint64_t>(end) < offset) return std::nullopt;
+    if (end < 0 || ::lseek(opened.file.get(), static_cast<::off_t>(offset), SEEK_SET) < 0) fault = errno;
+  }
   std::string out;
   char block[16384];
   while (fault == 0) {
@@ -202,11 +207,11 @@ void mixture_journal::add(mixture_edit e) {
   hashes_.push_back(after);
 }
 
-bool mixture_journal::has_next(std::uint64_t hash) const {
-  const contents there = read(path_, true);
-  if (there.edits.size() <= edits_.size()) return false;
-  if (there.hashes[edits_.size()] == hash) return true;
-  const mixture_edit& other = there.edits[edits_.size()];
+bool mixture_journal::has_next(std::uint64_t hash) {
+  read_on(path_, true, in_file_);
+  if (in_file_.edits.size() <= edits_.size()) return false;
+  if (in_file_.hashes[edits_.size()] == hash) return true;
+  const mixture_edit& other = in_file_.edits[edits_.size()];
   throw error(
       printable(path_) + ": journal_file: another process has made edit " +
       std::to_string(edits_.size() + 1) + " for " + place_name(other.epoch, other.batch) +
@@ -218,69 +223,76 @@ void mixture_journal::refuse(const std::string& path, std::size_t line, const st
   throw error(printable(path) + ": journal: line " + std::to_string(line) + " " + what);
 }
 
-mixture_journal::contents mixture_journal::read(const std::string& path, bool of_this_run) const {
-  const std::string text = journal_text(path);
-  contents out;
-  std::size_t number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // torn by a kill: nobody was told that it holds
-    const std::string_view line(text.data() + at, end - at);
-    at = end + 1;
-    ++number;
-    // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
-    const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
-    if (of_line && !line.ends_with(line_end)) continue;
-    line_reader r(line);
-    if (line.starts_with("{\"journal\"") || !out.begun) {
-      out.begun = true;
-      r.skip(first_words);
-      const std::uint64_t of = r.number(16);
-      r.skip("\",\"seed\":\"");
-      const std::uint64_t seed = r.number();
-      r.skip(line_end);
-      if (!r.good()) refuse(path, number, "is not the beginning of a journal; is it the right file?");
-      if (of != pipeline_) {
-        refuse(path, number,
-               "says that it is of another data set, pipeline or global batch (" + hex(of) +
-                   ", this loader's is " + hex(pipeline_) + "); give a file of this training, or a new one");
-      }
-      if (of_this_run && seed != seed_) {
-        refuse(path, number,
-               "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
-                   std::to_string(seed_) +
-                   "; give a file of this training, or a new one, and replay_edits() that one into it");
-      }
-      continue;
-    }
-    mixture_edit e;
-    r.skip("{\"edit\":");
-    const std::uint64_t edit = r.number();
-    r.skip(",\"epoch\":");
-    e.epoch = r.number();
-    r.skip(",\"batch\":");
-    e.batch = r.number();
-    r.skip(",\"bits\":[");
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      r.skip(i == 0 ? "\"0x" : ",\"0x");
-      e.weights.push_back(std::bit_cast<double>(r.number(16)));
-      r.skip("\"");
-    }
-    // Several ranks with one file have written the same edit, or one that was told that it came too late.
-    const bool again = r.good() && edit != 0 && edit <= out.edits.size();
-    const std::size_t place = again ? edit - 1 : out.edits.size();
-    std::uint64_t after = 0;
-    if (!r.good() || edit != place + 1 ||
-        line != line_of(e, place + 1, place == 0 ? pipeline_ : out.hashes[place - 1], after)) {
-      refuse(
-          path, number,
-          "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
-    }
-    if (again) continue;
-    out.hashes.push_back(after);
-    out.edits.push_back(std::move(e));
+void mixture_journal::read_on(const std::string& path, bool of_this_run, contents& to) const {
+  std::optional<std::string> text = journal_text(path, to.bytes);
+  if (!text) {  // cut off since, or another file: read it from its beginning
+    to = {};
+    text = journal_text(path, 0);
   }
-  return out;
+  for (std::size_t at = 0; at < text->size();) {
+    const std::size_t end = text->find('\n', at);
+    if (end == std::string::npos) break;  // torn by a kill: the edit was never said to hold
+    read_line(path, std::string_view(*text).substr(at, end - at), of_this_run, to);
+    ++to.lines;
+    to.bytes += end + 1 - at;
+    at = end + 1;
+  }
+}
+
+void mixture_journal::read_line(const std::string& path, std::string_view line, bool of_this_run,
+                                contents& to) const {
+  const std::size_t number = to.lines + 1;
+  // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
+  const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
+  if (of_line && !line.ends_with(line_end)) return;
+  line_reader r(line);
+  if (line.starts_with("{\"journal\"") || !to.begun) {
+    r.skip(first_words);
+    const std::uint64_t of = r.number(16);
+    r.skip("\",\"seed\":\"");
+    const std::uint64_t seed = r.number();
+    r.skip(line_end);
+    if (!r.good()) refuse(path, number, "is not the beginning of a journal; is it the right file?");
+    if (of != pipeline_) {
+      refuse(path, number,
+             "says that it is of another data set, pipeline or global batch (" + hex(of) +
+                 ", this loader's is " + hex(pipeline_) + "); give a file of this training, or a new one");
+    }
+    if (of_this_run && seed != seed_) {
+      refuse(path, number,
+             "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
+                 std::to_string(seed_) +
+                 "; give a file of this training, or a new one, and replay_edits() that one into it");
+    }
+    to.begun = true;
+    return;
+  }
+  mixture_edit e;
+  r.skip("{\"edit\":");
+  const std::uint64_t edit = r.number();
+  r.skip(",\"epoch\":");
+  e.epoch = r.number();
+  r.skip(",\"batch\":");
+  e.batch = r.number();
+  r.skip(",\"bits\":[");
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    r.skip(i == 0 ? "\"0x" : ",\"0x");
+    e.weights.push_back(std::bit_cast<double>(r.number(16)));
+    r.skip("\"");
+  }
+  // Several ranks with one file have written the same edit, or one that was told that it came too late.
+  const bool again = r.good() && edit != 0 && edit <= to.edits.size();
+  const std::size_t place = again ? edit - 1 : to.edits.size();
+  std::uint64_t after = 0;
+  if (!r.good() || edit != place + 1 ||
+      line != line_of(e, place + 1, place == 0 ? pipeline_ : to.hashes[place - 1], after)) {
+    refuse(path, number,
+           "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
+  }
+  if (again) return;
+  to.hashes.resize(place);  // where there was no memory for the edit before, the hash may be there
+  to.hashes.push_back(after);
+  to.edits.push_back(std::move(e));
 }
 
 std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
@@ -292,7 +304,8 @@ std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
                 ": journal_file: can't be opened: " + std::generic_category().message(file->fault()) +
                 "; give a path in a folder that exists and may be written to");
   }
-  contents there = read(path, true);
+  contents there;
+  read_on(path, true, there);
   if (!there.begun) {
     int fault = file->add(std::string(first_words) + hex(pipeline_).substr(2) + "\",\"seed\":\"" +
                           std::to_string(seed_) + std::string(line_end));
@@ -303,12 +316,14 @@ std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
                   std::generic_category().message(fault) + "; is there room?");
     }
   }
+  std::vector<mixture_edit> out = there.edits;
   edits_ = there.edits;
-  hashes_ = std::move(there.hashes);
+  hashes_ = there.hashes;
   from_file_ = edits_.size();
   path_ = path;
+  in_file_ = std::move(there);
   file_ = std::move(file);
-  return std::move(there.edits);
+  return out;
 }
 
 std::vector<source_weight> mixture_journal::at(place where) const {

@@ -33,8 +33,6 @@ class open_batches {
 
   /// The place of the batch with this sequence number.
   Job& at(std::uint64_t sequence) noexcept { return *ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
 
   /// How many were opened so far. For the thread that opens, and those that synchronize with it.
   std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }

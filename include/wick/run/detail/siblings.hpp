@@ -1,6 +1,5 @@
 /// \file
-/// Starting several awaitables at once and going on when the last has ended: what when_all and when_any
-/// share.
+/// Starts several awaitables at once, and resumes the waiting coroutine when the last has ended.
 #pragma once
 
 #include <atomic>
@@ -38,12 +37,6 @@ class siblings {
     ++added_;
   }
 
-  /// True for the first only; tells the others to stop.
-  bool claim() noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
-  void fail_first() noexcept { exception_ = std::current_exception(); }
-  void stop_others() noexcept {
-    if (stop_ != nullptr) stop_->request_stop();
-  }
   void rethrow() {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
@@ -82,13 +75,17 @@ class siblings {
           end(std::forward<decltype(value)>(value));
         }
       } catch (...) {
-        if (self->claim()) {
-          self->fail_first();
-          self->stop_others();
-        }
+        self->fail(std::current_exception());
       }
     }
     if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
+  }
+
+  /// The first exception is kept, and asks the others to stop.
+  void fail(std::exception_ptr e) noexcept {
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    exception_ = std::move(e);
+    if (stop_ != nullptr) stop_->request_stop();
   }
 
   const owned<resume_node[]> nodes_;
@@ -96,7 +93,7 @@ class siblings {
   stop_source* const stop_;
   resume_node parent_;
   std::atomic<std::size_t> running_{0};
-  std::atomic<bool> claimed_{false};
+  std::atomic<bool> failed_{false};
   std::exception_ptr exception_;
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -28,8 +29,13 @@ enum class batch_state : unsigned char {
 
 class pipeline_run;
 
-/// A place in the loader's ring, used for one batch after another. Where its samples are put, and by which
-/// order, the pipeline adds: see typed_batch.
+/// Which sample stands where in an epoch. Its batches share it; what is in it, the plan knows that made it.
+struct epoch_order {
+  virtual ~epoch_order() = default;
+};
+
+/// A place in the loader's ring, used for one batch after another. Where its samples are put, the pipeline
+/// adds: see typed_batch.
 struct alignas(64) batch_job {
   batch_job() = default;
   batch_job(const batch_job&) = delete;
@@ -47,6 +53,7 @@ struct alignas(64) batch_job {
 
   alignas(64) std::uint64_t sequence = 0;  // number since the loader began
   std::uint64_t epoch = 0;
+  std::shared_ptr<const epoch_order> order;
   std::uint64_t number = 0;  // in its epoch
   std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0

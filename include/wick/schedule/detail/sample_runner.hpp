@@ -11,7 +11,7 @@
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/schedule/detail/batch_job.hpp>
-#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/grain.hpp>
 #include <wick/schedule/detail/pipeline_run.hpp>
 #include <wick/schedule/detail/prefetch_choice.hpp>
 
@@ -26,7 +26,7 @@ class sample_runner {
   sample_runner(pipeline_run& of, scheduler& owner) noexcept : run_(of), owner_(owner) {}
 
   /// How long samples take.
-  const wick::detail::pace& pace() const noexcept { return pace_; }
+  const wick::detail::grain& grain() const noexcept { return grain_; }
 
   /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
   void run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
@@ -44,7 +44,7 @@ class sample_runner {
 
   pipeline_run& run_;
   scheduler& owner_;
-  alignas(64) wick::detail::pace pace_;
+  alignas(64) wick::detail::grain grain_;
   alignas(64) prefetch_choice depths_;
 };
 

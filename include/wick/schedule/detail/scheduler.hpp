@@ -19,6 +19,7 @@
 #include <wick/schedule/detail/batch_completion.hpp>
 #include <wick/schedule/detail/batch_job.hpp>
 #include <wick/schedule/detail/batches_ahead.hpp>
+#include <wick/schedule/detail/epoch_orders.hpp>
 #include <wick/schedule/detail/pipeline_run.hpp>
 #include <wick/schedule/detail/sample_runner.hpp>
 #include <wick/schedule/detail/source_size.hpp>
@@ -70,6 +71,8 @@ class scheduler {
   /// Drops what is under way, and plans over what source and stages have now. Not on a worker unless idle().
   /// From then on no epoch is begun ahead. \throws as the constructor does; to be called again then
   void refresh();
+  /// Order stages are about to change: no worker looks at them from now on, until a batch is opened.
+  void stop_preparing() noexcept { orders_.forget(); }
   /// Drops what is under way, and goes by another plan from then on, as refresh() does.
   /// \throws std::bad_alloc; nothing has changed then
   void replan(owned<const erased_plan> next);
@@ -101,7 +104,7 @@ class scheduler {
     return run_some();
   }
   /// A thread that waits may take part when samples are this short: it must not come late for its batch.
-  bool short_samples() const noexcept { return runner_.pace().short_samples(); }
+  bool short_samples() const noexcept { return runner_.grain().short_samples(); }
 
   // ---- for workers ----
 
@@ -149,6 +152,7 @@ class scheduler {
   owned<const erased_plan> plan_;
   pipeline_run run_;
   source_size size_;
+  epoch_orders orders_;
   const batches_ahead window_;
   const bool suspends_;  // stages of samples may
   tokens tokens_;        // of samples that may be under way at a time
@@ -159,9 +163,8 @@ class scheduler {
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;        // what batches are opened of
-  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
-  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::uint32_t pass_ = 0;                  // what batches are opened of
+  std::uint64_t to_open_ = 0;               // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 

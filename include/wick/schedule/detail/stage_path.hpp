@@ -33,11 +33,10 @@
 
 namespace wick::detail {
 
-/// A batch with its order and its columns.
-template <class Types, class Order>
+/// A batch with its columns.
+template <class Types>
 struct typed_batch : batch_job {
   typed_batch() noexcept { bytes = sizeof(typed_batch); }
-  Order order;
   typename Types::columns columns;
   std::optional<typename Types::value> value;
 };
@@ -52,7 +51,7 @@ class stage_path<pipeline<Source, S...>> {
  public:
   using types = pipeline_types<Source, S...>;
   using plan_type = epoch_plan<stage_path>;
-  using batch_type = typed_batch<types, typename plan_type::order_type>;
+  using batch_type = typed_batch<types>;
   using value = typename types::value;
   static constexpr std::size_t stages = sizeof...(S);
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;

@@ -25,9 +25,9 @@
 #include <wick/sample/source.hpp>
 #include <wick/sample/stage.hpp>
 #include <wick/schedule/detail/erased_pipeline.hpp>
+#include <wick/schedule/detail/for_each_position.hpp>
 #include <wick/schedule/detail/pipeline_run.hpp>
 #include <wick/schedule/detail/stage_path.hpp>
-#include <wick/schedule/detail/walk_ahead.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
@@ -35,11 +35,14 @@ namespace wick::detail {
 /// The plan of a path's epochs.
 template <class Path>
 class typed_plan final : public erased_plan {
-  using batch_type = typename Path::batch_type;
+  using order_type = typename epoch_plan<Path>::order_type;
+  struct typed_order final : epoch_order {
+    explicit typed_order(order_type o) : of_stages(std::move(o)) {}
+    order_type of_stages;
+  };
 
  public:
-  typed_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
-      : plan_(path, shard, epoch) {
+  explicit typed_plan(epoch_plan<Path> plan) : plan_(std::move(plan)) {
     positions_ = plan_.positions();
     batches_ = plan_.batches();
     ordered_ = plan_.ordered();
@@ -47,10 +50,16 @@ class typed_plan final : public erased_plan {
     slots_ = plan_.slots();
   }
   const epoch_plan<Path>& typed() const noexcept { return plan_; }
+  static const order_type& order_of(const batch_job& j) noexcept {
+    return static_cast<const typed_order&>(*j.order).of_stages;
+  }
 
   std::uint64_t passed(std::uint64_t batches) const noexcept override { return plan_.passed(batches); }
-  void order(batch_job& to, std::uint64_t seed, std::uint64_t epoch) const override {
-    static_cast<batch_type&>(to).order = plan_.order(seed, epoch);
+  owned<const erased_plan> for_rank(const shard_stage& shard) const override {
+    return owned<const erased_plan>(new typed_plan(epoch_plan<Path>(plan_, shard)));
+  }
+  std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const override {
+    return std::make_shared<const typed_order>(plan_.order(seed, epoch));
   }
   position_range slice(std::uint64_t batch, const batch_job& of) const noexcept override {
     return plan_.slice(batch, order_of(of));
@@ -72,7 +81,6 @@ class typed_plan final : public erased_plan {
   }
 
  private:
-  static const auto& order_of(const batch_job& j) noexcept { return static_cast<const batch_type&>(j).order; }
   epoch_plan<Path> plan_;
 };
 
@@ -190,7 +198,7 @@ class typed_pipeline<pipeline<Source, S...>> final
 
   void refresh() override { path_.refresh(); }
   owned<const erased_plan> plan(const shard_stage& shard, std::optional<std::uint64_t> epoch) const override {
-    return owned<const erased_plan>(new typed_plan<path_type>(path_, shard, epoch));
+    return owned<const erased_plan>(new typed_plan<path_type>(plan_type(path_, shard, epoch)));
   }
 
   owned<batch_job> make_batch() const override { return owned<batch_job>(new batch_type); }
@@ -199,7 +207,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     batch_type& b = typed(j);
     if constexpr (types::batched) {
       b.columns.begin(j.of->plan->slots(), path_.template stage<batching>().order(), pool);
-      if constexpr (plan_type::packs) plan_of(j).arrange(j.number, b.order, b.columns);
+      if constexpr (plan_type::packs) plan_of(j).arrange(j.number, order_of(j), b.columns);
     } else {
       b.columns.begin(j.count, layout::channels_last, pool);
     }
@@ -208,8 +216,8 @@ class typed_pipeline<pipeline<Source, S...>> final
   void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept override {
     if constexpr (!types::samples_suspend) {
       const quarantine* const bad = j.of->settings.bad.empty() ? nullptr : &j.of->settings.bad;
-      walk_ahead(
-          plan_of(j), typed(j).order, j.first + from, count, prefetching_source<Source> ? r.ahead.samples : 0,
+      for_each_position(
+          plan_of(j), order_of(j), j.first + from, count, prefetching_source<Source> ? r.ahead.samples : 0,
           [&](std::uint64_t index) { prefetch_sample(path_.source(), index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
             if constexpr (types::batched) r.print += prints_of(first, indexes, n);
@@ -313,6 +321,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   static const plan_type& plan_of(const batch_job& j) noexcept {
     return static_cast<const typed_plan<path_type>&>(*j.of->plan).typed();
   }
+  static const auto& order_of(const batch_job& j) noexcept { return typed_plan<path_type>::order_of(j); }
   static task<void> finish_suspending(typed_pipeline* self, batch_type* j, context* c) {
     auto batch = j->columns.finish(j->rows());
     task<typename types::value> rest =

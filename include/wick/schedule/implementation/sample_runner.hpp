@@ -13,10 +13,10 @@
 #include <wick/observe/clock.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/schedule/detail/for_each_position.hpp>
 #include <wick/schedule/detail/retry.hpp>
 #include <wick/schedule/detail/sample_runner.hpp>
 #include <wick/schedule/detail/scheduler.hpp>
-#include <wick/schedule/detail/walk_ahead.hpp>
 
 namespace wick::detail {
 
@@ -36,7 +36,7 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
   const std::uint64_t begun = now_ticks();
   mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that a report then has them
   const prefetch_depth& depth = prefetch_choice::all[0];
-  walk_ahead(
+  for_each_position(
       *run_.plan, j, j.first + from, count, run_.facts.prefetches ? depth.samples : 0,
       [&](std::uint64_t index) { run_.pipeline.prefetch(index, depth.bytes); },
       [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
@@ -61,7 +61,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   const std::uint64_t begun = now_ticks();
   // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
   // 64.
-  const bool slow = pace_.slow_samples();
+  const bool slow = grain_.slow_samples();
   const bool timed = slow || order.count() % (64 * count) < count;
   const bool chooses = run_.facts.prefetches && !slow;
   const std::size_t depth = chooses ? depths_.next() : 0;
@@ -92,7 +92,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
 
 void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
                               stopwatch& clock) noexcept {
-  walk_ahead(
+  for_each_position(
       *run_.plan, j, j.first + from, count, r.ahead.samples,
       [&](std::uint64_t index) { run_.pipeline.prefetch(index, r.ahead.bytes); },
       [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
@@ -113,7 +113,7 @@ void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t co
 }
 
 void sample_runner::learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
-  pace_.learn(count, ticks);
+  grain_.learn(count, ticks);
   run_.clocks.runs_of(mine).worked(count, ticks);
 }
 

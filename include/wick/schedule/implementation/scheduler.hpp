@@ -15,7 +15,7 @@
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/sample/error.hpp>
-#include <wick/schedule/detail/pace.hpp>
+#include <wick/schedule/detail/grain.hpp>
 #include <wick/schedule/detail/scheduler.hpp>
 #include <wick/schedule/detail/source_size.hpp>
 #include <wick/schedule/detail/worker_jobs.hpp>
@@ -58,6 +58,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       plan_(of.pipeline->plan(of.facts().shard, std::nullopt)),
       run_(of, *plan_),
       size_(*of.pipeline),
+      orders_(of.seed),
       window_(options.prefetch, on_.workers()),
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
@@ -102,7 +103,7 @@ scheduler_figures scheduler::figures() noexcept {
   const auto lock = lock_briefly(mutex_);
   return {window(),
           suspends_ ? tokens_.limit() : 0,
-          runner_.pace().run_length(),
+          runner_.grain().run_length(),
           short_samples(),
           chooses_in_flight_,
           jobs_.idle()};
@@ -147,7 +148,7 @@ task<void> scheduler::left_async() {
 void scheduler::refresh() {
   if (started_) drain(make_owned<stop_source>());
   started_ = left_ = run_ahead_ = false;
-  planned_at_ = ahead_.count();
+  orders_.forget();
   run_.pipeline.refresh();
   go_by(run_.pipeline.plan(run_.facts.shard, std::nullopt));
   size_.take_anew();
@@ -157,7 +158,7 @@ void scheduler::replan(owned<const erased_plan> next) {
   owned<stop_source> stop = make_owned<stop_source>();
   if (started_) drain(std::move(stop));
   started_ = left_ = run_ahead_ = false;
-  planned_at_ = ahead_.count();
+  orders_.forget();
   go_by(std::move(next));
 }
 
@@ -193,8 +194,9 @@ void scheduler::open_more() {
 }
 
 void scheduler::open(batch_job& j, std::uint64_t sequence) {
-  if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
-    plan_->order(j, run_.settings.seed, next_in_.epoch);
+  j.order = orders_.get(*plan_, next_in_.epoch);
+  if (run_ahead_ && epoch_step_ != 0 && next_in_.number >= plan_->batches() / 2)
+    orders_.expect(*plan_, next_in_.epoch + epoch_step_);
   j.sequence = sequence;
   j.number = next_in_.number;
   const auto mine = plan_->slice(next_in_.number, j);
@@ -228,10 +230,12 @@ void scheduler::stop_helping() noexcept {
 }
 void scheduler::start_worker() noexcept {
   if (!jobs_.may_start()) return;  // before anything that workers are writing is looked at
-  const std::uint64_t left = ahead_.unclaimed();
-  if (left == 0 || !may_claim()) return;
-  if (jobs_.consumer_helps() && runner_.pace().not_worth_a_wake(left))
-    return;  // it takes them when it comes for them
+  if (!orders_.wanted()) {
+    const std::uint64_t left = ahead_.unclaimed();
+    if (left == 0 || !may_claim()) return;
+    if (jobs_.consumer_helps() && runner_.grain().not_worth_a_wake(left))
+      return;  // it takes them when it comes for them
+  }
   jobs_.start();
 }
 /// True when the worker job was put away; false when there is work for it after all.
@@ -287,8 +291,9 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
         if (jobs_.too_many()) break;
         if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
       }
-      until = now + 2 * pace::run_ticks;
-      if (jobs_.may_start() && ahead_.has_more_than(runner_.pace().run_length())) {
+      until = now + 2 * grain::run_ticks;
+      if (orders_.wanted()) orders_.prepare();
+      if (jobs_.may_start() && ahead_.has_more_than(runner_.grain().run_length())) {
         const auto lock = lock_briefly(mutex_);
         start_worker();
       }
@@ -299,11 +304,11 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
 
 /// Claims one run from the oldest batch that has any left, and runs it.
 bool scheduler::run_some() noexcept {
-  const std::uint64_t length = runner_.pace().run_length();
+  const std::uint64_t length = runner_.grain().run_length();
   const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
   if (most == 0) return false;
   const auto claimed = ahead_.claim(most, [&](bool another_follows) {
-    return suspends_ ? most : runner_.pace().run_length_at_end(another_follows);
+    return suspends_ ? most : runner_.grain().run_length_at_end(another_follows);
   });
   give_tokens(most - claimed.count);
   if (claimed.job == nullptr) return false;

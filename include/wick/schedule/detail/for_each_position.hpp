@@ -1,6 +1,6 @@
 /// \file
-/// Going through a run of positions: which samples stand there is computed a little at a time, and samples
-/// that lie in memory are fetched into the cache some way ahead; the one goes on during the other.
+/// Goes through a run of positions: computes which samples stand there, a few at a time, and meanwhile
+/// fetches samples that lie in memory into the cache, some way ahead.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace wick::detail {
 /// for a few of them at a time, `computed(position, indexes, how many)`, and `prefetch(index)` for a sample
 /// that is `ahead` further on; 0: never.
 template <class Plan, class Order, class Prefetch, class Computed, class One>
-void walk_ahead(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
-                std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {
+void for_each_position(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
+                       std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {
   constexpr std::uint64_t stride = 32;
   static_assert(prefetch_choice::most_samples <= stride);
   std::uint64_t indexes[2 * stride];

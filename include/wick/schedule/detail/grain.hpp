@@ -11,7 +11,7 @@ namespace wick::detail {
 
 /// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
 /// them said.
-class pace {
+class grain {
  public:
   static constexpr std::uint64_t max_run = 4096;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
