@@ -3355,10 +3355,10 @@ consteval bool check_hooks() {
 
 /// An order stage says how many positions it leaves of n. `prepare(n, seed, epoch, stage)` gives for one
 /// epoch a function from its positions to those before it; a worker calls it ahead of the epoch, or the
-/// consumer does. All batches of the epoch share the function, and all workers call it. One that is faster
-/// for many positions has `map(std::uint64_t* positions, std::size_t count)` too, which changes them in
-/// place. `std::uint64_t fingerprint() const` covers the parameters that decide what stands where, so that a
-/// resume with others is refused.
+/// consumer does, perhaps at the same time. All batches of the epoch share the function, and all workers call
+/// it. One that is faster for many positions has `map(std::uint64_t* positions, std::size_t count)` too,
+/// which changes them in place. `std::uint64_t fingerprint() const` covers the parameters that decide what
+/// stands where, so that a resume with others is refused.
 template <class S>
 concept order_stage = detail::stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;
@@ -4662,10 +4662,12 @@ class shape {
   constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
   constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
   constexpr const std::int64_t* end() const noexcept { return extents_.data() + rank_; }
-  /// Number of elements; 1 for a scalar.
+  /// Number of elements; 1 for a scalar, the highest number there is where that is exceeded.
   constexpr std::int64_t count() const noexcept {
     std::int64_t n = 1;
-    for (const std::int64_t e : *this) n *= e;
+    for (const std::int64_t e : *this) {
+      if (__builtin_mul_overflow(n, e, &n)) return std::numeric_limits<std::int64_t>::max();
+    }
     return n;
   }
   friend constexpr bool operator==(const shape& a, const shape& b) noexcept {
@@ -5718,6 +5720,11 @@ void write_normalized(const image& from, const level_map& first, const normaliza
 
 namespace wick {
 
+/// Where a stage of geometry or color is not to look for parts: in a type that has none, and that it can't
+/// look into: `template <> inline constexpr bool wick::has_no_parts<my_record> = true;`.
+template <class T>
+inline constexpr bool has_no_parts = false;
+
 namespace detail {
 
 struct resample_scratch;
@@ -5760,6 +5767,7 @@ class lazy_image {
   bool empty() const noexcept { return width() == 0; }
   const detail::plan& geometry() const noexcept { return plan_; }
   bool normalized() const noexcept { return normal_.count != 0; }
+  int highest_level() const noexcept { return as_.wide ? 65'535 : 255; }
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part);
@@ -5892,17 +5900,60 @@ struct any_colored {
   static constexpr bool is = colored<T>;
 };
 
-/// Whether T, or a field of it at any depth, is what Kind says.
+/// Any number of values of one type, which can be changed: a std::vector, another container.
+template <class T>
+concept several = requires(T& t) {
+  typename T::value_type;
+  { *t.begin() } -> std::same_as<typename T::value_type&>;
+  t.end();
+} && !std::is_same_v<typename T::value_type, T>;
+/// A std::optional, or what is like one.
+template <class T>
+concept perhaps_one = requires(T& t) {
+  typename T::value_type;
+  { *t } -> std::same_as<typename T::value_type&>;
+  t.has_value();
+};
+/// A plain struct that can't be taken apart: parts in it would stay behind, without an error.
+template <class T>
+inline constexpr bool closed_struct = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
+                                      !leaf<T> && !composite<T> && !several<T> && !has_no_parts<T>;
+
+/// Whether T, or what is in it at any depth, is what Kind says.
 template <class Kind, class T>
 consteval bool holds() {
-  if constexpr (Kind::template is<T>)
+  if constexpr (Kind::template is<T>) {
     return true;
-  else if constexpr (!any_placed::is<T> && composite<T>)
+  } else if constexpr (any_placed::is<T> || has_no_parts<T>) {
+    return false;
+  } else if constexpr (composite<T>) {
     return []<class... F>(std::type_identity<std::tuple<F...>>) {
       return (holds<Kind, F>() || ...);
     }(std::type_identity<typename field_types<T>::type>{});
-  else
+  } else if constexpr (several<T> || perhaps_one<T>) {
+    return holds<Kind, typename T::value_type>();
+  } else {
+    constexpr bool open = !closed_struct<T>;
+    static_assert(
+        open,
+        "wick: this stage looks for pictures, masks, boxes and keypoints in all of a sample, and can't "
+        "look into this struct (T, in the lines beside this): it has more than 8 fields, or a base "
+        "class; nest plain structs in it, or, where it has no such part, write `template <> inline "
+        "constexpr bool wick::has_no_parts<T> = true;`");
     return false;
+  }
+}
+
+/// Calls f with each value that lies directly in an item: fields, elements.
+template <class T, class F>
+void for_each_inside(T& item, F&& f) {
+  if constexpr (composite<T>) {
+    with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
+  } else if constexpr (several<T>) {
+    for (auto& one : item) f(one);
+  } else if (item.has_value()) {
+    f(*item);
+  }
 }
 
 /// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
@@ -5917,7 +5968,7 @@ void for_each_part(T& item, F& f) {
   } else if constexpr (Kind::template is<T>) {
     f(item);
   } else if constexpr (holds<Kind, T>()) {
-    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
+    for_each_inside(item, [&f](auto& inner) { for_each_part<Kind>(inner, f); });
   }
 }
 
@@ -5925,7 +5976,7 @@ void for_each_part(T& item, F& f) {
 /// sample<> whose target has none is taken by its data.
 template <class Kind, class T>
 inline constexpr bool is_of_parts =
-    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
+    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && !closed_struct<T> && holds<Kind, T>();
 template <class Kind, class D, class T>
 inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
@@ -5933,6 +5984,9 @@ inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
 /// \throws wick::error when there is no pixel
 void require_pixels(frame size);
+/// \throws wick::error when a step makes more pixels than decode() takes, or resizes a side of over 2^20 px,
+/// whose tables would take seconds and gigabytes
+void require_bounded(const geometry_step& step, frame before);
 /// \throws wick::error when parts with pixels have two sizes
 void require_one_size(frame first, frame other);
 
@@ -5950,7 +6004,7 @@ frame frame_of(Item& item) {
     if constexpr (with_pixels<T>)
       look(part);
     else if constexpr (holds<any_with_pixels, T>())
-      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
+      for_each_inside(part, [&self](auto& inner) { self(self, inner); });
   };
   visit(visit, item);
   return size;
@@ -5965,9 +6019,13 @@ class geometry_stage {
   static constexpr phase in_slot = phase::resize;
 
   lazy_image operator()(lazy_image picture, context& c) const {
-    const frame size{picture.width(), picture.height()};
+    frame size{picture.width(), picture.height()};
     require_pixels(size);
-    for (const geometry_step& step : self().decide(size, c)) picture.follow(step);
+    for (const geometry_step& step : self().decide(size, c)) {
+      require_bounded(step, size);
+      picture.follow(step);
+      size = step.after(size);
+    }
     return picture;
   }
   template <class Item>
@@ -5976,6 +6034,7 @@ class geometry_stage {
     frame size = frame_of(item);
     require_pixels(size);
     for (const geometry_step& step : self().decide(size, c)) {
+      require_bounded(step, size);
       const auto follow = [&](auto& part) { part.follow(step, size); };
       for_each_part<any_placed>(item, follow);
       size = step.after(size);
@@ -8181,7 +8240,7 @@ struct channel_values {
 
 class normalize_stage : public color_stage<normalize_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation);
@@ -8194,6 +8253,15 @@ class normalize_stage : public color_stage<normalize_stage> {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept;
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = !(std::is_same_v<Before, normalize_stage> || ...);
+    static_assert(
+        first,
+        "wick: this pipeline normalizes already; a second normalize() was found; write one of the two");
+    return first;
+  }
 
  private:
   normalization by_;
@@ -9196,8 +9264,9 @@ struct decode_options {
   bool allow_truncated =
       false;           ///< take JPEGs that break off; what is missing is gray. Other formats stay errors.
   bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
-  bool orient =
-      false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
+  /// Turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture. Masks, boxes
+  /// and keypoints are not turned: they must be those of the upright picture, as most annotations are.
+  bool orient = false;
 };
 
 class decode_stage {
@@ -16790,8 +16859,9 @@ struct mixup_options {
   double p = 1;      ///< probability that a picture is mixed
 };
 struct mosaic_options {
-  double p = 1;    ///< probability of a mosaic; the others are the sample alone at the center
-  int fill = 114;  ///< level of what no picture covers; masks get 0 there
+  double p = 1;       ///< probability of a mosaic; the others are the sample alone at the center
+  int fill = 114;     ///< level of what no picture covers
+  int mask_fill = 0;  ///< what stands there in a mask, 0 to 255
 };
 
 /// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
@@ -16896,6 +16966,10 @@ class mosaic_stage {
       static_assert(!placed<T>,
                     "wick: mosaic() puts pictures, masks and boxes together; keypoints and polygons, and "
                     "parts of your own, have no place in it: write with_others(3) | join(f)");
+      static_assert(
+          composite<T> || !holds<any_placed, T>(),
+          "wick: mosaic() puts together the parts of tuples and structs; of a vector or an optional "
+          "it is not known which belong together: write with_others(3) | join(f)");
       if constexpr (composite<T>) each_field(from, where, sizes);
     }
   }
@@ -20941,7 +21015,8 @@ class tar_scan {
   [[noreturn]] void not_a_tar(const unsigned char* p) const;
 
   /// Where the next header lies, once it is sure that the data are there.
-  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what) const;
+  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what,
+                     bool is_name = false) const;
 
   /// The contents of a header that is followed by text.
   std::string_view read_text(std::uint64_t header, std::uint64_t size);
@@ -28066,6 +28141,14 @@ inline image one_channel(image numbers) {
   return numbers;
 }
 
+/// \throws wick::error for a fill that the mask's numbers have no room for
+inline void require_fill(int fill, int highest) {
+  if (fill >= 0 && fill <= highest) return;
+  throw error("mask_fill " + std::to_string(fill) + ": the mask has numbers of " +
+              (highest > 255 ? "16" : "8") + " bits, 0 to " + std::to_string(highest) +
+              "; give one of these, and have the loss ignore it (.ignore_index)");
+}
+
 /// What only decoding shows is decode_mask()'s.
 template <class F>
 decltype(auto) decoding(F&& f) {
@@ -28084,8 +28167,11 @@ mask::mask(image numbers)
 
 void mask::follow(const detail::geometry_step& step, detail::frame) {
   detail::masks::decoding([&] {
+    using kind = detail::geometry_step::kind;
+    if (step.what == kind::warp || (step.what == kind::pad && step.around.mode == padding_mode::constant))
+      detail::masks::require_fill(step.around.mask_fill, numbers_.highest_level());
     detail::geometry_step own = step;
-    if (step.what == detail::geometry_step::kind::warp)
+    if (step.what == kind::warp)
       own.filter = interpolation::nearest;
     else if (own.filter != interpolation::nearest)
       own.filter = interpolation::nearest_corner;
@@ -28382,6 +28468,22 @@ void require_pixels(frame size) {
   if (size.width > 0 && size.height > 0) return;
   throw error("the picture is empty, " + size_text(size.width, size.height) +
               " px; give it at least 1 px a side in the stage that made it, or leave the sample out there");
+}
+
+void require_bounded(const geometry_step& step, frame before) {
+  constexpr std::int64_t most_pixels = 178'956'970, longest = 1 << 20;
+  const auto pixels = [](frame f) { return std::int64_t{f.width} * f.height; };
+  const frame after = step.after(before);
+  if (pixels(after) > most_pixels && pixels(after) > pixels(before)) {
+    throw error("a picture of " + size_text(before.width, before.height) + " px would become one of " +
+                size_text(after.width, after.height) + " px, and " + std::to_string(most_pixels) +
+                " is the most; bound the longer side (.max_size), crop it before, or leave the sample out");
+  }
+  if (step.what == geometry_step::kind::resize && std::max(before.width, before.height) > longest) {
+    throw error("a picture of " + size_text(before.width, before.height) +
+                " px is to be resized, and a side of " + std::to_string(longest) +
+                " px is the longest; crop it before, or leave the sample out");
+  }
 }
 
 void require_one_size(frame first, frame other) {
@@ -30229,10 +30331,13 @@ mosaic_stage::mosaic_stage(int size, const mosaic_options& options) : size_(size
     throw error("mosaic: size " + std::to_string(size) + "; give half the side of the square, 1 to 16,384");
   if (options.fill < 0 || options.fill > 255)
     throw error("mosaic: fill " + std::to_string(options.fill) + "; give a level, 0 to 255");
+  if (options.mask_fill < 0 || options.mask_fill > 255)
+    throw error("mosaic: mask_fill " + std::to_string(options.mask_fill) + "; give a number, 0 to 255");
   require_probability(name, options.p);
 }
 std::uint64_t mosaic_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(size_, options_.fill);
+  const std::uint64_t all = fingerprint_hash::of(size_, options_.fill);
+  return options_.mask_fill == 0 ? all : fingerprint_hash::of(all, options_.mask_fill);
 }
 std::vector<mosaic_tile> mosaic_stage::arrange(const std::vector<frame>& sizes, random_stream& random) const {
   std::vector<mosaic_tile> out;
@@ -30266,9 +30371,9 @@ void mosaic_stage::join_pictures(const std::vector<image*>& from,
 }
 void mosaic_stage::join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const {
   image canvas(2 * size_, 2 * size_, 1);
-  std::memset(canvas.data(), 0, canvas.pixels().size());
+  std::memset(canvas.data(), options_.mask_fill, canvas.pixels().size());
   for (std::size_t i = 0; i < from.size(); ++i) place_tile(canvas, from[i]->pixels(), where[i]);
-  *from[0] = mask(std::move(canvas));
+  *from[0] = mask(lazy_image(std::move(canvas), pixel_numbers{from[0]->type(), false, true}));
 }
 
 }  // namespace detail
@@ -40343,6 +40448,12 @@ const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size)
   return reinterpret_cast<const unsigned char*>(buffer_.data()) + (offset - first_);
 }
 
+namespace {
+
+constexpr std::size_t longest_name = 65'536;
+
+}  // namespace
+
 bool tar_scan::next(tar_entry& out) {
   extended own = global_;
   constexpr std::uint64_t none = ~std::uint64_t{0};
@@ -40467,11 +40578,12 @@ void tar_scan::not_a_tar(const unsigned char* p) const {
                          : "is not a tar archive (starts with " + start + ", and no header is there)");
 }
 
-std::uint64_t tar_scan::skip(std::uint64_t header, std::uint64_t size, std::string_view what) const {
+std::uint64_t tar_scan::skip(std::uint64_t header, std::uint64_t size, std::string_view what,
+                             bool is_name) const {
   const std::uint64_t first = header + tar_block;
   if (first > size_ || size > size_ - first) {
-    cut_off(std::string(what) + " (header at offset " + std::to_string(header) + ", " + std::to_string(size) +
-                " bytes)",
+    cut_off((is_name ? "\"" + printable(what) + "\"" : std::string(what)) + " (header at offset " +
+                std::to_string(header) + ", " + std::to_string(size) + " bytes)",
             size > ~first ? ~std::uint64_t{0} : first + size);
   }
   return first + round_up_to_block(size);
@@ -40503,6 +40615,12 @@ void tar_scan::read_pax(extended& into, std::uint64_t header, std::uint64_t size
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) fail(header, "has a pax record without '='");
     const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
+    // A global one is copied for each member.
+    if (key.ends_with("name") || key == "path") {
+      if (value.size() > longest_name)
+        fail(header, "has a name of " + std::to_string(value.size()) + " bytes, and " +
+                         std::to_string(longest_name) + " is the longest");
+    }
     if (key == "path") {
       into.name = std::string(value);
       if (value.empty()) into.name.reset();  // an empty value takes back what was said before
@@ -40567,7 +40685,7 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
   }
   if (out.name.find('\0') != std::string::npos) fail(at, "has a name with a NUL in it");
   out.length = has_data ? size : 0;
-  position_ = skip(out.offset - tar_block, out.length, "\"" + printable(out.name) + "\"");
+  position_ = skip(out.offset - tar_block, out.length, out.name, true);
 }
 
 }  // namespace wick::detail
@@ -40713,20 +40831,30 @@ inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint
 kept_index::kept_index(const std::string& path, std::uint64_t rule) {
   plain_file opened = open_plain(path.c_str());
   if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
-  if (!opened.file) return;
-  try {
-    all_.resize(static_cast<std::size_t>(opened.about.st_size));
-    all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), all_.size(), 0));
-  } catch (const error&) {
-    all_.clear();
-    return;
-  }
-  const std::string_view start = std::string_view(all_).substr(0, kept_form::magic.size());
-  if (start != kept_form::magic.substr(0, start.size())) {
+  if (!opened.file && opened.fault == ENOENT) return;
+  if (!opened.file) {
     throw source_error(path, "index",
-                       "is not an index (starts with \"" + printable(start) +
+                       "can't be opened: " + std::generic_category().message(opened.fault) +
+                           ", and is left as it is; give .index a path of your own, or make it readable");
+  }
+  const auto read = [&](std::size_t bytes) {
+    try {
+      all_.resize(bytes);
+      all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), bytes, 0));
+      return true;
+    } catch (const error&) {
+      all_.clear();
+      return false;
+    }
+  };
+  const auto size = static_cast<std::size_t>(opened.about.st_size);
+  if (!read(std::min(size, kept_form::magic.size()))) return;
+  if (all_ != kept_form::magic.substr(0, all_.size())) {
+    throw source_error(path, "index",
+                       "is not an index (starts with \"" + printable(all_) +
                            "\"), and is left as it is; give .index a path of its own, or remove that file");
   }
+  if (!read(size)) return;
   if (!parse(rule)) files_.clear();
 }
 
@@ -41891,13 +42019,25 @@ namespace wick::detail {
 at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
   const int channels = by.count();
   const bool bytes = t.scalar_type() == at::kByte;
+  if (!bytes && !t.is_floating_point()) {
+    throw error(
+        "normalize: a batch of " + std::string(c10::toString(t.scalar_type())) +
+        ", of which it is not known what stands for 1; give it levels of uint8, or numbers in [0, 1]: "
+        "wick::decode({.type = wick::dtype::float32})");
+  }
   const double scale = bytes ? 1.0 / 255.0 : 1.0;
   at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
   if (channels == 1) {
     return out.mul_(scale / by.std()[0])
         .sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
   }
-  const std::int64_t dim = t.dim() >= 2 && t.size(1) == channels ? 1 : t.dim() - 1;
+  const bool first = t.dim() >= 2 && t.size(1) == channels;
+  if (first && t.dim() > 2 && t.size(-1) == channels) {
+    throw error(
+        "normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
+        ", where the channels may be the second axis or the last; normalize the pictures before batch()");
+  }
+  const std::int64_t dim = first ? 1 : t.dim() - 1;
   if (t.dim() < 2 || t.size(dim) != channels) {
     throw error("normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
                 "; give one for each channel, or one for all");

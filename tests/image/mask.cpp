@@ -140,6 +140,31 @@ TEST_CASE("crops, flips and borders go along with the picture") {
         std::vector<int>{0, 0, 1, 1});
 }
 
+TEST_CASE("a fill that the mask's numbers have no room for is refused, and not cut to another class") {
+  const auto padded = [](int fill, auto... more) {
+    return message_of([&] { return run(places(2, 2), wick::pad(1, {.mask_fill = fill}), more...).pixels(); });
+  };
+  CHECK(padded(255).empty());
+  CHECK(contains(padded(-100), "mask_fill -100", "0 to 255", "ignore_index"));
+  CHECK(contains(padded(256), "mask_fill 256"));
+  CHECK(contains(message_of([] { return run(places(2, 2), wick::rotate(30, {.mask_fill = -1})).pixels(); }),
+                 "mask_fill -1"));
+  // A border that repeats the mask has no use for it.
+  CHECK(message_of([] {
+          return run(places(2, 2),
+                     wick::pad(1, {.padding_mode = wick::padding_mode::edge, .mask_fill = -100}))
+              .pixels();
+        }).empty());
+  const auto of_16_bits = [&](int fill) {
+    return message_of([&] {
+      return written<std::int32_t>(
+          run(decoded(deep_png, wick::dtype::int32), wick::pad(1, {.mask_fill = fill})));
+    });
+  };
+  CHECK(of_16_bits(65'535).empty());
+  CHECK(contains(of_16_bits(65'536), "16 bits, 0 to 65535"));
+}
+
 TEST_CASE("what holds no numbers of classes is refused, and damage is decode_mask()'s") {
   CHECK(
       contains(message_of([] { return decoded(encode_png(photo(4, 4))); }), "PNG of colors", "color::index"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -192,6 +193,75 @@ TEST_CASE("tuples, samples of tuples, structs and user's pixels are samples of p
                      wick::horizontal_flip());
   CHECK(std::get<1>(n.data).pixels() == first_of(flipped));
   CHECK(n.target.xy[0][0] == 19);
+}
+
+namespace {
+
+/// Parts in all that a struct may have in it.
+struct crowd {
+  lazy_image picture;
+  std::vector<mask> instances;
+  std::optional<boxes> objects;
+  std::vector<std::optional<keypoints>> people;
+  std::array<mask, 2> halves;
+  std::string name;
+  std::vector<std::tuple<float, mask>> scored;
+};
+
+struct of_nine {
+  int a, b, c, d, e, f, g, h, i;
+};
+
+}  // namespace
+
+template <>
+inline constexpr bool wick::has_no_parts<of_nine> = true;
+
+TEST_CASE("parts in vectors, arrays and optionals follow the picture") {
+  const image picture = photo(20, 10);
+  const image one = first_of(picture),
+              turned = first_of(run(lazy_image(picture), 0, wick::horizontal_flip()).pixels());
+  crowd c{picture, {}, boxes{.xyxy = {{0, 0, 2, 2}}}, {}, {one, one}, "a name", {}};
+  for (int i = 0; i < 3; ++i) c.instances.emplace_back(one);
+  c.people.push_back(keypoints{.xy = {{0, 0}}});
+  c.people.emplace_back();
+  c.scored.emplace_back(0.5F, one);
+  c = run(std::move(c), 0, wick::horizontal_flip());
+  CHECK(first_of(c.picture.pixels()) == turned);
+  for (const mask& m : c.instances) CHECK(m.pixels() == turned);
+  for (const mask& m : c.halves) CHECK(m.pixels() == turned);
+  CHECK(std::get<1>(c.scored[0]).pixels() == turned);
+  CHECK(c.objects->xyxy[0] == std::array<float, 4>{18, 0, 20, 2});
+  CHECK(c.people[0]->xy[0][0] == 19);
+  CHECK(!c.people[1]);
+  CHECK(c.name == "a name");
+  // Also where the other half of the sample is an optional, or has nothing.
+  auto s = run(sample<lazy_image, std::optional<boxes>>{picture, boxes{.xyxy = {{0, 0, 2, 2}}}}, 0,
+               wick::horizontal_flip());
+  CHECK(s.target->xyxy[0] == std::array<float, 4>{18, 0, 20, 2});
+  s.target.reset();
+  CHECK(!run(std::move(s), 0, wick::horizontal_flip()).target);
+  // Colors are for pictures in them, and sizes are compared.
+  std::vector<lazy_image> two;
+  two.emplace_back(picture);
+  two.emplace_back(picture);
+  const auto gray = run(std::move(two), 0, wick::random_grayscale(1.0));
+  CHECK(gray[0].pixels() == gray[1].pixels());
+  CHECK(!(gray[1].pixels() == picture));
+  std::vector<mask> other_size;
+  other_size.emplace_back(first_of(photo(10, 20)));
+  CHECK(contains(message_of([&] {
+                   return run(sample<lazy_image, std::vector<mask>>{picture, std::move(other_size)}, 0,
+                              wick::horizontal_flip());
+                 }),
+                 "20 x 10", "10 x 20"));
+}
+
+TEST_CASE("a struct that can't be looked into takes part where it is said to have no parts") {
+  using both = std::tuple<lazy_image, of_nine>;
+  const auto s = run(sample<both, mask>{both{photo(20, 10), of_nine{}}, first_of(photo(20, 10))}, 0,
+                     wick::horizontal_flip());
+  CHECK(std::get<1>(s.data).i == 0);
 }
 
 TEST_CASE("a mask without a picture has a geometry, too") {

@@ -4,6 +4,9 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/image/crop.hpp>
+#include <wick/image/flip.hpp>
+#include <wick/image/pad.hpp>
 #include <wick/image/resize.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::detail::on_sample_or_data>);
@@ -59,6 +62,21 @@ TEST_CASE("sizes that leave no picture are refused when the stage is made") {
   CHECK(contains(message_of([] { return wick::resize(256, 256, {.max_size = 300}); }), "max_size"));
   CHECK(contains(message_of([] { return wick::resize({.interpolation = wick::interpolation::nearest}); }),
                  "no size", "resize({.max_size ="));
+}
+
+TEST_CASE("what would take gigabytes is refused, with both sizes") {
+  wick::context ctx = context_at(0);
+  const auto said = [&](int width, int height, const auto& stage) {
+    return message_of([&] { return stage(wick::lazy_image(wick::image(width, height, 1)), ctx); });
+  };
+  CHECK(contains(said(1, 65'535, wick::resize(224)), "1 x 65535 px", "224 x 14679840 px", ".max_size"));
+  CHECK(contains(said(1, 17'000'000, wick::resize(224)), "1 x 17000000 px"));
+  CHECK(contains(said(2'000'000, 1, wick::resize(224, 224)), "2000000 x 1 px", "1048576 px is the longest"));
+  CHECK(contains(said(100, 100, wick::pad(10'000)), "20100 x 20100 px"));
+  CHECK(said(1, 65'535, wick::resize(224, {.max_size = 1000})).empty());
+  // A picture that decode() was let take may be cut and turned.
+  CHECK(said(20'000, 10'000, wick::horizontal_flip()).empty());
+  CHECK(said(2'000'000, 1, wick::center_crop(1, 100)).empty());
 }
 
 TEST_CASE("an empty picture has nothing to resize") {

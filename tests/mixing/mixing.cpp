@@ -201,6 +201,29 @@ TEST_CASE("a mosaic's boxes and masks lie where its pictures do") {
   CHECK(mosaics == 30);
 }
 
+TEST_CASE("a mosaic's masks keep their type, and have a fill of their own") {
+  const auto of_type = [](wick::dtype type) {
+    return wick::map("masks", [type](wick::sample<wick::image, std::tuple<wick::boxes, wick::mask>> s) {
+      return wick::sample<wick::image, wick::mask>{
+          std::move(s.data),
+          wick::mask(wick::lazy_image(std::get<1>(s.target).pixels(), {type, false, true}))};
+    });
+  };
+  for (const wick::dtype type : {wick::dtype::uint8, wick::dtype::int32}) {
+    wick::loader l(scenes{} | of_type(type) | wick::mosaic(40, {.fill = 114, .mask_fill = 255}), {.seed = 2});
+    auto item = l.next();
+    CHECK(item->target.type() == type);
+    const wick::image numbers = item->target.pixels();
+    bool empty_there = false;
+    for (std::size_t i = 0; i < numbers.pixels().size(); ++i) {
+      const bool empty = item->data.pixels()[i] == 114;
+      REQUIRE((numbers.pixels()[i] == 255) == empty);
+      empty_there = empty_there || empty;
+    }
+    CHECK(empty_there);
+  }
+}
+
 TEST_CASE("four tiles meet at the center, and each shows what is next to it") {
   const wick::detail::frame large{100, 90}, small{10, 8};
   const auto check = [](const wick::detail::mosaic_tile& t, wick::detail::rect part, int x, int y) {
@@ -238,6 +261,7 @@ TEST_CASE("what can't be mixed is told") {
   CHECK_THROWS_AS(wick::cutmix(2, {.p = 2}), wick::error);
   CHECK_THROWS_AS(wick::mosaic(0), wick::error);
   CHECK_THROWS_AS(wick::mosaic(40, {.fill = 256}), wick::error);
+  CHECK_THROWS_AS(wick::mosaic(40, {.mask_fill = -100}), wick::error);
   wick::loader few(flats{} | wick::mixup(3), {});
   CHECK(contains(message_of([&] {
                    while (few.next()) {

@@ -268,6 +268,9 @@ TEST_CASE("what gives no windows is refused, with what was found") {
     return message_of([&] { return wick::windows(rows(10, 2), {2}, length, stride); });
   };
   CHECK(said(11, 1) == "windows: the series has 10 rows, and a window takes 11; ask for shorter ones");
+  CHECK(contains(said(std::int64_t{1} << 61, 1), "a window takes 2305843009213693952; ask for shorter ones"));
+  CHECK(message_of([] { return wick::windows(std::vector<float>(160), {16}, std::int64_t{1} << 61); }) ==
+        "windows: the series has 10 rows, and a window takes 2305843009213693952; ask for shorter ones");
   CHECK(said(0, 1) == "windows: a length of 0 rows was asked for; it is at least 1");
   CHECK(said(-4, 1) == "windows: a length of -4 rows was asked for; it is at least 1");
   CHECK(said(4, 0) == "windows: a stride of 0 rows was asked for; it is at least 1, which gives all windows");

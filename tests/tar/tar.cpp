@@ -367,6 +367,10 @@ TEST_CASE("damaged pax and long-name headers are errors") {
                  "the header at offset 0 announces a member, and zeros follow"));
   CHECK(contains(message("long/name.jpg", {.type = 'L'}, false), "announces a member"));
   CHECK(contains(message(std::string((1 << 20) + 1, 'n'), {.type = 'L'}), "more than 1 MiB"));
+  for (const char type : {'x', 'g'}) {
+    CHECK(contains(message(tar_writer::pax("path", std::string(65'537, 'n')), {.type = type}),
+                   "the header at offset 0 has a name of 65537 bytes"));
+  }
 }
 
 TEST_CASE("an archive with any bytes changed is read or refused, never worse") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/read/file_stamp.hpp>
 #include <wick/sample/error.hpp>
@@ -48,6 +49,20 @@ TEST_CASE("an index has what was written, for files of the same name, size and t
   CHECK_FALSE(kept.find("a.txt", {.size = 1000, .seconds = -4, .nanoseconds = 7}, out));
   CHECK_FALSE(kept.find("a.txt", {.size = 1000, .seconds = -5, .nanoseconds = 8}, out));
   CHECK(kept_index((dir / "none").string(), 42).size() == 0);
+}
+
+TEST_CASE("a file in the place of an index that can't be opened, or is none, is left as it is") {
+  const temp_dir dir;
+  const auto path = (dir / "kept").string();
+  // A link to itself: root may open anything else.
+  std::filesystem::create_symlink("kept", path);
+  CHECK(wick_test::contains(wick_test::message_of([&] { kept_index(path, 42); }), "can't be opened",
+                            "left as it is"));
+  std::filesystem::remove(path);
+  // Its magic is looked at before the rest: of a terabyte of something else 8 bytes are read.
+  wick_test::write_file(path, "no index");
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+  CHECK(wick_test::contains(wick_test::message_of([&] { kept_index(path, 42); }), "is not an index"));
 }
 
 TEST_CASE("whatever is written into an index, what it says lies within the file") {

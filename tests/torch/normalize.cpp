@@ -160,6 +160,20 @@ TEST_CASE("a batch with another number of channels is an error that says both") 
                  "3 means for a batch of [3]"));
 }
 
+TEST_CASE("a batch of other integers, or with two axes of as many channels, is refused") {
+  for (const at::ScalarType type : {at::kInt, at::kLong, at::kShort, at::kBool}) {
+    CHECK(contains(message_of([&] {
+                     return normalized(at::zeros({2, 3, 4, 4}, type), of_three);
+                   }),
+                   "not known what stands for 1"));
+  }
+  for (const std::initializer_list<std::int64_t> shape :
+       {std::initializer_list<std::int64_t>{2, 3, 5, 3}, {2, 3, 3}}) {
+    CHECK(contains(message_of([&] { return normalized(at::zeros(shape, at::kByte), of_three); }),
+                   "the second axis or the last"));
+  }
+}
+
 TEST_CASE("a model of floats refuses pictures as they are, in words that the guide names, and takes these") {
   const at::Tensor weight = at::full({2, 3, 3, 3}, 0.1), bias = at::zeros({2});
   wick::loader plain(pictures(4, 3) | wick::batch(4));

@@ -46,8 +46,9 @@ struct decode_options {
   bool allow_truncated =
       false;           ///< take JPEGs that break off; what is missing is gray. Other formats stay errors.
   bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
-  bool orient =
-      false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
+  /// Turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture. Masks, boxes
+  /// and keypoints are not turned: they must be those of the upright picture, as most annotations are.
+  bool orient = false;
 };
 
 class decode_stage {

@@ -22,6 +22,11 @@
 
 namespace wick {
 
+/// Where a stage of geometry or color is not to look for parts: in a type that has none, and that it can't
+/// look into: `template <> inline constexpr bool wick::has_no_parts<my_record> = true;`.
+template <class T>
+inline constexpr bool has_no_parts = false;
+
 namespace detail {
 
 struct resample_scratch;
@@ -64,6 +69,7 @@ class lazy_image {
   bool empty() const noexcept { return width() == 0; }
   const detail::plan& geometry() const noexcept { return plan_; }
   bool normalized() const noexcept { return normal_.count != 0; }
+  int highest_level() const noexcept { return as_.wide ? 65'535 : 255; }
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part);

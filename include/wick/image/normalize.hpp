@@ -32,7 +32,7 @@ struct channel_values {
 
 class normalize_stage : public color_stage<normalize_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation);
@@ -45,6 +45,15 @@ class normalize_stage : public color_stage<normalize_stage> {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept;
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = !(std::is_same_v<Before, normalize_stage> || ...);
+    static_assert(
+        first,
+        "wick: this pipeline normalizes already; a second normalize() was found; write one of the two");
+    return first;
+  }
 
  private:
   normalization by_;

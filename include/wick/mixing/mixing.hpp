@@ -44,8 +44,9 @@ struct mixup_options {
   double p = 1;      ///< probability that a picture is mixed
 };
 struct mosaic_options {
-  double p = 1;    ///< probability of a mosaic; the others are the sample alone at the center
-  int fill = 114;  ///< level of what no picture covers; masks get 0 there
+  double p = 1;       ///< probability of a mosaic; the others are the sample alone at the center
+  int fill = 114;     ///< level of what no picture covers
+  int mask_fill = 0;  ///< what stands there in a mask, 0 to 255
 };
 
 /// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
@@ -150,6 +151,10 @@ class mosaic_stage {
       static_assert(!placed<T>,
                     "wick: mosaic() puts pictures, masks and boxes together; keypoints and polygons, and "
                     "parts of your own, have no place in it: write with_others(3) | join(f)");
+      static_assert(
+          composite<T> || !holds<any_placed, T>(),
+          "wick: mosaic() puts together the parts of tuples and structs; of a vector or an optional "
+          "it is not known which belong together: write with_others(3) | join(f)");
       if constexpr (composite<T>) each_field(from, where, sizes);
     }
   }

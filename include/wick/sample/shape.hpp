@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -87,10 +88,12 @@ class shape {
   constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
   constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
   constexpr const std::int64_t* end() const noexcept { return extents_.data() + rank_; }
-  /// Number of elements; 1 for a scalar.
+  /// Number of elements; 1 for a scalar, the highest number there is where that is exceeded.
   constexpr std::int64_t count() const noexcept {
     std::int64_t n = 1;
-    for (const std::int64_t e : *this) n *= e;
+    for (const std::int64_t e : *this) {
+      if (__builtin_mul_overflow(n, e, &n)) return std::numeric_limits<std::int64_t>::max();
+    }
     return n;
   }
   friend constexpr bool operator==(const shape& a, const shape& b) noexcept {

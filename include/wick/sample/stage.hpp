@@ -237,10 +237,10 @@ consteval bool check_hooks() {
 
 /// An order stage says how many positions it leaves of n. `prepare(n, seed, epoch, stage)` gives for one
 /// epoch a function from its positions to those before it; a worker calls it ahead of the epoch, or the
-/// consumer does. All batches of the epoch share the function, and all workers call it. One that is faster
-/// for many positions has `map(std::uint64_t* positions, std::size_t count)` too, which changes them in
-/// place. `std::uint64_t fingerprint() const` covers the parameters that decide what stands where, so that a
-/// resume with others is refused.
+/// consumer does, perhaps at the same time. All batches of the epoch share the function, and all workers call
+/// it. One that is faster for many positions has `map(std::uint64_t* positions, std::size_t count)` too,
+/// which changes them in place. `std::uint64_t fingerprint() const` covers the parameters that decide what
+/// stands where, so that a resume with others is refused.
 template <class S>
 concept order_stage = detail::stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;

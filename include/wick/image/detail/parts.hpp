@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -50,17 +51,60 @@ struct any_colored {
   static constexpr bool is = colored<T>;
 };
 
-/// Whether T, or a field of it at any depth, is what Kind says.
+/// Any number of values of one type, which can be changed: a std::vector, another container.
+template <class T>
+concept several = requires(T& t) {
+  typename T::value_type;
+  { *t.begin() } -> std::same_as<typename T::value_type&>;
+  t.end();
+} && !std::is_same_v<typename T::value_type, T>;
+/// A std::optional, or what is like one.
+template <class T>
+concept perhaps_one = requires(T& t) {
+  typename T::value_type;
+  { *t } -> std::same_as<typename T::value_type&>;
+  t.has_value();
+};
+/// A plain struct that can't be taken apart: parts in it would stay behind, without an error.
+template <class T>
+inline constexpr bool closed_struct = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
+                                      !leaf<T> && !composite<T> && !several<T> && !has_no_parts<T>;
+
+/// Whether T, or what is in it at any depth, is what Kind says.
 template <class Kind, class T>
 consteval bool holds() {
-  if constexpr (Kind::template is<T>)
+  if constexpr (Kind::template is<T>) {
     return true;
-  else if constexpr (!any_placed::is<T> && composite<T>)
+  } else if constexpr (any_placed::is<T> || has_no_parts<T>) {
+    return false;
+  } else if constexpr (composite<T>) {
     return []<class... F>(std::type_identity<std::tuple<F...>>) {
       return (holds<Kind, F>() || ...);
     }(std::type_identity<typename field_types<T>::type>{});
-  else
+  } else if constexpr (several<T> || perhaps_one<T>) {
+    return holds<Kind, typename T::value_type>();
+  } else {
+    constexpr bool open = !closed_struct<T>;
+    static_assert(
+        open,
+        "wick: this stage looks for pictures, masks, boxes and keypoints in all of a sample, and can't "
+        "look into this struct (T, in the lines beside this): it has more than 8 fields, or a base "
+        "class; nest plain structs in it, or, where it has no such part, write `template <> inline "
+        "constexpr bool wick::has_no_parts<T> = true;`");
     return false;
+  }
+}
+
+/// Calls f with each value that lies directly in an item: fields, elements.
+template <class T, class F>
+void for_each_inside(T& item, F&& f) {
+  if constexpr (composite<T>) {
+    with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
+  } else if constexpr (several<T>) {
+    for (auto& one : item) f(one);
+  } else if (item.has_value()) {
+    f(*item);
+  }
 }
 
 /// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
@@ -75,7 +119,7 @@ void for_each_part(T& item, F& f) {
   } else if constexpr (Kind::template is<T>) {
     f(item);
   } else if constexpr (holds<Kind, T>()) {
-    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
+    for_each_inside(item, [&f](auto& inner) { for_each_part<Kind>(inner, f); });
   }
 }
 
@@ -83,7 +127,7 @@ void for_each_part(T& item, F& f) {
 /// sample<> whose target has none is taken by its data.
 template <class Kind, class T>
 inline constexpr bool is_of_parts =
-    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
+    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && !closed_struct<T> && holds<Kind, T>();
 template <class Kind, class D, class T>
 inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
@@ -91,6 +135,9 @@ inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
 /// \throws wick::error when there is no pixel
 void require_pixels(frame size);
+/// \throws wick::error when a step makes more pixels than decode() takes, or resizes a side of over 2^20 px,
+/// whose tables would take seconds and gigabytes
+void require_bounded(const geometry_step& step, frame before);
 /// \throws wick::error when parts with pixels have two sizes
 void require_one_size(frame first, frame other);
 
@@ -108,7 +155,7 @@ frame frame_of(Item& item) {
     if constexpr (with_pixels<T>)
       look(part);
     else if constexpr (holds<any_with_pixels, T>())
-      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
+      for_each_inside(part, [&self](auto& inner) { self(self, inner); });
   };
   visit(visit, item);
   return size;
@@ -123,9 +170,13 @@ class geometry_stage {
   static constexpr phase in_slot = phase::resize;
 
   lazy_image operator()(lazy_image picture, context& c) const {
-    const frame size{picture.width(), picture.height()};
+    frame size{picture.width(), picture.height()};
     require_pixels(size);
-    for (const geometry_step& step : self().decide(size, c)) picture.follow(step);
+    for (const geometry_step& step : self().decide(size, c)) {
+      require_bounded(step, size);
+      picture.follow(step);
+      size = step.after(size);
+    }
     return picture;
   }
   template <class Item>
@@ -134,6 +185,7 @@ class geometry_stage {
     frame size = frame_of(item);
     require_pixels(size);
     for (const geometry_step& step : self().decide(size, c)) {
+      require_bounded(step, size);
       const auto follow = [&](auto& part) { part.follow(step, size); };
       for_each_part<any_placed>(item, follow);
       size = step.after(size);

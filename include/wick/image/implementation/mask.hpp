@@ -28,6 +28,14 @@ inline image one_channel(image numbers) {
   return numbers;
 }
 
+/// \throws wick::error for a fill that the mask's numbers have no room for
+inline void require_fill(int fill, int highest) {
+  if (fill >= 0 && fill <= highest) return;
+  throw error("mask_fill " + std::to_string(fill) + ": the mask has numbers of " +
+              (highest > 255 ? "16" : "8") + " bits, 0 to " + std::to_string(highest) +
+              "; give one of these, and have the loss ignore it (.ignore_index)");
+}
+
 /// What only decoding shows is decode_mask()'s.
 template <class F>
 decltype(auto) decoding(F&& f) {
@@ -46,8 +54,11 @@ mask::mask(image numbers)
 
 void mask::follow(const detail::geometry_step& step, detail::frame) {
   detail::masks::decoding([&] {
+    using kind = detail::geometry_step::kind;
+    if (step.what == kind::warp || (step.what == kind::pad && step.around.mode == padding_mode::constant))
+      detail::masks::require_fill(step.around.mask_fill, numbers_.highest_level());
     detail::geometry_step own = step;
-    if (step.what == detail::geometry_step::kind::warp)
+    if (step.what == kind::warp)
       own.filter = interpolation::nearest;
     else if (own.filter != interpolation::nearest)
       own.filter = interpolation::nearest_corner;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include <wick/image/detail/parts.hpp>
@@ -98,6 +99,22 @@ void require_pixels(frame size) {
   if (size.width > 0 && size.height > 0) return;
   throw error("the picture is empty, " + size_text(size.width, size.height) +
               " px; give it at least 1 px a side in the stage that made it, or leave the sample out there");
+}
+
+void require_bounded(const geometry_step& step, frame before) {
+  constexpr std::int64_t most_pixels = 178'956'970, longest = 1 << 20;
+  const auto pixels = [](frame f) { return std::int64_t{f.width} * f.height; };
+  const frame after = step.after(before);
+  if (pixels(after) > most_pixels && pixels(after) > pixels(before)) {
+    throw error("a picture of " + size_text(before.width, before.height) + " px would become one of " +
+                size_text(after.width, after.height) + " px, and " + std::to_string(most_pixels) +
+                " is the most; bound the longer side (.max_size), crop it before, or leave the sample out");
+  }
+  if (step.what == geometry_step::kind::resize && std::max(before.width, before.height) > longest) {
+    throw error("a picture of " + size_text(before.width, before.height) +
+                " px is to be resized, and a side of " + std::to_string(longest) +
+                " px is the longest; crop it before, or leave the sample out");
+  }
 }
 
 void require_one_size(frame first, frame other) {

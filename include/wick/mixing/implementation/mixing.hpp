@@ -183,10 +183,13 @@ mosaic_stage::mosaic_stage(int size, const mosaic_options& options) : size_(size
     throw error("mosaic: size " + std::to_string(size) + "; give half the side of the square, 1 to 16,384");
   if (options.fill < 0 || options.fill > 255)
     throw error("mosaic: fill " + std::to_string(options.fill) + "; give a level, 0 to 255");
+  if (options.mask_fill < 0 || options.mask_fill > 255)
+    throw error("mosaic: mask_fill " + std::to_string(options.mask_fill) + "; give a number, 0 to 255");
   require_probability(name, options.p);
 }
 std::uint64_t mosaic_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(size_, options_.fill);
+  const std::uint64_t all = fingerprint_hash::of(size_, options_.fill);
+  return options_.mask_fill == 0 ? all : fingerprint_hash::of(all, options_.mask_fill);
 }
 std::vector<mosaic_tile> mosaic_stage::arrange(const std::vector<frame>& sizes, random_stream& random) const {
   std::vector<mosaic_tile> out;
@@ -220,9 +223,9 @@ void mosaic_stage::join_pictures(const std::vector<image*>& from,
 }
 void mosaic_stage::join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const {
   image canvas(2 * size_, 2 * size_, 1);
-  std::memset(canvas.data(), 0, canvas.pixels().size());
+  std::memset(canvas.data(), options_.mask_fill, canvas.pixels().size());
   for (std::size_t i = 0; i < from.size(); ++i) place_tile(canvas, from[i]->pixels(), where[i]);
-  *from[0] = mask(std::move(canvas));
+  *from[0] = mask(lazy_image(std::move(canvas), pixel_numbers{from[0]->type(), false, true}));
 }
 
 }  // namespace detail

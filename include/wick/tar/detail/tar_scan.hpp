@@ -74,7 +74,8 @@ class tar_scan {
   [[noreturn]] void not_a_tar(const unsigned char* p) const;
 
   /// Where the next header lies, once it is sure that the data are there.
-  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what) const;
+  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what,
+                     bool is_name = false) const;
 
   /// The contents of a header that is followed by text.
   std::string_view read_text(std::uint64_t header, std::uint64_t size);

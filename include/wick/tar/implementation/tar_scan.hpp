@@ -33,6 +33,12 @@ const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size)
   return reinterpret_cast<const unsigned char*>(buffer_.data()) + (offset - first_);
 }
 
+namespace {
+
+constexpr std::size_t longest_name = 65'536;
+
+}  // namespace
+
 bool tar_scan::next(tar_entry& out) {
   extended own = global_;
   constexpr std::uint64_t none = ~std::uint64_t{0};
@@ -157,11 +163,12 @@ void tar_scan::not_a_tar(const unsigned char* p) const {
                          : "is not a tar archive (starts with " + start + ", and no header is there)");
 }
 
-std::uint64_t tar_scan::skip(std::uint64_t header, std::uint64_t size, std::string_view what) const {
+std::uint64_t tar_scan::skip(std::uint64_t header, std::uint64_t size, std::string_view what,
+                             bool is_name) const {
   const std::uint64_t first = header + tar_block;
   if (first > size_ || size > size_ - first) {
-    cut_off(std::string(what) + " (header at offset " + std::to_string(header) + ", " + std::to_string(size) +
-                " bytes)",
+    cut_off((is_name ? "\"" + printable(what) + "\"" : std::string(what)) + " (header at offset " +
+                std::to_string(header) + ", " + std::to_string(size) + " bytes)",
             size > ~first ? ~std::uint64_t{0} : first + size);
   }
   return first + round_up_to_block(size);
@@ -193,6 +200,12 @@ void tar_scan::read_pax(extended& into, std::uint64_t header, std::uint64_t size
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) fail(header, "has a pax record without '='");
     const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
+    // A global one is copied for each member.
+    if (key.ends_with("name") || key == "path") {
+      if (value.size() > longest_name)
+        fail(header, "has a name of " + std::to_string(value.size()) + " bytes, and " +
+                         std::to_string(longest_name) + " is the longest");
+    }
     if (key == "path") {
       into.name = std::string(value);
       if (value.empty()) into.name.reset();  // an empty value takes back what was said before
@@ -257,7 +270,7 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
   }
   if (out.name.find('\0') != std::string::npos) fail(at, "has a name with a NUL in it");
   out.length = has_data ? size : 0;
-  position_ = skip(out.offset - tar_block, out.length, "\"" + printable(out.name) + "\"");
+  position_ = skip(out.offset - tar_block, out.length, out.name, true);
 }
 
 }  // namespace wick::detail

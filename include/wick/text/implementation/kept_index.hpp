@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <wick/read/detail/file_io.hpp>
@@ -43,20 +44,30 @@ inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint
 kept_index::kept_index(const std::string& path, std::uint64_t rule) {
   plain_file opened = open_plain(path.c_str());
   if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
-  if (!opened.file) return;
-  try {
-    all_.resize(static_cast<std::size_t>(opened.about.st_size));
-    all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), all_.size(), 0));
-  } catch (const error&) {
-    all_.clear();
-    return;
-  }
-  const std::string_view start = std::string_view(all_).substr(0, kept_form::magic.size());
-  if (start != kept_form::magic.substr(0, start.size())) {
+  if (!opened.file && opened.fault == ENOENT) return;
+  if (!opened.file) {
     throw source_error(path, "index",
-                       "is not an index (starts with \"" + printable(start) +
+                       "can't be opened: " + std::generic_category().message(opened.fault) +
+                           ", and is left as it is; give .index a path of your own, or make it readable");
+  }
+  const auto read = [&](std::size_t bytes) {
+    try {
+      all_.resize(bytes);
+      all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), bytes, 0));
+      return true;
+    } catch (const error&) {
+      all_.clear();
+      return false;
+    }
+  };
+  const auto size = static_cast<std::size_t>(opened.about.st_size);
+  if (!read(std::min(size, kept_form::magic.size()))) return;
+  if (all_ != kept_form::magic.substr(0, all_.size())) {
+    throw source_error(path, "index",
+                       "is not an index (starts with \"" + printable(all_) +
                            "\"), and is left as it is; give .index a path of its own, or remove that file");
   }
+  if (!read(size)) return;
   if (!parse(rule)) files_.clear();
 }
 

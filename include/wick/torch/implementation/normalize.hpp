@@ -19,13 +19,25 @@ namespace wick::detail {
 at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
   const int channels = by.count();
   const bool bytes = t.scalar_type() == at::kByte;
+  if (!bytes && !t.is_floating_point()) {
+    throw error(
+        "normalize: a batch of " + std::string(c10::toString(t.scalar_type())) +
+        ", of which it is not known what stands for 1; give it levels of uint8, or numbers in [0, 1]: "
+        "wick::decode({.type = wick::dtype::float32})");
+  }
   const double scale = bytes ? 1.0 / 255.0 : 1.0;
   at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
   if (channels == 1) {
     return out.mul_(scale / by.std()[0])
         .sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
   }
-  const std::int64_t dim = t.dim() >= 2 && t.size(1) == channels ? 1 : t.dim() - 1;
+  const bool first = t.dim() >= 2 && t.size(1) == channels;
+  if (first && t.dim() > 2 && t.size(-1) == channels) {
+    throw error(
+        "normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
+        ", where the channels may be the second axis or the last; normalize the pictures before batch()");
+  }
+  const std::int64_t dim = first ? 1 : t.dim() - 1;
   if (t.dim() < 2 || t.size(dim) != channels) {
     throw error("normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
                 "; give one for each channel, or one for all");
