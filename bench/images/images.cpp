@@ -78,7 +78,9 @@ template <class F>
 auto with_loader(const workload& w, F f) {
   const auto loader = [&w](auto pipeline) {
     return [&w, pipeline] {
-      return wick::loader(pipeline | wick::array_batch(images::batch_size), options(w.set));
+      return wick::loader(
+          pipeline | wick::array_batch(images::batch_size, {.layout = wick::layout::channels_last}),
+          options(w.set));
     };
   };
   switch (w.work) {
@@ -217,7 +219,8 @@ void measure(workload& w, const pictures& from, const wick_bench::options& o, co
       return epochs_of(
           [&] {
             return wick::loader(
-                images::train(w.set, images::stb_decode{}) | wick::array_batch(images::batch_size),
+                images::train(w.set, images::stb_decode{}) |
+                    wick::array_batch(images::batch_size, {.layout = wick::layout::channels_last}),
                 options(w.set));
           },
           epochs, nullptr);

@@ -41,6 +41,7 @@
 #include <wick/image/implementation/parts.hpp>
 #include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
+#include <wick/image/implementation/to_image.hpp>
 #include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/delivery.hpp>
 #include <wick/loader/implementation/loader_core.hpp>

@@ -3578,12 +3578,199 @@ std::string_view stage_name(const S& s) noexcept {
 /// Why a stage does not take what comes: the mistake that is most likely, told from the types. Nothing of it
 /// is compiled for a pipeline that is right.
 
+// ==== wick/sample/shape.hpp
+/// \file
+/// Shapes and element types: what a value says of itself so that batch() can give it a slot.
+
+#include <initializer_list>
+
+// ==== wick/sample/error.hpp
+/// \file
+/// What goes wrong, in words that say where, what was found and what to do.
+
+#include <stdexcept>
+
+namespace wick {
+
+/// Base of all that wick throws. The text says what was found and what to do about it.
+class error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
+/// Messages name the stage that it belongs to.
+class late_error : public error {
+ public:
+  late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
+  const std::string& stage() const noexcept { return stage_; }
+
+ private:
+  std::string stage_;
+};
+
+}  // namespace detail
+
+/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own
+/// exception is at cause().
+class sample_error : public error {
+ public:
+  sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
+               const std::string& text, std::exception_ptr cause);
+
+  /// The sample's name, as its source gives it.
+  const std::string& key() const noexcept { return key_; }
+  /// The stage that failed.
+  const std::string& stage() const noexcept { return stage_; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  std::uint64_t position() const noexcept { return position_; }
+  /// What the stage threw.
+  const std::exception_ptr& cause() const noexcept { return cause_; }
+
+ private:
+  std::string key_, stage_;
+  std::uint64_t epoch_, position_;
+  std::exception_ptr cause_;
+};
+
+namespace detail {
+
+/// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
+std::string printable(std::string_view text);
+
+/// How a message about a bad sample ends, behind what else can be done.
+inline constexpr const char* or_leave_it_out =
+    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick {
+
+/// The type of a number in a sample or a batch. boolean is one byte.
+enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
+
+namespace detail {
+
+constexpr std::size_t size_of(dtype t) noexcept {
+  switch (t) {
+    case dtype::int16:
+    case dtype::float16:
+      return 2;
+    case dtype::int32:
+    case dtype::float32:
+      return 4;
+    case dtype::int64:
+    case dtype::float64:
+      return 8;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace detail
+
+/// The name of an element type or of a shape, as messages show it: "uint8", "float32", ….
+constexpr std::string_view to_string(dtype t) noexcept {
+  constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
+                                        "float16", "float32", "float64", "boolean"};
+  return names[static_cast<std::size_t>(t)];
+}
+
+namespace detail {
+
+/// The element type of an arithmetic C++ type.
+template <class T>
+constexpr dtype dtype_of() noexcept {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
+                "wick: only arithmetic types of up to 8 bytes have a dtype; convert a long double to double");
+  if constexpr (std::is_same_v<T, bool>)
+    return dtype::boolean;
+  else if constexpr (std::is_floating_point_v<T>)
+    return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
+  else if constexpr (sizeof(T) == 1)
+    return std::is_unsigned_v<T> ? dtype::uint8 : dtype::int8;
+  else if constexpr (sizeof(T) == 2)
+    return dtype::int16;
+  else if constexpr (sizeof(T) == 4)
+    return dtype::int32;
+  else
+    return dtype::int64;
+}
+
+}  // namespace detail
+
+/// Up to six extents of a sample, seven of a batch of them, outermost first; a value type without allocation.
+class shape {
+ public:
+  /// Of a sample.
+  static constexpr std::size_t max_rank = 6;
+
+  constexpr shape() noexcept = default;
+  constexpr shape(std::initializer_list<std::int64_t> extents) {
+    for (const std::int64_t e : extents) push_back(e);
+  }
+  /// \throws wick::error past seven dimensions
+  constexpr void push_back(std::int64_t extent) {
+    if (rank_ == max_rank + 1) throw error("a sample has at most 6 dimensions, a batch 7; join some of them");
+    extents_[rank_++] = extent;
+  }
+  /// How many extents there are: 3 of [3, 224, 224].
+  constexpr std::size_t rank() const noexcept { return rank_; }
+  constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
+  constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
+  constexpr const std::int64_t* end() const noexcept { return extents_.data() + rank_; }
+  /// Number of elements; 1 for a scalar, the highest number there is where that is exceeded.
+  constexpr std::int64_t count() const noexcept {
+    std::int64_t n = 1;
+    for (const std::int64_t e : *this) {
+      if (__builtin_mul_overflow(n, e, &n)) return std::numeric_limits<std::int64_t>::max();
+    }
+    return n;
+  }
+  friend constexpr bool operator==(const shape& a, const shape& b) noexcept {
+    if (a.rank_ != b.rank_) return false;
+    for (std::size_t i = 0; i < a.rank_; ++i) {
+      if (a.extents_[i] != b.extents_[i]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::array<std::int64_t, max_rank + 1> extents_{};
+  std::size_t rank_ = 0;
+};
+
+/// The extents, outermost first: "[3, 224, 224]".
+std::string to_string(const shape& s);
+
+/// How a batch of pictures lies in memory.
+enum class layout : std::uint8_t {
+  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what many convolutions like best; view() over
+                  ///< channels fails, write reshape()
+  nchw,           ///< tensor [N, C, H, W], contiguous
+  nhwc,           ///< tensor [N, H, W, C], contiguous
+};
+
+/// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W)
+/// when `planar`, else interleaved (H W C); other values ignore it.
+struct slot {
+  std::byte* data = nullptr;  ///< the sample's first byte in the batch's memory
+  bool planar = false;        ///< channels of a picture as planes, C H W
+};
+
+}  // namespace wick
+
 namespace wick::detail {
 
 enum class reason {
   not_read,
   not_read_and_decoded,
   not_decoded,
+  not_a_picture,
   batched,
   not_batched,
   gives_nothing,
@@ -3636,6 +3823,13 @@ template <class T>
   requires requires { &T::operator(); }
 struct first_parameter<T> : first_parameter<decltype(&T::operator())> {};
 
+/// It has a shape and lies in memory, as a row of tensors() does.
+template <class T>
+concept is_an_array = requires(const T& t, slot to) {
+  t.extents();
+  t.write_to(to);
+};
+
 template <class T>
 inline constexpr bool has_column = is_column<T>;
 template <class D, class T>
@@ -3656,6 +3850,8 @@ consteval reason why_not() {
     return reason::not_decoded;
   else if constexpr (Batched && would_take<Stage, Came, decoded_type>())
     return reason::batched;
+  else if constexpr (is_an_array<data> && would_take<Stage, Came, decoded_type>())
+    return reason::not_a_picture;
   else if constexpr (!Batched && has_column<typename first_parameter<callable>::type> && !has_column<Came>)
     return reason::not_batched;
   else if constexpr (accepts_somehow<callable, Came> || accepts_somehow<callable, data>)
@@ -4021,6 +4217,7 @@ consteval fit check_fit() {
       constexpr reason why = why_not<Stage, Came, has_batching<Before...>>();
       constexpr bool is_read = why != reason::not_read, is_decoded = why != reason::not_decoded;
       constexpr bool is_read_and_decoded = why != reason::not_read_and_decoded;
+      constexpr bool is_picture = why != reason::not_a_picture;
       constexpr bool is_batched = why != reason::not_batched, is_single = why != reason::batched;
       constexpr bool gives_something = why != reason::gives_nothing,
                      can_be_called = why != reason::no_callable;
@@ -4034,6 +4231,10 @@ consteval fit check_fit() {
       static_assert(is_decoded,
                     "wick: this stage takes a picture, and what came are bytes as they were read; write "
                     "decode() before it");
+      static_assert(
+          is_picture,
+          "wick: this stage takes a picture, and what came is an array in memory (of tensors(), idx(), "
+          "decode_raw()); write to_image() before it");
       static_assert(is_single,
                     "wick: this stage takes a single picture, and what came is a batch; write it before "
                     "batch(n)");
@@ -4316,70 +4517,6 @@ class permutation {
 
 }  // namespace wick::detail
 
-// ==== wick/sample/error.hpp
-/// \file
-/// What goes wrong, in words that say where, what was found and what to do.
-
-#include <stdexcept>
-
-namespace wick {
-
-/// Base of all that wick throws. The text says what was found and what to do about it.
-class error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-namespace detail {
-
-/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
-/// Messages name the stage that it belongs to.
-class late_error : public error {
- public:
-  late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
-  const std::string& stage() const noexcept { return stage_; }
-
- private:
-  std::string stage_;
-};
-
-}  // namespace detail
-
-/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own
-/// exception is at cause().
-class sample_error : public error {
- public:
-  sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
-               const std::string& text, std::exception_ptr cause);
-
-  /// The sample's name, as its source gives it.
-  const std::string& key() const noexcept { return key_; }
-  /// The stage that failed.
-  const std::string& stage() const noexcept { return stage_; }
-  std::uint64_t epoch() const noexcept { return epoch_; }
-  std::uint64_t position() const noexcept { return position_; }
-  /// What the stage threw.
-  const std::exception_ptr& cause() const noexcept { return cause_; }
-
- private:
-  std::string key_, stage_;
-  std::uint64_t epoch_, position_;
-  std::exception_ptr cause_;
-};
-
-namespace detail {
-
-/// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
-std::string printable(std::string_view text);
-
-/// How a message about a bad sample ends, behind what else can be done.
-inline constexpr const char* or_leave_it_out =
-    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
-
-}  // namespace detail
-
-}  // namespace wick
-
 namespace wick {
 
 namespace detail {
@@ -4580,128 +4717,6 @@ inline detail::repeat_stage repeat() noexcept { return {0}; }
 // ==== wick/batch/fields.hpp
 /// \file
 /// How a sample is taken apart into fields, each of which becomes a column of the batch.
-
-// ==== wick/sample/shape.hpp
-/// \file
-/// Shapes and element types: what a value says of itself so that batch() can give it a slot.
-
-#include <initializer_list>
-
-namespace wick {
-
-/// The type of a number in a sample or a batch. boolean is one byte.
-enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
-
-namespace detail {
-
-constexpr std::size_t size_of(dtype t) noexcept {
-  switch (t) {
-    case dtype::int16:
-    case dtype::float16:
-      return 2;
-    case dtype::int32:
-    case dtype::float32:
-      return 4;
-    case dtype::int64:
-    case dtype::float64:
-      return 8;
-    default:
-      return 1;
-  }
-}
-
-}  // namespace detail
-
-/// The name of an element type or of a shape, as messages show it: "uint8", "float32", ….
-constexpr std::string_view to_string(dtype t) noexcept {
-  constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
-                                        "float16", "float32", "float64", "boolean"};
-  return names[static_cast<std::size_t>(t)];
-}
-
-namespace detail {
-
-/// The element type of an arithmetic C++ type.
-template <class T>
-constexpr dtype dtype_of() noexcept {
-  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
-                "wick: only arithmetic types of up to 8 bytes have a dtype; convert a long double to double");
-  if constexpr (std::is_same_v<T, bool>)
-    return dtype::boolean;
-  else if constexpr (std::is_floating_point_v<T>)
-    return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
-  else if constexpr (sizeof(T) == 1)
-    return std::is_unsigned_v<T> ? dtype::uint8 : dtype::int8;
-  else if constexpr (sizeof(T) == 2)
-    return dtype::int16;
-  else if constexpr (sizeof(T) == 4)
-    return dtype::int32;
-  else
-    return dtype::int64;
-}
-
-}  // namespace detail
-
-/// Up to six extents of a sample, seven of a batch of them, outermost first; a value type without allocation.
-class shape {
- public:
-  /// Of a sample.
-  static constexpr std::size_t max_rank = 6;
-
-  constexpr shape() noexcept = default;
-  constexpr shape(std::initializer_list<std::int64_t> extents) {
-    for (const std::int64_t e : extents) push_back(e);
-  }
-  /// \throws wick::error past seven dimensions
-  constexpr void push_back(std::int64_t extent) {
-    if (rank_ == max_rank + 1) throw error("a sample has at most 6 dimensions, a batch 7; join some of them");
-    extents_[rank_++] = extent;
-  }
-  /// How many extents there are: 3 of [3, 224, 224].
-  constexpr std::size_t rank() const noexcept { return rank_; }
-  constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
-  constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
-  constexpr const std::int64_t* end() const noexcept { return extents_.data() + rank_; }
-  /// Number of elements; 1 for a scalar, the highest number there is where that is exceeded.
-  constexpr std::int64_t count() const noexcept {
-    std::int64_t n = 1;
-    for (const std::int64_t e : *this) {
-      if (__builtin_mul_overflow(n, e, &n)) return std::numeric_limits<std::int64_t>::max();
-    }
-    return n;
-  }
-  friend constexpr bool operator==(const shape& a, const shape& b) noexcept {
-    if (a.rank_ != b.rank_) return false;
-    for (std::size_t i = 0; i < a.rank_; ++i) {
-      if (a.extents_[i] != b.extents_[i]) return false;
-    }
-    return true;
-  }
-
- private:
-  std::array<std::int64_t, max_rank + 1> extents_{};
-  std::size_t rank_ = 0;
-};
-
-/// The extents, outermost first: "[3, 224, 224]".
-std::string to_string(const shape& s);
-
-/// How a batch of pictures lies in memory.
-enum class layout : std::uint8_t {
-  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what convolutions like best, and what decoders
-                  ///< write
-  nchw,           ///< tensor [N, C, H, W], contiguous
-  nhwc,           ///< tensor [N, H, W, C], contiguous
-};
-
-/// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W)
-/// when `planar`, else interleaved (H W C); other values ignore it.
-struct slot {
-  std::byte* data = nullptr;  ///< the sample's first byte in the batch's memory
-  bool planar = false;        ///< channels of a picture as planes, C H W
-};
-
-}  // namespace wick
 
 namespace wick::detail {
 
@@ -7069,8 +7084,9 @@ namespace detail {
 struct batch_options {
   /// Leave out the last batch of an epoch when it is not full.
   bool drop_last = false;
-  /// How pictures lie in memory.
-  wick::layout layout = wick::layout::channels_last;
+  /// How pictures lie in memory: contiguous as [N, C, H, W], or channels_last, which many convolutions like
+  /// best.
+  wick::layout layout = wick::layout::nchw;
   /// Fill the last batch of an epoch from the epoch's beginning. Each such sample stands at a position of its
   /// own, so that its random numbers are others. Without this and drop_last the last batch is short. All
   /// ranks have the same number of batches in any case, and with this of samples where the ranks share a
@@ -7081,6 +7097,10 @@ struct batch_options {
 /// \throws wick::error
 inline batch_options checked(const char* stage, std::size_t size, batch_options options) {
   if (size == 0) throw error(std::string(stage) + "(0): a " + stage + " has at least one sample");
+  if (size > std::size_t{1} << 40) {
+    throw error(std::string(stage) + "(" + std::to_string(size) + "): a " + stage +
+                " has at most 2^40 samples; was a number below 0 converted?");
+  }
   if (options.drop_last && options.pad_last) {
     throw error(std::string(stage) +
                 ": the last one can't be dropped and padded; write drop_last or pad_last");
@@ -7718,7 +7738,7 @@ struct padding_options {
 /// As batch_options, and what is done about fields of any length.
 struct ragged_batch_options {
   bool drop_last = false;
-  wick::layout layout = wick::layout::channels_last;
+  wick::layout layout = wick::layout::nchw;
   bool pad_last = false;
   /// What fills up the fields of any length: pad_with(0).
   padding ragged;
@@ -9173,61 +9193,66 @@ class decoders_seen {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/encoded.hpp
+// ==== wick/image/detail/first_part.hpp
 /// \file
-/// Which part of a sample decode() and decode_mask() take: the first that is still bytes.
+/// Which part of a sample decode(), decode_mask(), to_image() and to_mask() take: the first of its kind.
 
 namespace wick::detail {
 
-template <class T>
-inline constexpr bool holds_bytes = std::is_same_v<T, bytes>;
-template <class D, class T>
-inline constexpr bool holds_bytes<sample<D, T>> = holds_bytes<D> || holds_bytes<T>;
-template <class... T>
-inline constexpr bool holds_bytes<std::tuple<T...>> = (holds_bytes<T> || ...);
+struct still_bytes {
+  template <class T>
+  static constexpr bool is = std::is_same_v<T, bytes>;
+};
 
-/// Taken as a whole; where a sample's data has bytes, the stage is given that.
-template <class T>
-inline constexpr bool holds_more_bytes = false;
-template <class D, class T>
-inline constexpr bool holds_more_bytes<sample<D, T>> = !holds_bytes<D> && holds_bytes<T>;
-template <class... T>
-inline constexpr bool holds_more_bytes<std::tuple<T...>> = holds_bytes<std::tuple<T...>>;
+template <class Kind, class T>
+inline constexpr bool holds_first = Kind::template is<T>;
+template <class Kind, class D, class T>
+inline constexpr bool holds_first<Kind, sample<D, T>> = holds_first<Kind, D> || holds_first<Kind, T>;
+template <class Kind, class... T>
+inline constexpr bool holds_first<Kind, std::tuple<T...>> = (holds_first<Kind, T> || ...);
 
-template <class... T>
-consteval std::size_t first_with_bytes(std::type_identity<std::tuple<T...>>) {
-  const std::array<bool, sizeof...(T)> has{holds_bytes<T>...};
+/// Taken as a whole; where a sample's data has one, the stage is given that.
+template <class Kind, class T>
+inline constexpr bool holds_behind = false;
+template <class Kind, class D, class T>
+inline constexpr bool holds_behind<Kind, sample<D, T>> = !holds_first<Kind, D> && holds_first<Kind, T>;
+template <class Kind, class... T>
+inline constexpr bool holds_behind<Kind, std::tuple<T...>> = holds_first<Kind, std::tuple<T...>>;
+
+template <class Kind, class... T>
+consteval std::size_t first_that_holds(std::type_identity<std::tuple<T...>>) {
+  const std::array<bool, sizeof...(T)> has{holds_first<Kind, T>...};
   std::size_t i = 0;
   while (!has[i]) ++i;
   return i;
 }
 
-template <bool Wanted, class T, class F>
-auto with_first_bytes_if(T&& part, F& f);
+template <class Kind, bool Wanted, class T, class F>
+auto with_first_if(T&& part, F& f);
 
-/// The item with what f makes of its first bytes in their place.
-template <class Item, class F>
-auto with_first_bytes(Item&& item, F&& f) {
-  if constexpr (std::is_same_v<Item, bytes>) {
+/// The item with what f makes of its first part of this kind in that one's place.
+template <class Kind, class Item, class F>
+auto with_first(Item&& item, F&& f) {
+  if constexpr (Kind::template is<Item>) {
     return f(std::move(item));
   } else if constexpr (is_sample<Item>) {
-    constexpr bool in_data = holds_bytes<typename Item::data_type>;
-    auto data = with_first_bytes_if<in_data>(std::move(item.data), f);
-    auto target = with_first_bytes_if<!in_data>(std::move(item.target), f);
+    constexpr bool in_data = holds_first<Kind, typename Item::data_type>;
+    auto data = with_first_if<Kind, in_data>(std::move(item.data), f);
+    auto target = with_first_if<Kind, !in_data>(std::move(item.target), f);
     return sample<decltype(data), decltype(target)>{std::move(data), std::move(target)};
   } else {
-    constexpr std::size_t first = first_with_bytes(std::type_identity<Item>{});
+    constexpr std::size_t first = first_that_holds<Kind>(std::type_identity<Item>{});
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple<decltype(with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f))...>{
-          with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f)...};
+      return std::tuple<decltype(with_first_if<Kind, I == first>(std::move(std::get<I>(item)), f))...>{
+          with_first_if<Kind, I == first>(std::move(std::get<I>(item)), f)...};
     }(std::make_index_sequence<std::tuple_size_v<Item>>{});
   }
 }
 
-template <bool Wanted, class T, class F>
-auto with_first_bytes_if(T&& part, F& f) {
+template <class Kind, bool Wanted, class T, class F>
+auto with_first_if(T&& part, F& f) {
   if constexpr (Wanted)
-    return with_first_bytes(std::move(part), f);
+    return with_first<Kind>(std::move(part), f);
   else
     return T(std::move(part));
 }
@@ -9283,9 +9308,10 @@ class decode_stage {
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const;
   template <class Item>
-    requires holds_more_bytes<Item>
+    requires holds_behind<still_bytes, Item>
   auto operator()(Item item, context& c) const {
-    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+    return with_first<still_bytes>(std::move(item),
+                                   [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;
@@ -9487,9 +9513,10 @@ class decode_mask_stage {
   explicit decode_mask_stage(const mask_options& options);
   mask operator()(bytes encoded, context& c) const;
   template <class Item>
-    requires holds_more_bytes<Item>
+    requires holds_behind<still_bytes, Item>
   auto operator()(Item item, context& c) const {
-    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+    return with_first<still_bytes>(std::move(item),
+                                   [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
   std::uint64_t fingerprint() const noexcept { return numbers_.fingerprint(); }
   std::string note() const { return numbers_.note(); }
@@ -9579,6 +9606,117 @@ detail::resize_stage resize(int shorter_edge, const detail::resize_options& opti
 /// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
 /// torchvision.transforms.v2.Resize(None, max_size=640).
 detail::resize_stage resize(const detail::resize_options& options);
+
+}  // namespace wick
+
+// ==== wick/image/to_image.hpp
+/// \file
+/// Arrays in memory as pictures and masks: rows of tensors, of idx files, of arrays that were read.
+
+namespace wick {
+
+namespace detail {
+
+struct array_options {
+  /// nchw: [C, H, W]; nhwc: [H, W, C]. Without it the axis of 1 to 4 is that of the channels.
+  std::optional<wick::layout> layout = {};
+};
+
+/// An array of its own shape, and no picture.
+struct still_array {
+  template <class T>
+  static constexpr bool is = batchable<T> && !is_picture<T> && !placed<T>;
+};
+
+/// Which extents of an array are what.
+struct picture_axes {
+  int width = 0, height = 0, channels = 0;
+  bool planes = false;  ///< [C, H, W]
+  /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
+  picture_axes(const shape& extents, dtype type, const array_options& options);
+};
+
+/// What to_image() and to_mask() have alike.
+class array_stage {
+ public:
+  explicit array_stage(const array_options& options) noexcept : options_(options) {}
+  std::uint64_t fingerprint() const noexcept;
+
+ protected:
+  template <class Array>
+  image copy(const Array& from) const {
+    using access = field_access<Array>;
+    const picture_axes axes(access::extents(from), access::type(from), options_);
+    image out(axes.width, axes.height, axes.channels);
+    if (!axes.planes || axes.channels == 1) {
+      access::write_to(from, {reinterpret_cast<std::byte*>(out.data()), false});
+    } else {
+      std::vector<std::byte> planes(out.pixels().size());
+      access::write_to(from, {planes.data(), false});
+      interleave(planes.data(), out);
+    }
+    return out;
+  }
+
+ private:
+  static void interleave(const std::byte* planes, image& to) noexcept;
+  array_options options_;
+};
+
+class to_image_stage : public array_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "to_image";
+  static constexpr phase in_slot = phase::decode;
+  using array_stage::array_stage;
+
+  template <class Array>
+    requires(still_array::is<Array>)
+  lazy_image operator()(const Array& from, context&) const {
+    return copy(from);
+  }
+  template <class Item>
+    requires holds_behind<still_array, Item>
+  auto operator()(Item item, context& c) const {
+    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
+  }
+};
+
+class to_mask_stage : public array_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "to_mask";
+  static constexpr phase in_slot = phase::decode;
+  using array_stage::array_stage;
+
+  template <class Array>
+    requires(still_array::is<Array>)
+  mask operator()(const Array& from, context&) const {
+    return mask(copy(from));
+  }
+  template <class Item>
+    requires holds_behind<still_array, Item>
+  auto operator()(Item item, context& c) const {
+    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
+  }
+};
+
+}  // namespace detail
+
+/// Array → picture, so that arrays in memory can be cropped, turned and jittered as decoded pictures are:
+/// `tensors(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) | batch(128)`. It
+/// takes the first part of the sample that is an array of uint8: a row of tensors() or idx(), what
+/// decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
+/// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array is
+/// none of these
+detail::to_image_stage to_image(const detail::array_options& options = {});
+
+/// Array → mask: numbers of classes that follow the picture, [H, W] of uint8. It takes the first part that is
+/// still an array, behind to_image() that of the mask: `tensors(images, masks) | to_image() | to_mask()`.
+/// \throws wick::error when the array has another shape or type
+detail::to_mask_stage to_mask(const detail::array_options& options = {});
 
 }  // namespace wick
 
@@ -11744,11 +11882,11 @@ struct alignas(64) batch_job {
   void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
   /// Slots that nobody has claimed.
   std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
-  /// `at_end`.
-  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
+  /// Up to `most` slots of batch `which` that nobody else has, or all that are left when these are no more
+  /// than `at_end`.
+  run claim(std::uint64_t which, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
-    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
+    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(which)) {
       const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
       if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
         return {count - (seen & count_mask), n};
@@ -14574,6 +14712,12 @@ class epoch_plan {
   }
 
   void check() const {
+    if (positions_ == 0 && path_.source().size() != 0) {
+      throw error(
+          "loader: the source has " + std::to_string(path_.source().size()) +
+          " samples, and the order stages leave none of them (take(0), skip_first() of as many, an empty "
+          "subset())");
+    }
     if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
     if (batches_ == 0) {
       throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
@@ -15624,8 +15768,9 @@ class loader {
   /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
   /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
   /// then
-  epoch_range epoch(std::uint64_t e) {
-    core().epoch(e);
+  template <std::integral Number>
+  epoch_range epoch(Number e) {
+    core().epoch(static_cast<std::uint64_t>(e));
     return epoch_range(core());
   }
   /// The next epoch: `for (auto& batch : train)`. The first loop is over epoch 0, or over what is left of the
@@ -20040,7 +20185,7 @@ namespace wick {
 class async_semaphore {
  public:
   /// So many are free at first.
-  explicit async_semaphore(std::size_t permits) noexcept : free_(permits) {}
+  explicit async_semaphore(std::size_t count) noexcept : free_(count) {}
   async_semaphore(const async_semaphore&) = delete;
   async_semaphore& operator=(const async_semaphore&) = delete;
 
@@ -20078,8 +20223,8 @@ class async_semaphore {
 
   class [[nodiscard]] acquire_awaiter : public detail::line_awaiter<async_semaphore, acquire_awaiter> {
    public:
-    acquire_awaiter(async_semaphore& of, detail::environment env, std::size_t wanted) noexcept
-        : line_awaiter(of, env), wanted_(wanted) {}
+    acquire_awaiter(async_semaphore& of, detail::environment in, std::size_t wanted) noexcept
+        : line_awaiter(of, in), wanted_(wanted) {}
     permits await_resume() {
       finish();
       return {&owner(), wanted_};
@@ -21118,9 +21263,9 @@ class tar_index {
 namespace wick {
 
 /// What becomes of a sample that lacks a wanted member.
-enum class incomplete : unsigned char {
-  refuse,  ///< an error when the shards are indexed
-  skip,    ///< it is left out, and counted in skipped()
+enum class missing_member : unsigned char {
+  refuse,     ///< an error when the shards are indexed
+  leave_out,  ///< it is left out, and counted in skipped()
 };
 
 namespace detail {
@@ -21152,7 +21297,7 @@ class shard_list {
 
 struct tar_options {
   /// Samples that lack a wanted member.
-  wick::incomplete incomplete = wick::incomplete::refuse;
+  wick::missing_member missing_member = wick::missing_member::refuse;
 };
 
 /// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
@@ -22063,12 +22208,13 @@ struct tensor_output {
 using tensor_batch = sample<at::Tensor, at::Tensor>;
 
 /// Batches of `size` samples as tensors: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of
-/// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] in
-/// channels-last memory unless the options say another layout, labels int64 [N]. Pictures are uint8 until
-/// normalize(): a model of floats refuses them, in Torch's words ("expected scalar type Byte but found
-/// Float", "Input type (unsigned char) and bias type (float) should be the same"). The memory goes back to
-/// the loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks
-/// together. \throws wick::error when size is 0
+/// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W],
+/// contiguous, so that `x.view({N, -1})` in a model works; labels int64 [N]. `.layout =
+/// layout::channels_last` pays where convolutions prefer that memory: on a GPU with mixed precision, and on
+/// many CPUs. Pictures are uint8 until normalize(): a model of floats refuses them, in Torch's words
+/// ("expected scalar type Byte but found Float", "Input type (unsigned char) and bias type (float) should be
+/// the same"). The memory goes back to the loader's pool with the last tensor that uses it. With shard(),
+/// `size` counts the samples of all ranks together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};
@@ -28246,6 +28392,12 @@ normalize_stage::normalize_stage(const channel_values& mean, const channel_value
                   std::to_string(by_.deviation[i]) +
                   "; give finite means, and deviations above 0, for pixels in [0, 1]");
     }
+    if (by_.mean[i] > 1) {
+      throw error(
+          "normalize: mean " + std::to_string(by_.mean[i]) +
+          "; means and deviations are for pixels in [0, 1]: divide those for levels of 0 to 255 by 255, "
+          "and normalize what is no picture in a stage of your own");
+    }
   }
 }
 
@@ -28713,6 +28865,67 @@ detail::resize_stage resize(const detail::resize_options& options) { return deta
 
 }  // namespace wick
 
+// ==== wick/image/implementation/to_image.hpp
+/// \file
+/// The bodies of what image/to_image.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+picture_axes::picture_axes(const shape& extents, dtype type, const array_options& options) {
+  if (type != dtype::uint8) {
+    throw error("the array is of " + std::string(to_string(type)) +
+                ", and pixels are levels of uint8; convert it once, before the training");
+  }
+  const auto few = [&](std::size_t axis) { return extents[axis] >= 1 && extents[axis] <= 4; };
+  std::size_t first = 0;  // the axis of the rows
+  if (extents.rank() == 2) {
+    channels = 1;
+  } else if (extents.rank() == 3) {
+    const bool said = options.layout.has_value();
+    planes = said ? *options.layout != layout::nhwc : few(0);
+    if (!said && few(0) && few(2)) {
+      throw error("of an array " + to_string(extents) +
+                  " the first axis may be the channels, or the last; say which by {.layout = "
+                  "wick::layout::nchw} or nhwc");
+    }
+    first = planes ? 1 : 0;
+    const std::size_t axis = planes ? 0 : 2;
+    channels = few(axis) ? static_cast<int>(extents[axis]) : 0;
+  }
+  constexpr std::int64_t longest = 1 << 30;
+  if (channels == 0 || extents[first] > longest || extents[first + 1] > longest) {
+    throw error("an array " + to_string(extents) +
+                " is no picture: it has [H, W], [C, H, W] or [H, W, C], with 1 to 4 channels");
+  }
+  height = static_cast<int>(extents[first]);
+  width = static_cast<int>(extents[first + 1]);
+}
+
+std::uint64_t array_stage::fingerprint() const noexcept {
+  return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
+}
+
+void array_stage::interleave(const std::byte* planes, image& to) noexcept {
+  const auto n = static_cast<std::size_t>(to.channels());
+  const std::size_t pixels = to.pixels().size() / n;
+  for (std::size_t c = 0; c < n; ++c) {
+    const auto* from = reinterpret_cast<const std::uint8_t*>(planes) + c * pixels;
+    std::uint8_t* at = to.data() + c;
+    for (std::size_t i = 0; i < pixels; ++i, at += n) *at = from[i];
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::to_image_stage to_image(const detail::array_options& options) {
+  return detail::to_image_stage(options);
+}
+detail::to_mask_stage to_mask(const detail::array_options& options) { return detail::to_mask_stage(options); }
+
+}  // namespace wick
+
 // ==== wick/image/implementation/warp.hpp
 /// \file
 /// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
@@ -28905,8 +29118,8 @@ void refuse_empty_loader() {
 
 void loader_core::epoch(std::uint64_t e) {
   if (e > last_epoch) {
-    throw error("loader: epoch(" + std::to_string(e) + "): epochs are counted from 0 to " +
-                std::to_string(last_epoch));
+    throw error("loader: epoch(" + std::to_string(static_cast<std::int64_t>(e)) +
+                "): epochs are counted from 0 to " + std::to_string(last_epoch));
   }
   const single_user::hold mine(user_, "epoch()");
   begin(e);
@@ -32816,7 +33029,16 @@ detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
 }
 
 detail::shard_stage shard() {
-  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+  const std::uint64_t rank = detail::environment_number("RANK", 0);
+  const std::uint64_t world = detail::environment_number("WORLD_SIZE", 1);
+  if (world == 0 || rank >= world) {
+    const char* const said = std::getenv("WORLD_SIZE");
+    throw error("shard: the environment says RANK=" + std::to_string(rank) +
+                (said == nullptr || *said == '\0' ? ", and WORLD_SIZE is not set"
+                                                  : " and WORLD_SIZE=" + std::to_string(world)) +
+                "; set both as torchrun does (RANK from 0 to WORLD_SIZE - 1), or write shard(rank, world)");
+  }
+  return shard(rank, world);
 }
 
 detail::subset_stage subset(std::vector<std::uint64_t> indices) {
@@ -40150,7 +40372,7 @@ void shard_list::add(const std::string& pattern) {
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
           std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
-          options.incomplete == incomplete::skip)) {}
+          options.missing_member == missing_member::leave_out)) {}
 
 sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
@@ -40163,7 +40385,8 @@ std::string tar_samples::key(std::uint64_t i) const {
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
-                                                       options.incomplete == incomplete::skip)) {}
+                                                       options.missing_member == missing_member::leave_out)) {
+}
 
 record<location> tar_records::at(std::uint64_t i) const {
   record<location> out(index_->key(i), index_->fields());
@@ -40400,7 +40623,7 @@ void tar_index::close(std::size_t shard, const gathered& sample) {
         shards_[shard], sample.key,
         "has no member \"" + fields_.name(f) + "\", only " + printable(sample.all) +
             "; members of a sample must lie side by side (tar --sort=name); to leave such samples "
-            "out, set .incomplete = wick::incomplete::skip");
+            "out, set .missing_member = wick::missing_member::leave_out");
   }
   std::string& keys = keys_[shard];
   if (keys.size() > std::numeric_limits<std::uint32_t>::max()) {

@@ -206,6 +206,8 @@ TEST_CASE("a batch larger than the data is all of it") {
 
 TEST_CASE("a batch of nothing is refused") {
   CHECK(contains(message_of([] { return wick::array_batch(0); }), "batch(0)", "at least one sample"));
+  CHECK(contains(message_of([] { return wick::array_batch(static_cast<std::size_t>(-1)); }),
+                 "batch(18446744073709551615)", "below 0"));
   CHECK(contains(message_of([] { return wick::group(0); }), "group(0)", "at least one sample"));
 }
 

@@ -45,6 +45,10 @@ TEST_CASE("numbers that cannot normalize are refused when the stage is made") {
   CHECK(contains(message_of([] { return wick::normalize(0.5, 0.0); }), "deviation", "above 0"));
   CHECK(contains(message_of([] { return wick::normalize(NAN, 1.0); }), "finite"));
   CHECK(contains(message_of([] {
+                   return wick::normalize({123.7, 116.3, 103.5}, {58.4, 57.1, 57.4});
+                 }),
+                 "mean 123.", "divide", "255"));
+  CHECK(contains(message_of([] {
                    return wick::normalize({0.1, 0.2, 0.3}, {0.1, 0.2});
                  }),
                  "3 means and 2 deviations"));

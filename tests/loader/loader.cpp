@@ -252,6 +252,8 @@ TEST_CASE("an empty source and a batch that can never be full are refused with n
   CHECK(contains(wick_test::message_of(
                      [] { return wick::loader(numbers{9} | wick::array_batch(10, {.drop_last = true})); }),
                  "9 samples make no full batch of 10"));
+  CHECK(contains(message_of([] { return wick::loader(numbers{9} | wick::take(0) | wick::array_batch(10)); }),
+                 "the source has 9 samples", "order stages leave none", "take(0)"));
   CHECK(contains(wick_test::message_of(
                      [] { return wick::loader(numbers{9} | wick::shard(0, 4) | wick::array_batch(3)); }),
                  "global batch of 3", "4 ranks"));

@@ -165,7 +165,7 @@ TEST_CASE("a range that another epoch() has outrun throws, and two loops in each
 
 TEST_CASE("an epoch's number that wrapped around is refused") {
   loader train(wick::from(up_to(40)) | wick::array_batch(4), {.workers = 1});
-  CHECK(contains(message_of([&] { train.epoch(static_cast<std::uint64_t>(-1)); }),
-                 "epoch(18446744073709551615)", "counted from 0"));
+  CHECK(contains(message_of([&] { train.epoch(static_cast<std::uint64_t>(-1)); }), "epoch(-1)",
+                 "counted from 0"));
   CHECK(first_values(train, 0).size() == 10);
 }

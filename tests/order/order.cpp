@@ -147,5 +147,7 @@ TEST_CASE("an environment that makes no sense is refused with the variable and w
 
 TEST_CASE("a rank without its world is refused, not taken for the only one") {
   const variable rank("RANK", "2"), world("WORLD_SIZE", nullptr);
-  CHECK(contains(message_of([] { return wick::shard(); }), "rank 2 of 1 ranks"));
+  CHECK(contains(message_of([] { return wick::shard(); }), "RANK=2", "WORLD_SIZE is not set"));
+  const variable other("WORLD_SIZE", "2");
+  CHECK(contains(message_of([] { return wick::shard(); }), "RANK=2 and WORLD_SIZE=2", "torchrun"));
 }

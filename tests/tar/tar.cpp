@@ -101,7 +101,7 @@ TEST_CASE("only the members asked for are indexed, in the order they were asked 
   CHECK(content(first.at("jpg")) == "J0");
   CHECK(content(second.at("png")) == "P1");
   const wick::detail::tar_records masks =
-      wick::tar(shard, {"seg.png"}, {.incomplete = wick::incomplete::skip});
+      wick::tar(shard, {"seg.png"}, {.missing_member = wick::missing_member::leave_out});
   CHECK(masks.size() == 1);
   CHECK(content(masks.at(0)[0]) == "S0");
 }
@@ -398,7 +398,8 @@ TEST_CASE("an archive with any bytes changed is read or refused, never worse") {
     }
     const auto shard = dir.write("changed.tar", changed);
     const std::string message = message_of([&] {
-      const wick::detail::tar_samples source = wick::tar(shard, {.incomplete = wick::incomplete::skip});
+      const wick::detail::tar_samples source =
+          wick::tar(shard, {.missing_member = wick::missing_member::leave_out});
       for (std::uint64_t i = 0; i < source.size(); ++i) content(source.at(i).data);
     });
     CHECK((message.empty() || contains(message, "tar: ")));
@@ -484,14 +485,16 @@ TEST_CASE("samples that lack a member are refused with what they have, or left o
   CHECK(contains(
       message_of([&] { return wick::tar(shard); }),
       "/a.tar: 1: tar: has no member \"cls\", only jpg, json; members of a sample must lie side by side "
-      "(tar --sort=name); to leave such samples out, set .incomplete = wick::incomplete::skip"));
-  const wick::detail::tar_samples some = wick::tar(shard, {.incomplete = wick::incomplete::skip});
+      "(tar --sort=name); to leave such samples out, set .missing_member = wick::missing_member::leave_out"));
+  const wick::detail::tar_samples some =
+      wick::tar(shard, {.missing_member = wick::missing_member::leave_out});
   CHECK(keys(some) == list{"0", "3"});
   CHECK(some.skipped() == 2);
   CHECK(some.at(1).target == 3);
-  CHECK(
-      contains(message_of([&] { return wick::tar(shard, {"wav"}, {.incomplete = wick::incomplete::skip}); }),
-               "no sample in 1 shards (4 incomplete ones left out)", "the wanted ones are \"wav\""));
+  CHECK(contains(message_of([&] {
+                   return wick::tar(shard, {"wav"}, {.missing_member = wick::missing_member::leave_out});
+                 }),
+                 "no sample in 1 shards (4 incomplete ones left out)", "the wanted ones are \"wav\""));
   CHECK(contains(message_of([&] { return wick::tar(dir.write("nothing.tar", tar_writer().done())); }),
                  "no sample in 1 shards"));
 }

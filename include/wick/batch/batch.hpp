@@ -24,8 +24,9 @@ namespace detail {
 struct batch_options {
   /// Leave out the last batch of an epoch when it is not full.
   bool drop_last = false;
-  /// How pictures lie in memory.
-  wick::layout layout = wick::layout::channels_last;
+  /// How pictures lie in memory: contiguous as [N, C, H, W], or channels_last, which many convolutions like
+  /// best.
+  wick::layout layout = wick::layout::nchw;
   /// Fill the last batch of an epoch from the epoch's beginning. Each such sample stands at a position of its
   /// own, so that its random numbers are others. Without this and drop_last the last batch is short. All
   /// ranks have the same number of batches in any case, and with this of samples where the ranks share a
@@ -36,6 +37,10 @@ struct batch_options {
 /// \throws wick::error
 inline batch_options checked(const char* stage, std::size_t size, batch_options options) {
   if (size == 0) throw error(std::string(stage) + "(0): a " + stage + " has at least one sample");
+  if (size > std::size_t{1} << 40) {
+    throw error(std::string(stage) + "(" + std::to_string(size) + "): a " + stage +
+                " has at most 2^40 samples; was a number below 0 converted?");
+  }
   if (options.drop_last && options.pad_last) {
     throw error(std::string(stage) +
                 ": the last one can't be dropped and padded; write drop_last or pad_last");

@@ -26,7 +26,7 @@ struct padding_options {
 /// As batch_options, and what is done about fields of any length.
 struct ragged_batch_options {
   bool drop_last = false;
-  wick::layout layout = wick::layout::channels_last;
+  wick::layout layout = wick::layout::nchw;
   bool pad_last = false;
   /// What fills up the fields of any length: pad_with(0).
   padding ragged;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <wick/codec/detail/decoders_seen.hpp>
-#include <wick/image/detail/encoded.hpp>
+#include <wick/image/detail/first_part.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
@@ -65,9 +65,10 @@ class decode_stage {
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const;
   template <class Item>
-    requires holds_more_bytes<Item>
+    requires holds_behind<still_bytes, Item>
   auto operator()(Item item, context& c) const {
-    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+    return with_first<still_bytes>(std::move(item),
+                                   [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;

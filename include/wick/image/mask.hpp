@@ -78,9 +78,10 @@ class decode_mask_stage {
   explicit decode_mask_stage(const mask_options& options);
   mask operator()(bytes encoded, context& c) const;
   template <class Item>
-    requires holds_more_bytes<Item>
+    requires holds_behind<still_bytes, Item>
   auto operator()(Item item, context& c) const {
-    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+    return with_first<still_bytes>(std::move(item),
+                                   [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
   std::uint64_t fingerprint() const noexcept { return numbers_.fingerprint(); }
   std::string note() const { return numbers_.note(); }

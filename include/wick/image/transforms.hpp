@@ -12,3 +12,4 @@
 #include <wick/image/pad.hpp>
 #include <wick/image/polygons.hpp>
 #include <wick/image/resize.hpp>
+#include <wick/image/to_image.hpp>

@@ -3,6 +3,7 @@
 /// order.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -85,8 +86,9 @@ class loader {
   /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
   /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
   /// then
-  epoch_range epoch(std::uint64_t e) {
-    core().epoch(e);
+  template <std::integral Number>
+  epoch_range epoch(Number e) {
+    core().epoch(static_cast<std::uint64_t>(e));
     return epoch_range(core());
   }
   /// The next epoch: `for (auto& batch : train)`. The first loop is over epoch 0, or over what is left of the

@@ -176,6 +176,7 @@ consteval fit check_fit() {
       constexpr reason why = why_not<Stage, Came, has_batching<Before...>>();
       constexpr bool is_read = why != reason::not_read, is_decoded = why != reason::not_decoded;
       constexpr bool is_read_and_decoded = why != reason::not_read_and_decoded;
+      constexpr bool is_picture = why != reason::not_a_picture;
       constexpr bool is_batched = why != reason::not_batched, is_single = why != reason::batched;
       constexpr bool gives_something = why != reason::gives_nothing,
                      can_be_called = why != reason::no_callable;
@@ -189,6 +190,10 @@ consteval fit check_fit() {
       static_assert(is_decoded,
                     "wick: this stage takes a picture, and what came are bytes as they were read; write "
                     "decode() before it");
+      static_assert(
+          is_picture,
+          "wick: this stage takes a picture, and what came is an array in memory (of tensors(), idx(), "
+          "decode_raw()); write to_image() before it");
       static_assert(is_single,
                     "wick: this stage takes a single picture, and what came is a batch; write it before "
                     "batch(n)");

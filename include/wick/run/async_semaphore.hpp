@@ -24,7 +24,7 @@ namespace wick {
 class async_semaphore {
  public:
   /// So many are free at first.
-  explicit async_semaphore(std::size_t permits) noexcept : free_(permits) {}
+  explicit async_semaphore(std::size_t count) noexcept : free_(count) {}
   async_semaphore(const async_semaphore&) = delete;
   async_semaphore& operator=(const async_semaphore&) = delete;
 
@@ -62,8 +62,8 @@ class async_semaphore {
 
   class [[nodiscard]] acquire_awaiter : public detail::line_awaiter<async_semaphore, acquire_awaiter> {
    public:
-    acquire_awaiter(async_semaphore& of, detail::environment env, std::size_t wanted) noexcept
-        : line_awaiter(of, env), wanted_(wanted) {}
+    acquire_awaiter(async_semaphore& of, detail::environment in, std::size_t wanted) noexcept
+        : line_awaiter(of, in), wanted_(wanted) {}
     permits await_resume() {
       finish();
       return {&owner(), wanted_};

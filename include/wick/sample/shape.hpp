@@ -114,8 +114,8 @@ std::string to_string(const shape& s);
 
 /// How a batch of pictures lies in memory.
 enum class layout : std::uint8_t {
-  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what convolutions like best, and what decoders
-                  ///< write
+  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what many convolutions like best; view() over
+                  ///< channels fails, write reshape()
   nchw,           ///< tensor [N, C, H, W], contiguous
   nhwc,           ///< tensor [N, H, W, C], contiguous
 };

@@ -18,9 +18,9 @@
 namespace wick {
 
 /// What becomes of a sample that lacks a wanted member.
-enum class incomplete : unsigned char {
-  refuse,  ///< an error when the shards are indexed
-  skip,    ///< it is left out, and counted in skipped()
+enum class missing_member : unsigned char {
+  refuse,     ///< an error when the shards are indexed
+  leave_out,  ///< it is left out, and counted in skipped()
 };
 
 namespace detail {
@@ -52,7 +52,7 @@ class shard_list {
 
 struct tar_options {
   /// Samples that lack a wanted member.
-  wick::incomplete incomplete = wick::incomplete::refuse;
+  wick::missing_member missing_member = wick::missing_member::refuse;
 };
 
 /// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in

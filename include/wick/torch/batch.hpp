@@ -31,12 +31,13 @@ struct tensor_output {
 using tensor_batch = sample<at::Tensor, at::Tensor>;
 
 /// Batches of `size` samples as tensors: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of
-/// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] in
-/// channels-last memory unless the options say another layout, labels int64 [N]. Pictures are uint8 until
-/// normalize(): a model of floats refuses them, in Torch's words ("expected scalar type Byte but found
-/// Float", "Input type (unsigned char) and bias type (float) should be the same"). The memory goes back to
-/// the loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks
-/// together. \throws wick::error when size is 0
+/// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W],
+/// contiguous, so that `x.view({N, -1})` in a model works; labels int64 [N]. `.layout =
+/// layout::channels_last` pays where convolutions prefer that memory: on a GPU with mixed precision, and on
+/// many CPUs. Pictures are uint8 until normalize(): a model of floats refuses them, in Torch's words
+/// ("expected scalar type Byte but found Float", "Input type (unsigned char) and bias type (float) should be
+/// the same"). The memory goes back to the loader's pool with the last tensor that uses it. With shard(),
+/// `size` counts the samples of all ranks together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};

@@ -41,6 +41,12 @@ normalize_stage::normalize_stage(const channel_values& mean, const channel_value
                   std::to_string(by_.deviation[i]) +
                   "; give finite means, and deviations above 0, for pixels in [0, 1]");
     }
+    if (by_.mean[i] > 1) {
+      throw error(
+          "normalize: mean " + std::to_string(by_.mean[i]) +
+          "; means and deviations are for pixels in [0, 1]: divide those for levels of 0 to 255 by 255, "
+          "and normalize what is no picture in a stage of your own");
+    }
   }
 }
 

@@ -51,8 +51,8 @@ void refuse_empty_loader() {
 
 void loader_core::epoch(std::uint64_t e) {
   if (e > last_epoch) {
-    throw error("loader: epoch(" + std::to_string(e) + "): epochs are counted from 0 to " +
-                std::to_string(last_epoch));
+    throw error("loader: epoch(" + std::to_string(static_cast<std::int64_t>(e)) +
+                "): epochs are counted from 0 to " + std::to_string(last_epoch));
   }
   const single_user::hold mine(user_, "epoch()");
   begin(e);

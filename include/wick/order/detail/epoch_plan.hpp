@@ -206,6 +206,12 @@ class epoch_plan {
   }
 
   void check() const {
+    if (positions_ == 0 && path_.source().size() != 0) {
+      throw error(
+          "loader: the source has " + std::to_string(path_.source().size()) +
+          " samples, and the order stages leave none of them (take(0), skip_first() of as many, an empty "
+          "subset())");
+    }
     if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
     if (batches_ == 0) {
       throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +

@@ -99,7 +99,16 @@ detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
 }
 
 detail::shard_stage shard() {
-  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+  const std::uint64_t rank = detail::environment_number("RANK", 0);
+  const std::uint64_t world = detail::environment_number("WORLD_SIZE", 1);
+  if (world == 0 || rank >= world) {
+    const char* const said = std::getenv("WORLD_SIZE");
+    throw error("shard: the environment says RANK=" + std::to_string(rank) +
+                (said == nullptr || *said == '\0' ? ", and WORLD_SIZE is not set"
+                                                  : " and WORLD_SIZE=" + std::to_string(world)) +
+                "; set both as torchrun does (RANK from 0 to WORLD_SIZE - 1), or write shard(rank, world)");
+  }
+  return shard(rank, world);
 }
 
 detail::subset_stage subset(std::vector<std::uint64_t> indices) {

@@ -8,6 +8,7 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick::detail {
 
@@ -15,6 +16,7 @@ enum class reason {
   not_read,
   not_read_and_decoded,
   not_decoded,
+  not_a_picture,
   batched,
   not_batched,
   gives_nothing,
@@ -67,6 +69,13 @@ template <class T>
   requires requires { &T::operator(); }
 struct first_parameter<T> : first_parameter<decltype(&T::operator())> {};
 
+/// It has a shape and lies in memory, as a row of tensors() does.
+template <class T>
+concept is_an_array = requires(const T& t, slot to) {
+  t.extents();
+  t.write_to(to);
+};
+
 template <class T>
 inline constexpr bool has_column = is_column<T>;
 template <class D, class T>
@@ -87,6 +96,8 @@ consteval reason why_not() {
     return reason::not_decoded;
   else if constexpr (Batched && would_take<Stage, Came, decoded_type>())
     return reason::batched;
+  else if constexpr (is_an_array<data> && would_take<Stage, Came, decoded_type>())
+    return reason::not_a_picture;
   else if constexpr (!Batched && has_column<typename first_parameter<callable>::type> && !has_column<Came>)
     return reason::not_batched;
   else if constexpr (accepts_somehow<callable, Came> || accepts_somehow<callable, data>)

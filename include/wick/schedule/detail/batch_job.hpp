@@ -91,11 +91,11 @@ struct alignas(64) batch_job {
   void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
   /// Slots that nobody has claimed.
   std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
-  /// `at_end`.
-  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
+  /// Up to `most` slots of batch `which` that nobody else has, or all that are left when these are no more
+  /// than `at_end`.
+  run claim(std::uint64_t which, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
-    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
+    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(which)) {
       const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
       if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
         return {count - (seen & count_mask), n};

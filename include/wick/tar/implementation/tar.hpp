@@ -32,7 +32,7 @@ void shard_list::add(const std::string& pattern) {
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
           std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
-          options.incomplete == incomplete::skip)) {}
+          options.missing_member == missing_member::leave_out)) {}
 
 sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
@@ -45,7 +45,8 @@ std::string tar_samples::key(std::uint64_t i) const {
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
-                                                       options.incomplete == incomplete::skip)) {}
+                                                       options.missing_member == missing_member::leave_out)) {
+}
 
 record<location> tar_records::at(std::uint64_t i) const {
   record<location> out(index_->key(i), index_->fields());

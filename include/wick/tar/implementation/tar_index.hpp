@@ -157,7 +157,7 @@ void tar_index::close(std::size_t shard, const gathered& sample) {
         shards_[shard], sample.key,
         "has no member \"" + fields_.name(f) + "\", only " + printable(sample.all) +
             "; members of a sample must lie side by side (tar --sort=name); to leave such samples "
-            "out, set .incomplete = wick::incomplete::skip");
+            "out, set .missing_member = wick::missing_member::leave_out");
   }
   std::string& keys = keys_[shard];
   if (keys.size() > std::numeric_limits<std::uint32_t>::max()) {
