@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 196
+MOST_NAMES = 197
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -68,6 +68,12 @@ ROOMS = {
         "A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then. Masks, boxes, keypoints and polygons "
         "in the same sample go along with the geometry; colors are for pictures alone.",
         ["parts", "from_python_dataloader"],
+    ),
+    "cache": (
+        "Caches",
+        "What does not change from epoch to epoch is made once. A cache stands anywhere before `batch()`: behind `read()` it keeps files, "
+        "behind `decode()` pixels. Stages that draw random numbers come behind it.",
+        ["caching"],
     ),
     "color": (
         "Color",

@@ -28,6 +28,7 @@ ARROWS = {
     "resume": {"sample", "system"},
     "augment": {"geometry", "image", "pixels", "resample", "sample"},
     "batch": {"pipeline", "resume", "sample", "system"},
+    "cache": {"batch", "pipeline", "run", "sample", "system"},
     "failure": {"observe", "resume", "run", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "receipt", "resume", "run", "sample", "schedule", "system", "trace"},
     "schedule": {"batch", "failure", "observe", "order", "pipeline", "receipt", "resume", "run", "sample", "system", "trace"},

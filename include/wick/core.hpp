@@ -13,6 +13,7 @@
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
 #include <wick/batch/with_index.hpp>
+#include <wick/cache/cache_in_memory.hpp>
 #include <wick/color/transforms.hpp>
 #include <wick/geometry/transforms.hpp>
 #include <wick/image/transforms.hpp>

@@ -6,6 +6,8 @@
 
 #include <wick/augment/implementation/augment.hpp>
 #include <wick/batch/implementation/slab.hpp>
+#include <wick/cache/implementation/cache_in_memory.hpp>
+#include <wick/cache/implementation/memory_cache.hpp>
 #include <wick/codec/implementation/builtin_codecs.hpp>
 #include <wick/codec/implementation/codec.hpp>
 #include <wick/codec/implementation/decoders_seen.hpp>

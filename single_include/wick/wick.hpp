@@ -2855,6 +2855,8 @@ class context {
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  /// For the loader: the last stage that asked for random numbers; ~0u while none has.
+  std::uint32_t last_drawing() const noexcept { return random_stage_; }
   /// For the loader: whether a trace follows this sample.
   bool followed() const noexcept { return followed_; }
   /// For the loader.
@@ -3823,12 +3825,12 @@ template <class T>
   requires requires { &T::operator(); }
 struct first_parameter<T> : first_parameter<decltype(&T::operator())> {};
 
-/// It has a shape and lies in memory, as a row of tensors() does.
+/// It has a shape and lies in memory, as a row of tensors() does, and is no part of a picture.
 template <class T>
 concept is_an_array = requires(const T& t, slot to) {
   t.extents();
   t.write_to(to);
-};
+} && !requires { &T::follow; };
 
 template <class T>
 inline constexpr bool has_column = is_column<T>;
@@ -4186,6 +4188,15 @@ using misfit_pipeline_of = typename misfit_pipeline_for<S...>::type;
 
 enum class fit { yes, no, broken };
 
+/// What a stage itself has to say, where it says anything.
+template <class Came, class Stage, class... Before>
+consteval bool check_own() {
+  if constexpr (has_hook<Stage, hook::check>)
+    return Stage::template check<Came, Before...>();
+  else
+    return true;
+}
+
 template <class Came, class Stage, class... Before>
 consteval fit check_fit() {
   if constexpr (!check_hooks<Stage>()) {
@@ -4207,9 +4218,10 @@ consteval fit check_fit() {
     return fit::no;
   } else if constexpr (stage_of<Stage, on_batching>) {
     return Stage::template check<Came>() ? fit::yes : fit::no;
-  } else if constexpr (has_hook<Stage, hook::check>) {
-    return Stage::template check<Came, Before...>() ? fit::yes : fit::no;
-  } else if constexpr (stage_of<Stage, on_order>) {
+  } else if constexpr (!check_own<Came, Stage, Before...>()) {
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_order> ||
+                       (stage_of<Stage, on_batch> && has_hook<Stage, hook::check>)) {
     return fit::yes;
   } else {
     constexpr way by = way_of<Stage, Came>();
@@ -4892,6 +4904,32 @@ decltype(auto) with_fields(T& v, F&& f) {
 template <class T>
 concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
 
+/// Any number of values of one type, which can be changed: a std::vector, another container.
+template <class T>
+concept several = requires(T& t) {
+  typename T::value_type;
+  { *t.begin() } -> std::same_as<typename T::value_type&>;
+  t.end();
+} && !std::is_same_v<typename T::value_type, T>;
+/// A std::optional, or what is like one.
+template <class T>
+concept perhaps_one = requires(T& t) {
+  typename T::value_type;
+  { *t } -> std::same_as<typename T::value_type&>;
+  t.has_value();
+};
+/// Calls f with each value that lies directly in an item: fields, elements.
+template <class T, class F>
+void for_each_inside(T& item, F&& f) {
+  if constexpr (composite<std::remove_const_t<T>>) {
+    with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
+  } else if constexpr (several<std::remove_const_t<T>>) {
+    for (auto& one : item) f(one);
+  } else if (item.has_value()) {
+    f(*item);
+  }
+}
+
 /// The field types of a composite, decayed, as a std::tuple.
 template <class T>
 struct field_types {
@@ -5146,6 +5184,7 @@ class image {
   int height() const noexcept { return height_; }
   int channels() const noexcept { return channels_; }
   bool empty() const noexcept { return size() == 0; }
+  std::size_t kept_bytes() const noexcept { return size(); }
 
   std::uint8_t* data() noexcept { return data_; }
   const std::uint8_t* data() const noexcept { return data_; }
@@ -5829,6 +5868,8 @@ class lazy_image {
   lazy_image share();
   /// Another one of the same picture, decoded or not. What share() has not made common is copied.
   lazy_image clone() const;
+  /// The memory that its bytes or pixels take.
+  std::size_t kept_bytes() const noexcept;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -5915,20 +5956,6 @@ struct any_colored {
   static constexpr bool is = colored<T>;
 };
 
-/// Any number of values of one type, which can be changed: a std::vector, another container.
-template <class T>
-concept several = requires(T& t) {
-  typename T::value_type;
-  { *t.begin() } -> std::same_as<typename T::value_type&>;
-  t.end();
-} && !std::is_same_v<typename T::value_type, T>;
-/// A std::optional, or what is like one.
-template <class T>
-concept perhaps_one = requires(T& t) {
-  typename T::value_type;
-  { *t } -> std::same_as<typename T::value_type&>;
-  t.has_value();
-};
 /// A plain struct that can't be taken apart: parts in it would stay behind, without an error.
 template <class T>
 inline constexpr bool closed_struct = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
@@ -5956,18 +5983,6 @@ consteval bool holds() {
         "class; nest plain structs in it, or, where it has no such part, write `template <> inline "
         "constexpr bool wick::has_no_parts<T> = true;`");
     return false;
-  }
-}
-
-/// Calls f with each value that lies directly in an item: fields, elements.
-template <class T, class F>
-void for_each_inside(T& item, F&& f) {
-  if constexpr (composite<T>) {
-    with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
-  } else if constexpr (several<T>) {
-    for (auto& one : item) f(one);
-  } else if (item.has_value()) {
-    f(*item);
   }
 }
 
@@ -7989,6 +8004,428 @@ inline detail::with_index_stage with_index() noexcept { return {}; }
 
 }  // namespace wick
 
+// ==== wick/cache/cache_in_memory.hpp
+/// \file
+/// cache_in_memory(): what stands before it runs once a sample, what stands behind it runs in every epoch.
+
+// ==== wick/batch/detail/cloning.hpp
+/// \file
+/// Another one of an item, for what is cached.
+
+namespace wick::detail {
+
+/// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
+template <class T>
+struct cloning {
+  static constexpr bool possible = std::is_copy_constructible_v<T>;
+  static T of(const T& item) { return item; }
+};
+template <class T>
+  requires(!std::is_copy_constructible_v<T> &&
+           requires(const T& item) {
+             { item.clone() } -> std::same_as<T>;
+           })
+struct cloning<T> {
+  static constexpr bool possible = true;
+  static T of(const T& item) { return item.clone(); }
+};
+template <>
+struct cloning<bytes> {
+  static constexpr bool possible = true;
+  static bytes of(const bytes& item) { return bytes(item.data(), item.size()); }
+};
+/// A vector says of itself that it can be copied, whatever is in it.
+template <class T, class A>
+struct cloning<std::vector<T, A>> {
+  static constexpr bool possible = cloning<T>::possible;
+  static std::vector<T, A> of(const std::vector<T, A>& items) {
+    if constexpr (std::is_copy_constructible_v<T>) {
+      return items;
+    } else {
+      std::vector<T, A> out;
+      out.reserve(items.size());
+      for (const T& one : items) out.push_back(cloning<T>::of(one));
+      return out;
+    }
+  }
+};
+template <class D, class T>
+struct cloning<sample<D, T>> {
+  static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
+  static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
+};
+/// A plain struct of what can't be copied.
+template <reflectable T>
+  requires(!std::is_copy_constructible_v<T> && !requires(const T& item) { item.clone(); })
+struct cloning<T> {
+  static constexpr bool possible = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (cloning<F>::possible && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+  static T of(const T& item) {
+    return std::apply(
+        [](const auto&... field) { return T{cloning<std::remove_cvref_t<decltype(field)>>::of(field)...}; },
+        tie_fields(item));
+  }
+};
+template <class... T>
+struct cloning<std::tuple<T...>> {
+  static constexpr bool possible = (cloning<T>::possible && ...);
+  static std::tuple<T...> of(const std::tuple<T...>& items) {
+    return std::apply([](const T&... one) { return std::tuple<T...>(cloning<T>::of(one)...); }, items);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/cache/detail/keeping.hpp
+/// \file
+/// What a sample is when it is kept: decoded, its pixels shared by all that are made of it.
+
+namespace wick::detail {
+
+/// Carries out what was put off, at any depth: a picture is decoded, cropped and resized as planned by then.
+template <class T>
+void settle(T& item) {
+  if constexpr (requires { item.carry_out(); }) {
+    item.carry_out();
+    if constexpr (requires { item.share(); }) static_cast<void>(item.share());
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, bytes> ||
+                       std::is_same_v<T, std::string>) {
+  } else if constexpr (composite<T> || perhaps_one<T>) {
+    for_each_inside(item, [](auto& inner) { settle(inner); });
+  } else if constexpr (several<T>) {
+    if constexpr (!std::is_arithmetic_v<typename T::value_type>)
+      for_each_inside(item, [](auto& inner) { settle(inner); });
+  }
+}
+
+/// The bytes that a value has beside itself. A type of the user's says them by `std::size_t kept_bytes()
+/// const`.
+template <class T>
+std::size_t bytes_beside(const T& item) {
+  if constexpr (requires { item.kept_bytes(); }) {
+    return item.kept_bytes();
+  } else if constexpr (requires { item.nbytes(); }) {  // a tensor
+    return static_cast<std::size_t>(item.nbytes());
+  } else if constexpr (std::is_same_v<T, bytes>) {
+    return item.size();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return item.capacity();
+  } else if constexpr (several<T>) {
+    std::size_t all = 0;
+    if constexpr (!composite<T>) all = item.size() * sizeof(typename T::value_type);
+    if constexpr (!std::is_arithmetic_v<typename T::value_type>)
+      for (const auto& one : item) all += bytes_beside(one);
+    return all;
+  } else if constexpr (composite<T> || perhaps_one<T>) {
+    std::size_t all = 0;
+    for_each_inside(item, [&](const auto& inner) { all += bytes_beside(inner); });
+    return all;
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/cache/detail/memory_cache.hpp
+/// \file
+/// Samples kept in memory, by their index in the source.
+
+namespace wick::detail {
+
+/// Any thread finds and adds. What is kept stays until the cache goes; where the next one has no room, the
+/// cache is full, and keeps what it has: of a shuffled epoch any fixed part is as good as another.
+class memory_cache {
+ public:
+  struct entry {
+    virtual ~entry() = default;
+  };
+  template <class T>
+  struct kept final : entry {
+    explicit kept(T what) : item(std::move(what)) {}
+    T item;
+  };
+
+  /// \param samples  of the source
+  /// \param most  bytes; 0: a quarter of the memory that this process may have
+  memory_cache(std::uint64_t samples, std::size_t most);
+  memory_cache(const memory_cache&) = delete;
+  memory_cache& operator=(const memory_cache&) = delete;
+  ~memory_cache();
+
+  /// A sample, or null. `lane` spreads counters over cache lines.
+  const entry* find(std::uint64_t index, std::size_t lane) noexcept {
+    const entry* const found = look(index);
+    counters& mine = counters_[lane % counters_.size()];
+    (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  /// Whether so much more may be added. A cache that is full says no from then on.
+  bool has_room(std::uint64_t index, std::size_t bytes) noexcept;
+  /// Keeps a sample of so many bytes, unless another thread was first. \throws std::bad_alloc
+  void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
+
+  /// A line for the report; empty before the first sample.
+  std::string note() const;
+
+ private:
+  static constexpr std::uint64_t chunk_size = 4096;
+  struct chunk {
+    std::array<std::atomic<const entry*>, chunk_size> at{};
+  };
+  struct alignas(64) counters {
+    std::atomic<std::uint64_t> hits{0}, misses{0};
+  };
+
+  const entry* look(std::uint64_t index) const noexcept {
+    if (index >= samples_) return nullptr;
+    const chunk* const c = chunks_[index / chunk_size].load(std::memory_order_acquire);
+    return c == nullptr ? nullptr : c->at[index % chunk_size].load(std::memory_order_acquire);
+  }
+  bool take(std::size_t bytes) noexcept;
+
+  const std::uint64_t samples_;
+  const std::size_t most_;
+  const owned<std::atomic<chunk*>[]> chunks_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::uint64_t> kept_{0};
+  std::atomic<bool> full_{false};
+  std::array<counters, 16> counters_;
+};
+
+/// The memory that this process may have: the machine's, or less where a control group says so.
+std::size_t memory_of_process();
+
+}  // namespace wick::detail
+
+// ==== wick/pipeline/with_others.hpp
+/// \file
+/// with_others(n) and join(f): one sample of several of the same epoch. What mixup(), cutmix() and mosaic()
+/// are built on.
+
+namespace wick {
+
+/// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
+template <class Item>
+struct company {
+  Item own;  ///< the sample that stands here
+  /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
+  std::vector<detail::materialized_t<Item>> others;
+};
+
+namespace detail {
+
+struct with_others_options {
+  double p = 1;  ///< probability that a sample gets others, 0 … 1
+};
+
+class with_others_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "with_others";
+  static constexpr bool gathers = true;
+
+  with_others_stage(std::size_t count, const with_others_options& options);
+  std::size_t count() const noexcept { return count_; }
+  double probability() const noexcept { return options_.p; }
+  std::uint64_t fingerprint() const noexcept;
+
+  /// For its type: the loader gathers in its place. Without one there is nobody else.
+  template <class Item>
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
+  task<company<Item>> operator()(Item& item, context&) const {
+    company<Item> alone{std::move(item), {}};
+    co_return std::move(alone);
+  }
+
+ private:
+  std::size_t count_;
+  with_others_options options_;
+};
+template <class S>
+inline constexpr bool gathers_others = requires { S::gathers; };
+
+/// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
+/// failed sample has others of its own, and a retry has the same.
+struct other_draws {
+  static constexpr std::uint32_t most_left_out = 64;
+
+  other_draws(const place& into, std::uint32_t stage) noexcept;
+  /// Where the other stands, with random streams of its own.
+  place next(std::uint64_t index) noexcept;
+  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// \throws wick::error when those are too many
+  void leave_out();
+  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
+  /// stopping
+  void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
+
+  place base;
+  random_stream stream;
+  std::uint64_t salt;
+  std::uint64_t number = 0;
+  std::uint32_t left_out = 0;
+};
+
+/// A user's callable that makes one item of several.
+template <class F>
+class join_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "join";
+  join_stage(std::string label, F f) : label_(std::move(label)), f_(std::move(f)) {}
+  std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const {
+    if constexpr (has_parameters<F>)
+      return f_.fingerprint();
+    else
+      return 0;
+  }
+  template <class Item>
+  auto operator()(company<Item>& all, context& c) {
+    constexpr bool with_context = std::is_invocable_v<F&, Item, decltype(all.others)&, context&>;
+    constexpr bool without = std::is_invocable_v<F&, Item, decltype(all.others)&>;
+    static_assert(with_context || without,
+                  "wick: join() takes a callable of the item and the others: "
+                  "[](Item own, std::vector<Item>& others) { return …; }, with a context& if it wants; "
+                  "pictures among the others are decoded: wick::image");
+    if constexpr (with_context)
+      return f_(std::move(all.own), all.others, c);
+    else
+      return f_(std::move(all.own), all.others);
+  }
+
+ private:
+  std::string label_;
+  F f_;
+};
+
+}  // namespace detail
+
+/// Gives each sample n others of the same epoch, drawn with replacement from what the order stages leave of
+/// the source (subset and weights hold for them), each through all stages before this one with random numbers
+/// of its own. Seed, epoch, position and index decide which they are, so batches are the same with any number
+/// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
+/// join(f) behind it.
+///
+/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
+/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
+/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
+/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
+/// than 64, or p is not in [0, 1]
+detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
+
+/// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
+/// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
+/// where the sample has no others.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(F&& f) {
+  return {"join", std::forward<F>(f)};
+}
+/// The same with a name for errors and the report.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
+  return {std::move(name), std::forward<F>(f)};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+struct memory_cache_options {
+  std::size_t bytes = 0;  ///< the most that it keeps; 0: a quarter of the memory that this process may have
+  /// Lets stages before it draw random numbers. A sample is the same in all epochs then, as it was in the
+  /// first one that this loader ran: a training that is resumed has other ones.
+  bool freeze_random = false;
+};
+
+/// Each loader has a cache of its own.
+class cache_in_memory_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check, hook::note, hook::refresh>;
+  static constexpr std::string_view name = "cache_in_memory";
+  static constexpr bool caches = true;
+
+  explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
+
+  /// A sample that is kept, or null.
+  template <class Item>
+  const Item* find(const context& c) const noexcept {
+    const auto* const found = cache_ == nullptr ? nullptr : cache_->find(c.index(), lane(c));
+    return found == nullptr ? nullptr : &static_cast<const memory_cache::kept<Item>*>(found)->item;
+  }
+  /// One that was not kept: it is from now on, where there is room.
+  template <class Item>
+  Item operator()(Item item, context& c) const {
+    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
+    settle(item);
+    if (cache_ == nullptr) return item;  // no loader: a test calls it
+    const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
+    if (!cache_->has_room(c.index(), bytes)) return item;
+    try {
+      owned<memory_cache::entry> kept(new memory_cache::kept<Item>(cloning<Item>::of(item)));
+      cache_->add(c.index(), std::move(kept), bytes);
+    } catch (const std::bad_alloc&) {  // the sample itself is there; it is made again in the next epoch
+    }
+    return item;
+  }
+
+  /// Another source has other samples.
+  template <class Source>
+  void refresh(const Source& source) {
+    cache_ = std::make_shared<memory_cache>(source.size(), options_.bytes);
+  }
+  std::string note() const { return cache_ == nullptr ? std::string() : cache_->note(); }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool single = !has_batching<Before...>;
+    static_assert(
+        single,
+        "wick: cache_in_memory() keeps single samples, and what came is a batch; write it before batch(n)");
+    constexpr bool first = !(std::is_same_v<Before, cache_in_memory_stage> || ...);
+    static_assert(first, "wick: this pipeline has a cache_in_memory() already; write one of the two");
+    constexpr bool alone = !(gathers_others<Before> || ...);
+    static_assert(
+        alone,
+        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
+        "would freeze; write cache_in_memory() before it");
+    constexpr bool copied = cloning<Came>::possible;
+    static_assert(
+        copied,
+        "wick: cache_in_memory() needs a copy of each sample, and what came ('Came', in the lines beside "
+        "this) can't be copied; give it `Came clone() const`");
+    return single && first && alone && copied;
+  }
+
+ private:
+  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+  [[noreturn]] static void refuse_random(std::uint32_t stage);
+
+  memory_cache_options options_;
+  std::shared_ptr<memory_cache> cache_;
+};
+
+}  // namespace detail
+
+/// Keeps each sample as it is here, so that the stages before run once for it, and those behind in every
+/// epoch: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) | cache_in_memory() |
+/// random_resized_crop(224) | batch(256)`. Behind read() it keeps files, behind decode() pixels, behind a
+/// resize() those of that size, as uint8. A picture is decoded as it is planned up to here, in the first
+/// epoch, too: batches are the same whatever is kept. Where samples don't fit, a fixed part of them is kept.
+/// The memory comes beside loader_options::memory. loader.refresh() empties it. The report says how many
+/// samples come from it. \throws wick::error for a sample when a stage before it draws random numbers, which
+/// would be the same in every epoch
+detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options = {});
+
+}  // namespace wick
+
 // ==== wick/color/transforms.hpp
 /// \file
 /// All stages that change levels.
@@ -9482,6 +9919,9 @@ class mask {
   using materialized_type = mask;
   mask materialize() &&;
   void carry_out();
+  /// Another one, with the same pixels, which are not copied. \throws wick::error before carry_out()
+  mask share() { return mask(numbers_.share()); }
+  std::size_t kept_bytes() const noexcept { return numbers_.kept_bytes(); }
   /// Another one, decoded or not.
   mask clone() const { return mask(numbers_.clone()); }
 
@@ -13342,36 +13782,6 @@ class batch_completion {
 
 }  // namespace wick::detail
 
-// ==== wick/schedule/detail/batches_ahead.hpp
-/// \file
-/// How many batches a loader is ahead of its consumer.
-
-namespace wick::detail {
-
-/// Four small ones are made in no time, and used up while a thread is interrupted for less than a
-/// millisecond: there are more where that costs little memory.
-struct batches_ahead {
-  std::size_t few, most;  // whatever they take, and where they take little
-
-  /// \param wanted  loader_options::prefetch
-  batches_ahead(std::size_t wanted, std::size_t workers) noexcept
-      : few(wanted != 0   ? wanted
-            : workers < 8 ? 4
-                          : 8),
-        most(wanted != 0 ? wanted : 8) {}
-
-  std::shared_ptr<slab_pool> make_pool(std::shared_ptr<slab_memory> memory) const {
-    return std::make_shared<slab_pool>(std::move(memory), (most + 2) * 8, few + 1, most + 1);
-  }
-  /// By what their memory was asked for so far.
-  std::size_t at(const slab_pool& pool) const noexcept {
-    const std::size_t bytes = pool.bytes_asked();
-    return bytes == 0 ? few : slab_pool::cheap_blocks(bytes, few + 1, most + 1) - 1;
-  }
-};
-
-}  // namespace wick::detail
-
 // ==== wick/schedule/detail/epoch_orders.hpp
 /// \file
 /// Prepares the order of the next epoch ahead, on a worker: some order stages sort all samples for it.
@@ -13676,7 +14086,11 @@ class scheduler {
   void advance(cursor& c) const noexcept {
     if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
   }
-  std::size_t window() const noexcept { return window_.at(*pool_); }
+  /// How many batches it is ahead of the consumer: more where they have taken little memory so far.
+  std::size_t window() const noexcept {
+    const std::size_t bytes = pool_->bytes_asked();
+    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
+  }
   void open_more();
   void open(batch_job& j, std::uint64_t sequence);
   void before_waiting();
@@ -13703,7 +14117,9 @@ class scheduler {
   pipeline_run run_;
   source_size size_;
   epoch_orders orders_;
-  const batches_ahead window_;
+  // Batches ahead, whatever they take, and where they take little: four small ones are made in no time, and
+  // used up while a thread is interrupted for less than a millisecond.
+  const std::size_t few_, most_;
   const bool suspends_;  // stages of samples may
   tokens tokens_;        // of samples that may be under way at a time
   const bool chooses_in_flight_;
@@ -14504,12 +14920,22 @@ struct pipeline_types {
   static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
   static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
 
-  /// The order stages' functions for one epoch.
-  template <std::size_t... I>
-  static auto order_of(std::index_sequence<I...>)
-      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
-  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+  /// The stage that keeps samples for later epochs; batching when there is none.
+  static constexpr std::size_t cache = [] { constexpr bool is[] = {requires {S::caches; }..., true
 };
+std::size_t n = 0;
+while (!is[n]) ++n;
+return n < batching ? n : batching;
+}
+();
+
+/// The order stages' functions for one epoch.
+template <std::size_t... I>
+static auto order_of(std::index_sequence<I...>)
+    -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+}
+;
 
 }  // namespace wick::detail
 
@@ -14791,140 +15217,6 @@ void for_each_position(const Plan& plan, const Order& order, std::uint64_t first
 /// How the others of a sample are made: drawn from the epoch, and sent one after the other through the stages
 /// before the one that asks for them.
 
-// ==== wick/pipeline/with_others.hpp
-/// \file
-/// with_others(n) and join(f): one sample of several of the same epoch. What mixup(), cutmix() and mosaic()
-/// are built on.
-
-namespace wick {
-
-/// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
-template <class Item>
-struct company {
-  Item own;  ///< the sample that stands here
-  /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
-  std::vector<detail::materialized_t<Item>> others;
-};
-
-namespace detail {
-
-struct with_others_options {
-  double p = 1;  ///< probability that a sample gets others, 0 … 1
-};
-
-class with_others_stage {
- public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "with_others";
-  static constexpr bool gathers = true;
-
-  with_others_stage(std::size_t count, const with_others_options& options);
-  std::size_t count() const noexcept { return count_; }
-  double probability() const noexcept { return options_.p; }
-  std::uint64_t fingerprint() const noexcept;
-
-  /// For its type: the loader gathers in its place. Without one there is nobody else.
-  template <class Item>
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
-  task<company<Item>> operator()(Item& item, context&) const {
-    company<Item> alone{std::move(item), {}};
-    co_return std::move(alone);
-  }
-
- private:
-  std::size_t count_;
-  with_others_options options_;
-};
-template <class S>
-inline constexpr bool gathers_others = requires { S::gathers; };
-
-/// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
-/// failed sample has others of its own, and a retry has the same.
-struct other_draws {
-  static constexpr std::uint32_t most_left_out = 64;
-
-  other_draws(const place& into, std::uint32_t stage) noexcept;
-  /// Where the other stands, with random streams of its own.
-  place next(std::uint64_t index) noexcept;
-  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
-  /// \throws wick::error when those are too many
-  void leave_out();
-  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
-  /// stopping
-  void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
-
-  place base;
-  random_stream stream;
-  std::uint64_t salt;
-  std::uint64_t number = 0;
-  std::uint32_t left_out = 0;
-};
-
-/// A user's callable that makes one item of several.
-template <class F>
-class join_stage {
- public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::label, hook::fingerprint>;
-  static constexpr std::string_view name = "join";
-  join_stage(std::string label, F f) : label_(std::move(label)), f_(std::move(f)) {}
-  std::string_view label() const noexcept { return label_; }
-  std::uint64_t fingerprint() const {
-    if constexpr (has_parameters<F>)
-      return f_.fingerprint();
-    else
-      return 0;
-  }
-  template <class Item>
-  auto operator()(company<Item>& all, context& c) {
-    constexpr bool with_context = std::is_invocable_v<F&, Item, decltype(all.others)&, context&>;
-    constexpr bool without = std::is_invocable_v<F&, Item, decltype(all.others)&>;
-    static_assert(with_context || without,
-                  "wick: join() takes a callable of the item and the others: "
-                  "[](Item own, std::vector<Item>& others) { return …; }, with a context& if it wants; "
-                  "pictures among the others are decoded: wick::image");
-    if constexpr (with_context)
-      return f_(std::move(all.own), all.others, c);
-    else
-      return f_(std::move(all.own), all.others);
-  }
-
- private:
-  std::string label_;
-  F f_;
-};
-
-}  // namespace detail
-
-/// Gives each sample n others of the same epoch, drawn with replacement from what the order stages leave of
-/// the source (subset and weights hold for them), each through all stages before this one with random numbers
-/// of its own. Seed, epoch, position and index decide which they are, so batches are the same with any number
-/// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
-/// join(f) behind it.
-///
-/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
-/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
-/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
-/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
-/// than 64, or p is not in [0, 1]
-detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
-
-/// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
-/// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
-/// where the sample has no others.
-template <class F>
-detail::join_stage<std::decay_t<F>> join(F&& f) {
-  return {"join", std::forward<F>(f)};
-}
-/// The same with a name for errors and the report.
-template <class F>
-detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
-  return {std::move(name), std::forward<F>(f)};
-}
-
-}  // namespace wick
-
 namespace wick::detail {
 
 /// `Path` has the source and the stages, the batch the plan of the epoch.
@@ -14951,8 +15243,7 @@ struct gathering {
       std::exception_ptr cause;
       try {
         j->of->refuse_bad(index);
-        auto item = Path::to_rvalue(self->source_.at(index));
-        task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
+        task<Item> coming = come<I>(self, &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
         if (j->of->notes != nullptr) j->of->notes->went_in(other, *c, static_cast<std::uint32_t>(I));
@@ -14966,6 +15257,18 @@ struct gathering {
     co_return std::move(out);
   }
 
+  /// A sample of the source, or of the cache, through the stages up to End.
+  template <std::size_t End, class Job>
+  static auto come(Path* self, context* c, Job* j) {
+    if constexpr (types::cache < End) {
+      if (const auto* const item = self->kept(*c)) {
+        using kept_type = std::remove_cvref_t<decltype(*item)>;
+        return come_to<types::cache + 1, End, kept_type>(self, self->again(*item), c, j);
+      }
+    }
+    auto item = Path::to_rvalue(self->source_.at(c->index()));
+    return come_to<types::order_end, End, decltype(item)>(self, std::move(item), c, j);
+  }
   /// An item before stage I through the stages up to End, one after the other.
   template <std::size_t I, std::size_t End, class Item, class Job>
   static task<typename types::template item<End>> come_to(Path* self, Item item, context* c, Job* j) {
@@ -15216,6 +15519,54 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   // ---- samples ----
+
+  /// A sample that a cache keeps, as it leaves that stage; null where it has to be made.
+  const auto* kept(const context& c) const noexcept {
+    if constexpr (types::cache < types::batching)
+      return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
+    else
+      return static_cast<const int*>(nullptr);
+  }
+  template <class Item>
+  static Item again(const Item& kept) {
+    return cloning<Item>::of(kept);
+  }
+  /// From the source, or from the cache, through all stages, which don't suspend, into the slot.
+  template <bool Timed>
+  void run(context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
+    if constexpr (types::cache < types::batching) {
+      if (const auto* const item = kept(c)) {
+        c.enter(static_cast<std::uint32_t>(types::cache));
+        auto copy = again(*item);
+        if constexpr (Timed) clock->mark(types::cache);
+        return pass<types::cache + 1, Timed>(std::move(copy), c, j, slot, clock);
+      }
+    }
+    pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
+  }
+  /// The same where a stage may suspend.
+  static task<void> run_async(stage_path* self, context* c, batch_type* j, std::uint64_t slot) {
+    if constexpr (types::cache < types::batching) {
+      if (const auto* const item = self->kept(*c)) {
+        using kept_type = std::remove_cvref_t<decltype(*item)>;
+        c->enter(static_cast<std::uint32_t>(types::cache));
+        return pass_kept<kept_type>(self, again(*item), c, j, slot);
+      }
+    }
+    auto item = to_rvalue(self->source_.at(c->index()));
+    return pass_async<types::order_end, decltype(item)>(self, std::move(item), c, j, slot);
+  }
+  template <class Item>
+  static task<void> pass_kept(stage_path* self, Item item, context* c, batch_type* j, std::uint64_t slot) {
+    constexpr std::size_t next = types::cache + 1;
+    if constexpr (types::template next_async<next, types::batching>() < types::batching) {
+      task<void> rest = pass_async<next, Item>(self, std::move(item), c, j, slot);
+      co_await rest;
+    } else {
+      self->template pass_rest<next>(std::move(item), *c, *j, slot);
+      co_return;
+    }
+  }
 
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item>
@@ -15594,8 +15945,7 @@ class typed_pipeline<pipeline<Source, S...>> final
             r.c.enter(static_cast<std::uint32_t>(types::order_end));  // what the source throws is this one's
             try {
               if (bad != nullptr && bad->has(index)) throw quarantined_sample();
-              path_.template pass<types::order_end, false>(path_.source().at(index), r.c, typed(j), from + i,
-                                                           nullptr);
+              path_.template run<false>(r.c, typed(j), from + i, nullptr);
             } catch (...) {
               j.of->add_failed(j, r.failed, from + i, r.c);
             }
@@ -15605,14 +15955,12 @@ class typed_pipeline<pipeline<Source, S...>> final
   void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) override {
     if constexpr (!types::samples_suspend) {
       clock.begin(c, path_type::order_row);
-      path_.template pass<types::order_end, true>(path_.source().at(c.index()), c, typed(j), slot, &clock);
+      path_.template run<true>(c, typed(j), slot, &clock);
     }
   }
   task<void> run_async(batch_job* j, std::uint64_t slot, context* c) override {
     if constexpr (types::samples_suspend) {
-      auto item = path_type::to_rvalue(path_.source().at(c->index()));
-      return path_type::template pass_async<types::order_end, decltype(item)>(&path_, std::move(item), c,
-                                                                              &typed(*j), slot);
+      return path_type::run_async(&path_, c, &typed(*j), slot);
     } else {
       return {};
     }
@@ -15993,62 +16341,6 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
 // ==== wick/measure/measure.hpp
 /// \file
 /// What a pipeline gives alone, without a training step, and with each of its stages cached or left out.
-
-// ==== wick/measure/detail/cloning.hpp
-/// \file
-/// Another one of an item, for what is measured as if it were cached.
-
-namespace wick::detail {
-
-/// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
-template <class T>
-struct cloning {
-  static constexpr bool possible = std::is_copy_constructible_v<T>;
-  static T of(const T& item) { return item; }
-};
-template <class T>
-  requires(!std::is_copy_constructible_v<T> &&
-           requires(const T& item) {
-             { item.clone() } -> std::same_as<T>;
-           })
-struct cloning<T> {
-  static constexpr bool possible = true;
-  static T of(const T& item) { return item.clone(); }
-};
-template <>
-struct cloning<bytes> {
-  static constexpr bool possible = true;
-  static bytes of(const bytes& item) { return bytes(item.data(), item.size()); }
-};
-/// A vector says of itself that it can be copied, whatever is in it.
-template <class T, class A>
-struct cloning<std::vector<T, A>> {
-  static constexpr bool possible = cloning<T>::possible;
-  static std::vector<T, A> of(const std::vector<T, A>& items) {
-    if constexpr (std::is_copy_constructible_v<T>) {
-      return items;
-    } else {
-      std::vector<T, A> out;
-      out.reserve(items.size());
-      for (const T& one : items) out.push_back(cloning<T>::of(one));
-      return out;
-    }
-  }
-};
-template <class D, class T>
-struct cloning<sample<D, T>> {
-  static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
-  static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
-};
-template <class... T>
-struct cloning<std::tuple<T...>> {
-  static constexpr bool possible = (cloning<T>::possible && ...);
-  static std::tuple<T...> of(const std::tuple<T...>& items) {
-    return std::apply([](const T&... one) { return std::tuple<T...>(cloning<T>::of(one)...); }, items);
-  }
-};
-
-}  // namespace wick::detail
 
 // ==== wick/measure/detail/isolated_counts.hpp
 /// \file
@@ -22155,6 +22447,12 @@ struct field_access<at::Tensor> {
 };
 template <>
 inline constexpr bool is_column<at::Tensor> = true;
+/// A copy of a tensor has the same numbers in common with it, which a stage may change.
+template <>
+struct cloning<at::Tensor> {
+  static constexpr bool possible = true;
+  static at::Tensor of(const at::Tensor& t) { return t.clone(); }
+};
 
 template <class T>
 concept range_of_values = requires(T& t) {
@@ -24284,6 +24582,133 @@ slab_pool::~slab_pool() {
     b->next = nullptr;
     free_all(b);
   }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/cache/implementation/cache_in_memory.hpp
+/// \file
+/// The bodies of what cache/cache_in_memory.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+void cache_in_memory_stage::refuse_random(std::uint32_t stage) {
+  throw error(
+      "stage " + std::to_string(stage) +
+      " of the pipeline (counted from 0) stands before it and draws random numbers, which would be the "
+      "same in every epoch; write cache_in_memory() before that stage, or give it {.freeze_random = true}");
+}
+
+}  // namespace detail
+
+detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options) {
+  return detail::cache_in_memory_stage(options);
+}
+
+}  // namespace wick
+
+// ==== wick/cache/implementation/memory_cache.hpp
+/// \file
+/// The bodies of what cache/detail/memory_cache.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <unistd.h>
+
+namespace wick::detail {
+
+memory_cache::memory_cache(std::uint64_t samples, std::size_t most)
+    : samples_(samples),
+      most_(most != 0 ? most : memory_of_process() / 4),
+      chunks_(static_cast<std::size_t>(samples / chunk_size + 1)),
+      used_((samples / chunk_size + 1) * sizeof(void*)) {}
+
+memory_cache::~memory_cache() {
+  for (std::size_t i = 0; i <= samples_ / chunk_size; ++i) {
+    const owned<chunk> gone(chunks_[i].load(std::memory_order_acquire));
+    if (!gone) continue;
+    for (const std::atomic<const entry*>& one : gone->at) delete one.load(std::memory_order_relaxed);
+  }
+}
+
+bool memory_cache::take(std::size_t bytes) noexcept {
+  std::size_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > most_ || used > most_ - bytes) {
+      full_.store(true, std::memory_order_relaxed);
+      return false;
+    }
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+bool memory_cache::has_room(std::uint64_t index, std::size_t bytes) noexcept {
+  if (index >= samples_ || full_.load(std::memory_order_relaxed)) return false;
+  std::size_t all = bytes;
+  if (chunks_[index / chunk_size].load(std::memory_order_acquire) == nullptr) all += sizeof(chunk);
+  if (all <= most_ && used_.load(std::memory_order_relaxed) <= most_ - all) return true;
+  full_.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+void memory_cache::add(std::uint64_t index, owned<entry> sample, std::size_t bytes) {
+  std::atomic<chunk*>& place = chunks_[index / chunk_size];
+  chunk* in = place.load(std::memory_order_acquire);
+  if (in == nullptr) {
+    if (!take(sizeof(chunk))) return;
+    auto made = make_owned<chunk>();
+    if (place.compare_exchange_strong(in, made.get(), std::memory_order_acq_rel))
+      in = made.release();
+    else  // another thread's is there
+      used_.fetch_sub(sizeof(chunk), std::memory_order_relaxed);
+  }
+  if (!take(bytes)) return;
+  const entry* none = nullptr;
+  if (in->at[index % chunk_size].compare_exchange_strong(none, sample.get(), std::memory_order_acq_rel)) {
+    static_cast<void>(sample.release());
+    kept_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+}
+
+std::string memory_cache::note() const {
+  std::uint64_t hits = 0, misses = 0;
+  for (const counters& c : counters_) {
+    hits += c.hits.load(std::memory_order_relaxed);
+    misses += c.misses.load(std::memory_order_relaxed);
+  }
+  if (hits + misses == 0) return {};
+  const std::uint64_t kept = kept_.load(std::memory_order_relaxed);
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "cache_in_memory keeps %llu of %llu samples in %.1f of %.1f MB; %.0f %% of %llu samples came "
+                "from it, and the stages before it ran for the others",
+                static_cast<unsigned long long>(kept), static_cast<unsigned long long>(samples_),
+                static_cast<double>(used_.load(std::memory_order_relaxed)) / 1e6,
+                static_cast<double>(most_) / 1e6,
+                100.0 * static_cast<double>(hits) / static_cast<double>(hits + misses),
+                static_cast<unsigned long long>(hits + misses));
+  std::string out = text;
+  if (full_.load(std::memory_order_relaxed))
+    out += "; it is full: give it more .bytes, or cache smaller samples";
+  return out;
+}
+
+std::size_t memory_of_process() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  std::size_t all = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                                          : std::size_t{1} << 32;
+  for (const char* const file :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream in(file);
+    std::uint64_t limit = 0;
+    if (in >> limit) all = static_cast<std::size_t>(std::min<std::uint64_t>(all, limit));
+  }
+  return all;
 }
 
 }  // namespace wick::detail
@@ -28241,6 +28666,10 @@ lazy_image lazy_image::clone() const {
   out.normal_ = normal_;
   out.erased_ = erased_;
   return out;
+}
+
+std::size_t lazy_image::kept_bytes() const noexcept {
+  return encoded_.size() + decoded().pixels().size() + wide().levels.size() * sizeof(std::uint16_t);
 }
 
 void lazy_image::carry_out() {
@@ -39349,15 +39778,18 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       run_(of, *plan_),
       size_(*of.pipeline),
       orders_(of.seed),
-      window_(options.prefetch, on_.workers()),
+      few_(options.prefetch != 0 ? options.prefetch
+           : on_.workers() < 8   ? 4
+                                 : 8),
+      most_(options.prefetch != 0 ? options.prefetch : 8),
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
       chooses_in_flight_(options.in_flight == 0),
       run_ahead_(options.prefetch_next_epoch),
-      done_(window_.most),
-      pool_(window_.make_pool(of.pipeline->batch_memory())),
+      done_(most_),
+      pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
       completion_(run_, done_, pool_, options.content_fingerprint),
-      ahead_(window_.most,
+      ahead_(most_,
              [&] {
                owned<batch_job> j = of.pipeline->make_batch();
                j->of = &run_;
@@ -39729,6 +40161,10 @@ series_runs::series_runs(const char* what, const std::vector<series>& all, std::
   if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
   auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
   const series& first = all.front();
+  // Of a window that is longer than all series there is none: its bytes might not even be a number.
+  std::uint64_t longest = 1;
+  for (const series& s : all) longest = std::max<std::uint64_t>(longest, s.rows);
+  length = static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(length), longest));
   for (std::size_t i = 0; i < all.size(); ++i) {
     const series& s = all[i];
     if (s.type != first.type || !(s.row == first.row)) {

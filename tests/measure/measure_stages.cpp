@@ -20,8 +20,8 @@
 #include "support/numbers.hpp"
 #include "support/picture.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/measure.hpp>
 
 using namespace wick_test;

@@ -18,8 +18,8 @@
 #include "support/numbers.hpp"
 #include "support/picture.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/measure.hpp>
 
 namespace wick_test {

@@ -116,6 +116,8 @@ class lazy_image {
   lazy_image share();
   /// Another one of the same picture, decoded or not. What share() has not made common is copied.
   lazy_image clone() const;
+  /// The memory that its bytes or pixels take.
+  std::size_t kept_bytes() const noexcept;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 

@@ -47,6 +47,9 @@ class mask {
   using materialized_type = mask;
   mask materialize() &&;
   void carry_out();
+  /// Another one, with the same pixels, which are not copied. \throws wick::error before carry_out()
+  mask share() { return mask(numbers_.share()); }
+  std::size_t kept_bytes() const noexcept { return numbers_.kept_bytes(); }
   /// Another one, decoded or not.
   mask clone() const { return mask(numbers_.clone()); }
 

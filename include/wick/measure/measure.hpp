@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/batch/detail/cloning.hpp>
 #include <wick/failure/ledger.hpp>
 #include <wick/loader/detail/own_executor.hpp>
-#include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/detail/isolated_counts.hpp>
 #include <wick/measure/detail/isolated_runs.hpp>
 #include <wick/measure/detail/isolated_walk.hpp>

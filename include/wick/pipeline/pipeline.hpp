@@ -145,6 +145,15 @@ using misfit_pipeline_of = typename misfit_pipeline_for<S...>::type;
 
 enum class fit { yes, no, broken };
 
+/// What a stage itself has to say, where it says anything.
+template <class Came, class Stage, class... Before>
+consteval bool check_own() {
+  if constexpr (has_hook<Stage, hook::check>)
+    return Stage::template check<Came, Before...>();
+  else
+    return true;
+}
+
 template <class Came, class Stage, class... Before>
 consteval fit check_fit() {
   if constexpr (!check_hooks<Stage>()) {
@@ -166,9 +175,10 @@ consteval fit check_fit() {
     return fit::no;
   } else if constexpr (stage_of<Stage, on_batching>) {
     return Stage::template check<Came>() ? fit::yes : fit::no;
-  } else if constexpr (has_hook<Stage, hook::check>) {
-    return Stage::template check<Came, Before...>() ? fit::yes : fit::no;
-  } else if constexpr (stage_of<Stage, on_order>) {
+  } else if constexpr (!check_own<Came, Stage, Before...>()) {
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_order> ||
+                       (stage_of<Stage, on_batch> && has_hook<Stage, hook::check>)) {
     return fit::yes;
   } else {
     constexpr way by = way_of<Stage, Came>();

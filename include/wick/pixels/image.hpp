@@ -63,6 +63,7 @@ class image {
   int height() const noexcept { return height_; }
   int channels() const noexcept { return channels_; }
   bool empty() const noexcept { return size() == 0; }
+  std::size_t kept_bytes() const noexcept { return size(); }
 
   std::uint8_t* data() noexcept { return data_; }
   const std::uint8_t* data() const noexcept { return data_; }

@@ -153,6 +153,8 @@ class context {
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
+  /// For the loader: the last stage that asked for random numbers; ~0u while none has.
+  std::uint32_t last_drawing() const noexcept { return random_stage_; }
   /// For the loader: whether a trace follows this sample.
   bool followed() const noexcept { return followed_; }
   /// For the loader.

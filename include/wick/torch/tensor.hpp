@@ -12,6 +12,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
 
+#include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/fields.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
@@ -64,6 +65,12 @@ struct field_access<at::Tensor> {
 };
 template <>
 inline constexpr bool is_column<at::Tensor> = true;
+/// A copy of a tensor has the same numbers in common with it, which a stage may change.
+template <>
+struct cloning<at::Tensor> {
+  static constexpr bool possible = true;
+  static at::Tensor of(const at::Tensor& t) { return t.clone(); }
+};
 
 template <class T>
 concept range_of_values = requires(T& t) {

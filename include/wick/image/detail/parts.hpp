@@ -51,20 +51,6 @@ struct any_colored {
   static constexpr bool is = colored<T>;
 };
 
-/// Any number of values of one type, which can be changed: a std::vector, another container.
-template <class T>
-concept several = requires(T& t) {
-  typename T::value_type;
-  { *t.begin() } -> std::same_as<typename T::value_type&>;
-  t.end();
-} && !std::is_same_v<typename T::value_type, T>;
-/// A std::optional, or what is like one.
-template <class T>
-concept perhaps_one = requires(T& t) {
-  typename T::value_type;
-  { *t } -> std::same_as<typename T::value_type&>;
-  t.has_value();
-};
 /// A plain struct that can't be taken apart: parts in it would stay behind, without an error.
 template <class T>
 inline constexpr bool closed_struct = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
@@ -92,18 +78,6 @@ consteval bool holds() {
         "class; nest plain structs in it, or, where it has no such part, write `template <> inline "
         "constexpr bool wick::has_no_parts<T> = true;`");
     return false;
-  }
-}
-
-/// Calls f with each value that lies directly in an item: fields, elements.
-template <class T, class F>
-void for_each_inside(T& item, F&& f) {
-  if constexpr (composite<T>) {
-    with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
-  } else if constexpr (several<T>) {
-    for (auto& one : item) f(one);
-  } else if (item.has_value()) {
-    f(*item);
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -74,6 +75,10 @@ lazy_image lazy_image::clone() const {
   out.normal_ = normal_;
   out.erased_ = erased_;
   return out;
+}
+
+std::size_t lazy_image::kept_bytes() const noexcept {
+  return encoded_.size() + decoded().pixels().size() + wide().levels.size() * sizeof(std::uint16_t);
 }
 
 void lazy_image::carry_out() {

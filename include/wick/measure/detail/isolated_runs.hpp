@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/failure/detail/failed_sample.hpp>
 #include <wick/failure/ledger.hpp>
-#include <wick/measure/detail/cloning.hpp>
 #include <wick/measure/detail/isolated_counts.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/pipeline/detail/apply.hpp>

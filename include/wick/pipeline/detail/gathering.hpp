@@ -45,8 +45,7 @@ struct gathering {
       std::exception_ptr cause;
       try {
         j->of->refuse_bad(index);
-        auto item = Path::to_rvalue(self->source_.at(index));
-        task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
+        task<Item> coming = come<I>(self, &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
         if (j->of->notes != nullptr) j->of->notes->went_in(other, *c, static_cast<std::uint32_t>(I));
@@ -60,6 +59,18 @@ struct gathering {
     co_return std::move(out);
   }
 
+  /// A sample of the source, or of the cache, through the stages up to End.
+  template <std::size_t End, class Job>
+  static auto come(Path* self, context* c, Job* j) {
+    if constexpr (types::cache < End) {
+      if (const auto* const item = self->kept(*c)) {
+        using kept_type = std::remove_cvref_t<decltype(*item)>;
+        return come_to<types::cache + 1, End, kept_type>(self, self->again(*item), c, j);
+      }
+    }
+    auto item = Path::to_rvalue(self->source_.at(c->index()));
+    return come_to<types::order_end, End, decltype(item)>(self, std::move(item), c, j);
+  }
   /// An item before stage I through the stages up to End, one after the other.
   template <std::size_t I, std::size_t End, class Item, class Job>
   static task<typename types::template item<End>> come_to(Path* self, Item item, context* c, Job* j) {

@@ -18,7 +18,6 @@
 #include <wick/run/task.hpp>
 #include <wick/schedule/detail/batch_completion.hpp>
 #include <wick/schedule/detail/batch_job.hpp>
-#include <wick/schedule/detail/batches_ahead.hpp>
 #include <wick/schedule/detail/epoch_orders.hpp>
 #include <wick/schedule/detail/pipeline_run.hpp>
 #include <wick/schedule/detail/sample_runner.hpp>
@@ -126,7 +125,11 @@ class scheduler {
   void advance(cursor& c) const noexcept {
     if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
   }
-  std::size_t window() const noexcept { return window_.at(*pool_); }
+  /// How many batches it is ahead of the consumer: more where they have taken little memory so far.
+  std::size_t window() const noexcept {
+    const std::size_t bytes = pool_->bytes_asked();
+    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
+  }
   void open_more();
   void open(batch_job& j, std::uint64_t sequence);
   void before_waiting();
@@ -153,7 +156,9 @@ class scheduler {
   pipeline_run run_;
   source_size size_;
   epoch_orders orders_;
-  const batches_ahead window_;
+  // Batches ahead, whatever they take, and where they take little: four small ones are made in no time, and
+  // used up while a thread is interrupted for less than a millisecond.
+  const std::size_t few_, most_;
   const bool suspends_;  // stages of samples may
   tokens tokens_;        // of samples that may be under way at a time
   const bool chooses_in_flight_;

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/batch/detail/cloning.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
@@ -121,6 +122,54 @@ class stage_path<pipeline<Source, S...>> {
   }
 
   // ---- samples ----
+
+  /// A sample that a cache keeps, as it leaves that stage; null where it has to be made.
+  const auto* kept(const context& c) const noexcept {
+    if constexpr (types::cache < types::batching)
+      return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
+    else
+      return static_cast<const int*>(nullptr);
+  }
+  template <class Item>
+  static Item again(const Item& kept) {
+    return cloning<Item>::of(kept);
+  }
+  /// From the source, or from the cache, through all stages, which don't suspend, into the slot.
+  template <bool Timed>
+  void run(context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
+    if constexpr (types::cache < types::batching) {
+      if (const auto* const item = kept(c)) {
+        c.enter(static_cast<std::uint32_t>(types::cache));
+        auto copy = again(*item);
+        if constexpr (Timed) clock->mark(types::cache);
+        return pass<types::cache + 1, Timed>(std::move(copy), c, j, slot, clock);
+      }
+    }
+    pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
+  }
+  /// The same where a stage may suspend.
+  static task<void> run_async(stage_path* self, context* c, batch_type* j, std::uint64_t slot) {
+    if constexpr (types::cache < types::batching) {
+      if (const auto* const item = self->kept(*c)) {
+        using kept_type = std::remove_cvref_t<decltype(*item)>;
+        c->enter(static_cast<std::uint32_t>(types::cache));
+        return pass_kept<kept_type>(self, again(*item), c, j, slot);
+      }
+    }
+    auto item = to_rvalue(self->source_.at(c->index()));
+    return pass_async<types::order_end, decltype(item)>(self, std::move(item), c, j, slot);
+  }
+  template <class Item>
+  static task<void> pass_kept(stage_path* self, Item item, context* c, batch_type* j, std::uint64_t slot) {
+    constexpr std::size_t next = types::cache + 1;
+    if constexpr (types::template next_async<next, types::batching>() < types::batching) {
+      task<void> rest = pass_async<next, Item>(self, std::move(item), c, j, slot);
+      co_await rest;
+    } else {
+      self->template pass_rest<next>(std::move(item), *c, *j, slot);
+      co_return;
+    }
+  }
 
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item>

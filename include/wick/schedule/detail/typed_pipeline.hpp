@@ -227,8 +227,7 @@ class typed_pipeline<pipeline<Source, S...>> final
             r.c.enter(static_cast<std::uint32_t>(types::order_end));  // what the source throws is this one's
             try {
               if (bad != nullptr && bad->has(index)) throw quarantined_sample();
-              path_.template pass<types::order_end, false>(path_.source().at(index), r.c, typed(j), from + i,
-                                                           nullptr);
+              path_.template run<false>(r.c, typed(j), from + i, nullptr);
             } catch (...) {
               j.of->add_failed(j, r.failed, from + i, r.c);
             }
@@ -238,14 +237,12 @@ class typed_pipeline<pipeline<Source, S...>> final
   void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) override {
     if constexpr (!types::samples_suspend) {
       clock.begin(c, path_type::order_row);
-      path_.template pass<types::order_end, true>(path_.source().at(c.index()), c, typed(j), slot, &clock);
+      path_.template run<true>(c, typed(j), slot, &clock);
     }
   }
   task<void> run_async(batch_job* j, std::uint64_t slot, context* c) override {
     if constexpr (types::samples_suspend) {
-      auto item = path_type::to_rvalue(path_.source().at(c->index()));
-      return path_type::template pass_async<types::order_end, decltype(item)>(&path_, std::move(item), c,
-                                                                              &typed(*j), slot);
+      return path_type::run_async(&path_, c, &typed(*j), slot);
     } else {
       return {};
     }

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -59,15 +60,18 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       run_(of, *plan_),
       size_(*of.pipeline),
       orders_(of.seed),
-      window_(options.prefetch, on_.workers()),
+      few_(options.prefetch != 0 ? options.prefetch
+           : on_.workers() < 8   ? 4
+                                 : 8),
+      most_(options.prefetch != 0 ? options.prefetch : 8),
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
       chooses_in_flight_(options.in_flight == 0),
       run_ahead_(options.prefetch_next_epoch),
-      done_(window_.most),
-      pool_(window_.make_pool(of.pipeline->batch_memory())),
+      done_(most_),
+      pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
       completion_(run_, done_, pool_, options.content_fingerprint),
-      ahead_(window_.most,
+      ahead_(most_,
              [&] {
                owned<batch_job> j = of.pipeline->make_batch();
                j->of = &run_;

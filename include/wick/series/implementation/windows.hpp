@@ -49,6 +49,10 @@ series_runs::series_runs(const char* what, const std::vector<series>& all, std::
   if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
   auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
   const series& first = all.front();
+  // Of a window that is longer than all series there is none: its bytes might not even be a number.
+  std::uint64_t longest = 1;
+  for (const series& s : all) longest = std::max<std::uint64_t>(longest, s.rows);
+  length = static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(length), longest));
   for (std::size_t i = 0; i < all.size(); ++i) {
     const series& s = all[i];
     if (s.type != first.type || !(s.row == first.row)) {

@@ -1,5 +1,5 @@
 /// \file
-/// Another one of an item, for what is measured as if it were cached.
+/// Another one of an item, for what is cached.
 #pragma once
 
 #include <concepts>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/batch/fields.hpp>
 #include <wick/sample/sample.hpp>
 
 namespace wick::detail {
@@ -51,6 +52,19 @@ template <class D, class T>
 struct cloning<sample<D, T>> {
   static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
   static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
+};
+/// A plain struct of what can't be copied.
+template <reflectable T>
+  requires(!std::is_copy_constructible_v<T> && !requires(const T& item) { item.clone(); })
+struct cloning<T> {
+  static constexpr bool possible = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (cloning<F>::possible && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+  static T of(const T& item) {
+    return std::apply(
+        [](const auto&... field) { return T{cloning<std::remove_cvref_t<decltype(field)>>::of(field)...}; },
+        tie_fields(item));
+  }
 };
 template <class... T>
 struct cloning<std::tuple<T...>> {

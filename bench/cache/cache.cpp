@@ -1,0 +1,133 @@
+// An epoch of RandomResizedCrop from JPEGs, and from what cache_in_memory() keeps of them: files, pictures,
+// pictures of 320 pixels; and from pictures of 320 pixels by bare threads.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/jpeg_folder.hpp"
+#include "support/options.hpp"
+#include "support/temp_folder.hpp"
+#include "support/timing.hpp"
+#include <wick/core.hpp>
+
+namespace {
+
+constexpr std::size_t batch_size = 32;
+constexpr int output = 224, longer_side = 320;
+
+wick::loader_options options(const wick_bench::options& o) {
+  return {.seed = 7, .workers = o.workers, .prefetch_next_epoch = false};
+}
+
+/// Crops of pictures that lie in memory, decoded, into one buffer a thread.
+class bare {
+ public:
+  bare(const std::filesystem::path& folder, std::size_t threads) : threads_(threads) {
+    wick::loader l(
+        wick::image_folder(folder) | wick::read() | wick::decode() | wick::resize({.max_size = longer_side}),
+        {.workers = threads});
+    while (auto item = l.next()) {
+      pictures_.emplace_back(std::move(item->data));
+      static_cast<void>(pictures_.back().share());
+    }
+  }
+  std::size_t size() const noexcept { return pictures_.size(); }
+  wick_bench::lap run() {
+    const std::uint64_t epoch = epoch_++;
+    const wick_bench::stopwatch watch;
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      const auto crop = wick::random_resized_crop(output);
+      std::vector<std::byte> place(std::size_t{output} * output * 3);
+      for (std::size_t i; (i = next.fetch_add(1)) < pictures_.size();) {
+        wick::context c({.seed = 7, .epoch = epoch, .position = i, .index = i});
+        crop(pictures_[i].clone(), c).write_to({place.data(), true});
+      }
+    };
+    std::vector<std::thread> all;
+    for (std::size_t t = 0; t < threads_; ++t) all.emplace_back(work);
+    for (std::thread& t : all) t.join();
+    return watch.read();
+  }
+
+ private:
+  std::size_t threads_;
+  std::vector<wick::lazy_image> pictures_;
+  std::uint64_t epoch_ = 0;
+};
+
+int run(const wick_bench::options& o) {
+  std::optional<wick_bench::temp_folder> own;
+  std::filesystem::path folder = o.folder;
+  if (o.folder.empty()) {
+    folder = own.emplace().path();
+    wick_bench::make_jpeg_folder(folder, o.quick ? 96 : 1024);
+  }
+  const wick::image_folder pictures(folder.string());
+  const auto count = static_cast<double>(pictures.size());
+  const auto crop =
+      wick::random_resized_crop(output) | wick::random_horizontal_flip() | wick::array_batch(batch_size);
+  const auto decoded = pictures | wick::shuffle() | wick::read() | wick::decode();
+  constexpr std::size_t room = std::size_t{8} << 30;
+
+  wick::loader none(decoded | crop, options(o));
+  wick::loader none_of_size(
+      decoded | wick::resize({.max_size = longer_side}) | wick::cache_in_memory({.bytes = 1}) | crop,
+      options(o));
+  wick::loader files(pictures | wick::shuffle() | wick::read() | wick::cache_in_memory({.bytes = room}) |
+                         wick::decode() | crop,
+                     options(o));
+  wick::loader whole(decoded | wick::cache_in_memory({.bytes = room}) | crop, options(o));
+  wick::loader of_size(
+      decoded | wick::resize({.max_size = longer_side}) | wick::cache_in_memory({.bytes = room}) | crop,
+      options(o));
+  bare limit(folder, o.workers);
+
+  std::vector<wick_bench::contestant> sides;
+  const auto add = [&](const char* name, auto& loader) {
+    sides.push_back({name, count, [&loader, epoch = std::uint64_t{0}]() mutable {
+                       const wick_bench::stopwatch watch;
+                       for (auto& batch : loader.epoch(epoch++)) static_cast<void>(batch);
+                       return watch.read();
+                     }});
+    sides.back().run();  // the first epoch, which fills the cache
+  };
+  add("JPEGs", none);
+  add("JPEGs to 320, nothing kept", none_of_size);
+  add("files kept", files);
+  add("pictures kept", whole);
+  add("pictures of 320 kept", of_size);
+  sides.push_back({"bare, pictures of 320", count, [&limit] { return limit.run(); }});
+  sides.back().run();
+  wick_bench::run_in_turns(sides, o.rounds);
+  print_table(sides, "pictures/s", 1, "cpu ms/picture", 1e3);
+  for (const std::string& note : of_size.report().notes) std::printf("%s\n", note.c_str());
+  std::printf(
+      "RESULT cache ratio_files=%.3f ratio_pictures=%.3f ratio_of_320=%.3f ratio_to_epoch_1=%.3f "
+      "ratio_to_bare=%.3f "
+      "cpu_ratio_to_bare=%.3f rounds=%d workers=%zu cores=%u\n",
+      ratio(sides[2], sides[0]), ratio(sides[3], sides[0]), ratio(sides[4], sides[0]),
+      ratio(sides[4], sides[1]), ratio(sides[4], sides[5]), cpu_ratio(sides[4], sides[5]), o.rounds,
+      o.workers, std::thread::hardware_concurrency());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(wick_bench::options::parse(argc, argv, "Epochs from what cache_in_memory() keeps",
+                                          {wick_bench::options::folder_option}));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "cache: %s\n", e.what());
+    return 1;
+  }
+}

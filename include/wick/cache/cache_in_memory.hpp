@@ -1,0 +1,115 @@
+/// \file
+/// cache_in_memory(): what stands before it runs once a sample, what stands behind it runs in every epoch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <wick/batch/detail/cloning.hpp>
+#include <wick/cache/detail/keeping.hpp>
+#include <wick/cache/detail/memory_cache.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/with_others.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/stage.hpp>
+#include <wick/system/detail/owned.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct memory_cache_options {
+  std::size_t bytes = 0;  ///< the most that it keeps; 0: a quarter of the memory that this process may have
+  /// Lets stages before it draw random numbers. A sample is the same in all epochs then, as it was in the
+  /// first one that this loader ran: a training that is resumed has other ones.
+  bool freeze_random = false;
+};
+
+/// Each loader has a cache of its own.
+class cache_in_memory_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check, hook::note, hook::refresh>;
+  static constexpr std::string_view name = "cache_in_memory";
+  static constexpr bool caches = true;
+
+  explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
+
+  /// A sample that is kept, or null.
+  template <class Item>
+  const Item* find(const context& c) const noexcept {
+    const auto* const found = cache_ == nullptr ? nullptr : cache_->find(c.index(), lane(c));
+    return found == nullptr ? nullptr : &static_cast<const memory_cache::kept<Item>*>(found)->item;
+  }
+  /// One that was not kept: it is from now on, where there is room.
+  template <class Item>
+  Item operator()(Item item, context& c) const {
+    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
+    settle(item);
+    if (cache_ == nullptr) return item;  // no loader: a test calls it
+    const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
+    if (!cache_->has_room(c.index(), bytes)) return item;
+    try {
+      owned<memory_cache::entry> kept(new memory_cache::kept<Item>(cloning<Item>::of(item)));
+      cache_->add(c.index(), std::move(kept), bytes);
+    } catch (const std::bad_alloc&) {  // the sample itself is there; it is made again in the next epoch
+    }
+    return item;
+  }
+
+  /// Another source has other samples.
+  template <class Source>
+  void refresh(const Source& source) {
+    cache_ = std::make_shared<memory_cache>(source.size(), options_.bytes);
+  }
+  std::string note() const { return cache_ == nullptr ? std::string() : cache_->note(); }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool single = !has_batching<Before...>;
+    static_assert(
+        single,
+        "wick: cache_in_memory() keeps single samples, and what came is a batch; write it before batch(n)");
+    constexpr bool first = !(std::is_same_v<Before, cache_in_memory_stage> || ...);
+    static_assert(first, "wick: this pipeline has a cache_in_memory() already; write one of the two");
+    constexpr bool alone = !(gathers_others<Before> || ...);
+    static_assert(
+        alone,
+        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
+        "would freeze; write cache_in_memory() before it");
+    constexpr bool copied = cloning<Came>::possible;
+    static_assert(
+        copied,
+        "wick: cache_in_memory() needs a copy of each sample, and what came ('Came', in the lines beside "
+        "this) can't be copied; give it `Came clone() const`");
+    return single && first && alone && copied;
+  }
+
+ private:
+  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+  [[noreturn]] static void refuse_random(std::uint32_t stage);
+
+  memory_cache_options options_;
+  std::shared_ptr<memory_cache> cache_;
+};
+
+}  // namespace detail
+
+/// Keeps each sample as it is here, so that the stages before run once for it, and those behind in every
+/// epoch: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) | cache_in_memory() |
+/// random_resized_crop(224) | batch(256)`. Behind read() it keeps files, behind decode() pixels, behind a
+/// resize() those of that size, as uint8. A picture is decoded as it is planned up to here, in the first
+/// epoch, too: batches are the same whatever is kept. Where samples don't fit, a fixed part of them is kept.
+/// The memory comes beside loader_options::memory. loader.refresh() empties it. The report says how many
+/// samples come from it. \throws wick::error for a sample when a stage before it draws random numbers, which
+/// would be the same in every epoch
+detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options = {});
+
+}  // namespace wick

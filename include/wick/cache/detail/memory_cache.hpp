@@ -1,0 +1,79 @@
+/// \file
+/// Samples kept in memory, by their index in the source.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <wick/system/detail/owned.hpp>
+
+namespace wick::detail {
+
+/// Any thread finds and adds. What is kept stays until the cache goes; where the next one has no room, the
+/// cache is full, and keeps what it has: of a shuffled epoch any fixed part is as good as another.
+class memory_cache {
+ public:
+  struct entry {
+    virtual ~entry() = default;
+  };
+  template <class T>
+  struct kept final : entry {
+    explicit kept(T what) : item(std::move(what)) {}
+    T item;
+  };
+
+  /// \param samples  of the source
+  /// \param most  bytes; 0: a quarter of the memory that this process may have
+  memory_cache(std::uint64_t samples, std::size_t most);
+  memory_cache(const memory_cache&) = delete;
+  memory_cache& operator=(const memory_cache&) = delete;
+  ~memory_cache();
+
+  /// A sample, or null. `lane` spreads counters over cache lines.
+  const entry* find(std::uint64_t index, std::size_t lane) noexcept {
+    const entry* const found = look(index);
+    counters& mine = counters_[lane % counters_.size()];
+    (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  /// Whether so much more may be added. A cache that is full says no from then on.
+  bool has_room(std::uint64_t index, std::size_t bytes) noexcept;
+  /// Keeps a sample of so many bytes, unless another thread was first. \throws std::bad_alloc
+  void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
+
+  /// A line for the report; empty before the first sample.
+  std::string note() const;
+
+ private:
+  static constexpr std::uint64_t chunk_size = 4096;
+  struct chunk {
+    std::array<std::atomic<const entry*>, chunk_size> at{};
+  };
+  struct alignas(64) counters {
+    std::atomic<std::uint64_t> hits{0}, misses{0};
+  };
+
+  const entry* look(std::uint64_t index) const noexcept {
+    if (index >= samples_) return nullptr;
+    const chunk* const c = chunks_[index / chunk_size].load(std::memory_order_acquire);
+    return c == nullptr ? nullptr : c->at[index % chunk_size].load(std::memory_order_acquire);
+  }
+  bool take(std::size_t bytes) noexcept;
+
+  const std::uint64_t samples_;
+  const std::size_t most_;
+  const owned<std::atomic<chunk*>[]> chunks_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::uint64_t> kept_{0};
+  std::atomic<bool> full_{false};
+  std::array<counters, 16> counters_;
+};
+
+/// The memory that this process may have: the machine's, or less where a control group says so.
+std::size_t memory_of_process();
+
+}  // namespace wick::detail

@@ -1,0 +1,302 @@
+// What stands before a cache runs once a sample, and batches are the same whatever it keeps.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+#include "support/picture.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/core.hpp>
+
+using namespace wick_test;
+
+namespace {
+
+constexpr std::size_t nothing = 1;  // bytes: there is room for no sample
+
+/// Counts how often it runs.
+struct counted {
+  std::shared_ptr<std::atomic<std::uint64_t>> runs = std::make_shared<std::atomic<std::uint64_t>>(0);
+  template <class Item>
+  Item operator()(Item item) const {
+    runs->fetch_add(1);
+    return item;
+  }
+};
+/// The same as a coroutine that suspends.
+struct counted_slowly {
+  std::shared_ptr<std::atomic<std::uint64_t>> runs = std::make_shared<std::atomic<std::uint64_t>>(0);
+  wick::task<cell> operator()(cell c, wick::context& context) const {
+    runs->fetch_add(1);
+    const std::shared_ptr<std::atomic<std::uint64_t>> mine = runs;
+    co_await wick::sleep_for(std::chrono::microseconds(10), context);
+    co_return c;
+  }
+};
+cell add_random(cell c, wick::context& context) {
+  c.target = 1000 * c.target + static_cast<std::int64_t>(context.random().below(1000));
+  return c;
+}
+
+/// A folder of pictures, each of another size.
+struct folder {
+  explicit folder(int count) {
+    for (int i = 0; i < count; ++i)
+      write_file(dir.path().string() + "/a/" + std::to_string(100 + i) + ".png",
+                 encode_png(photo(40 + i % 9, 30 + i % 7, 3, static_cast<std::uint64_t>(i) + 1)));
+  }
+  auto source() const { return wick::image_folder(dir.path().string()); }
+  temp_dir dir;
+};
+
+/// All batches of some epochs, as fingerprints with content.
+template <class Pipeline>
+std::vector<std::uint64_t> prints(const Pipeline& p, wick::loader_options options, std::uint64_t epochs = 3) {
+  options.content_fingerprint = true;
+  options.seed = 5;
+  wick::loader l(p, options);
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t e = 0; e < epochs; ++e) {
+    for (auto& batch : l.epoch(e)) static_cast<void>(batch);
+    out.push_back(l.fingerprint(e).value);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what stands before it runs once a sample, and what stands behind it in every epoch") {
+  const counted before, behind;
+  const numbers source{200};
+  wick::loader l(source | wick::shuffle() | before | wick::cache_in_memory() | behind |
+                     wick::map("draw", add_random) | wick::array_batch(16),
+                 {.seed = 2, .workers = 3});
+  std::vector<batches> epochs;
+  for (std::uint64_t e = 0; e < 3; ++e) epochs.push_back(targets_of(l, e));
+  CHECK(*before.runs == 200);
+  CHECK(*source.asked == 200);
+  CHECK(*behind.runs >= 600);  // and what was begun of the next
+  CHECK(epochs[0] != epochs[1]);
+  wick::loader without(numbers{200} | wick::shuffle() | counted() |
+                           wick::cache_in_memory({.bytes = nothing}) | counted() |
+                           wick::map("draw", add_random) | wick::array_batch(16),
+                       {.seed = 2, .workers = 1});
+  for (std::uint64_t e = 0; e < 3; ++e) CHECK(targets_of(without, e) == epochs[e]);
+}
+
+TEST_CASE("where they don't fit, a fixed part of the samples is kept") {
+  const counted before;
+  constexpr std::size_t room = 60'000;
+  wick::loader l(numbers{1000} | wick::shuffle() | before | wick::cache_in_memory({.bytes = room}) |
+                     wick::array_batch(10),
+                 {.workers = 2, .prefetch_next_epoch = false});
+  std::uint64_t runs[4] = {};
+  for (std::uint64_t e = 0; e < 4; ++e) {
+    const std::uint64_t until = *before.runs;
+    CHECK(targets_of(l, e).size() == 100);
+    runs[e] = *before.runs - until;
+  }
+  CHECK(runs[0] == 1000);
+  CHECK(runs[1] > 0);
+  CHECK(runs[1] < 1000);
+  CHECK(runs[2] == runs[1]);
+  CHECK(runs[3] == runs[1]);
+  const std::string notes = [&] {
+    std::string all;
+    for (const std::string& note : l.report().notes) all += note + "\n";
+    return all;
+  }();
+  CHECK(contains(notes, "cache_in_memory keeps " + std::to_string(1000 - runs[1]) + " of 1000 samples",
+                 "it is full"));
+}
+
+TEST_CASE("pictures come out the same whatever is kept, at any number of workers, and behind any stage") {
+  const folder of(24);
+  const auto same = [](const auto& make) {
+    const auto expected = prints(make(nothing), {.workers = 1});
+    CHECK(expected[0] != expected[1]);
+    for (const std::size_t room : {std::size_t{0}, std::size_t{40'000}}) {
+      for (const std::size_t workers : {1, 2, 4}) CHECK(prints(make(room), {.workers = workers}) == expected);
+    }
+  };
+  SUBCASE("behind read()") {
+    same([&](std::size_t room) {
+      return of.source() | wick::shuffle() | wick::read() | wick::cache_in_memory({.bytes = room}) |
+             wick::decode() | wick::random_resized_crop(16) | wick::random_horizontal_flip() |
+             wick::array_batch(5);
+    });
+  }
+  SUBCASE("behind decode()") {
+    same([&](std::size_t room) {
+      return of.source() | wick::shuffle() | wick::read() | wick::decode() |
+             wick::cache_in_memory({.bytes = room}) | wick::random_resized_crop(16) |
+             wick::color_jitter(0.4, 0.4) | wick::array_batch(5);
+    });
+  }
+  SUBCASE("behind a resize, before mixup") {
+    same([&](std::size_t room) {
+      return of.source() | wick::shuffle() | wick::read() | wick::decode() | wick::resize({.max_size = 24}) |
+             wick::cache_in_memory({.bytes = room}) | wick::random_resized_crop(12) | wick::mixup(1) |
+             wick::array_batch(5);
+    });
+  }
+}
+
+TEST_CASE("behind read() of several parts, masks are kept with their pictures") {
+  const folder of(12);
+  const auto make = [&](std::size_t room) {
+    const std::string all = of.dir.path().string() + "/a/*.png";
+    return wick::zip(wick::files(all), wick::files(all)) | wick::shuffle() | wick::read() | wick::decode() |
+           wick::map("mask",
+                     [](wick::sample<wick::lazy_image, wick::bytes> s) {
+                       const int width = s.data.width(), height = s.data.height();
+                       wick::image numbers(width, height, 1);
+                       for (int i = 0; i < width * height; ++i)
+                         numbers.data()[i] = static_cast<std::uint8_t>(i);
+                       return wick::sample<wick::lazy_image, wick::mask>{std::move(s.data),
+                                                                         wick::mask(std::move(numbers))};
+                     }) |
+           wick::cache_in_memory({.bytes = room}) | wick::random_resized_crop(16) |
+           wick::random_horizontal_flip() | wick::array_batch(5);
+  };
+  const auto expected = prints(make(nothing), {.workers = 1});
+  CHECK(prints(make(0), {.workers = 2}) == expected);
+  CHECK(prints(make(20'000), {.workers = 2}) == expected);
+}
+
+TEST_CASE("stages that suspend run once a sample, too, before it and behind it") {
+  const counted_slowly before, behind;
+  wick::loader l(
+      numbers{120} | wick::shuffle() | before | wick::cache_in_memory() | behind | wick::array_batch(8),
+      {.seed = 3, .workers = 2, .prefetch_next_epoch = false});
+  wick::loader plain(numbers{120} | wick::shuffle() | wick::array_batch(8), {.seed = 3});
+  for (std::uint64_t e = 0; e < 3; ++e) CHECK(targets_of(l, e) == targets_of(plain, e));
+  CHECK(*before.runs == 120);
+  CHECK(*behind.runs == 360);
+}
+
+TEST_CASE("a stage before it that draws random numbers is refused, unless it shall be frozen") {
+  const auto make = [](bool frozen) {
+    return numbers{40} | wick::shuffle() | wick::map("draw", add_random) |
+           wick::cache_in_memory({.freeze_random = frozen}) | wick::array_batch(40);
+  };
+  wick::loader refused(make(false));
+  CHECK(contains(message_of([&] { return refused.next(); }), "cache_in_memory", "stage 1 of the pipeline",
+                 "draws random numbers", "before that stage"));
+  wick::loader frozen(make(true), {.seed = 4});
+  const auto sorted = [&](std::uint64_t e) {
+    auto all = targets_of(frozen, e).at(0);
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  CHECK(sorted(0) == sorted(1));
+}
+
+TEST_CASE("samples that fail before it are not kept, and fail again") {
+  wick::loader l(numbers{60} |
+                     wick::map("broken",
+                               [](cell c) {
+                                 if (c.target % 10 == 3) throw wick::error("it is broken");
+                                 return c;
+                               }) |
+                     wick::cache_in_memory() | wick::array_batch(10),
+                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error(wick::skip)});
+  for (std::uint64_t e = 0; e < 3; ++e) {
+    std::size_t samples = 0;
+    for (const auto& batch : targets_of(l, e)) samples += batch.size();
+    CHECK(samples == 54);
+  }
+  CHECK(l.ledger().entries().size() == 18);
+}
+
+TEST_CASE("a batch is made again to the byte from what is kept, and its receipt has the stages behind") {
+  wick::loader l(numbers{80} | wick::shuffle() | wick::cache_in_memory() | wick::map("draw", add_random) |
+                     wick::array_batch(8),
+                 {.seed = 6, .workers = 2});
+  const batches first = targets_of(l, 0);
+  l.epoch(1);
+  for (std::uint64_t b = 0; b < 10; ++b) {
+    const auto again = l.replay(0, b);
+    const std::int64_t* const t = again.target.as<std::int64_t>();
+    CHECK(first[b] == batches::value_type(t, t + 8));
+  }
+  CHECK(l.receipt(0, 0).samples.size() == 8);
+}
+
+namespace {
+
+/// A source whose samples change at refresh().
+struct changing {
+  std::shared_ptr<std::atomic<std::int64_t>> now = std::make_shared<std::atomic<std::int64_t>>(0);
+  std::int64_t view = 0;
+  void refresh() { view = *now; }
+  std::uint64_t size() const { return 20; }
+  cell at(std::uint64_t i) const { return {{}, 100 * view + static_cast<std::int64_t>(i)}; }
+};
+
+}  // namespace
+
+TEST_CASE("refresh() empties it, and each loader has one of its own") {
+  const changing source;
+  const auto cached = wick::from(source) | wick::cache_in_memory();
+  wick::loader l(cached | wick::array_batch(20), {.workers = 2});
+  CHECK(targets_of(l, 0)[0][7] == 7);
+  *source.now = 3;
+  l.refresh();
+  CHECK(targets_of(l, 1)[0][7] == 307);
+  wick::loader other(numbers{20} | wick::skip_first(10) | wick::cache_in_memory() | wick::array_batch(10));
+  CHECK(targets_of(other, 0)[0][0] == 10);
+}
+
+namespace {
+
+/// Parts that can only be moved, in a struct.
+struct scene {
+  wick::lazy_image picture;
+  std::vector<wick::mask> masks;
+  std::optional<wick::boxes> objects;
+  std::string name;
+};
+
+}  // namespace
+
+TEST_CASE("structs, vectors and optionals of parts are kept, and their bytes are counted") {
+  wick::context c = context_at(0);
+  scene s{photo(20, 10), {}, wick::boxes{.xyxy = {{0, 0, 2, 2}}, .labels = {7}}, std::string(100, 'n')};
+  for (int i = 0; i < 3; ++i) s.masks.emplace_back(wick::image(20, 10, 1));
+  wick::detail::settle(s);
+  CHECK(wick::detail::bytes_beside(s) >= 20 * 10 * 3 + 3 * 200 + 16 + 8 + 100);
+  CHECK(wick::detail::bytes_beside(s) < 4'000);
+  const scene again = wick::detail::cloning<scene>::of(s);
+  CHECK(again.picture.pixels() == s.picture.pixels());
+  CHECK(again.masks.size() == 3);
+  CHECK(again.objects->labels == std::vector<std::int64_t>{7});
+  CHECK(again.name == s.name);
+}
+
+TEST_CASE("what is kept shares its pixels: a sample that is changed leaves them as they were") {
+  const folder of(6);
+  wick::loader l(of.source() | wick::read() | wick::decode() | wick::cache_in_memory() |
+                     [](wick::image picture) {
+                       for (std::uint8_t& level : picture.pixels())
+                         level = static_cast<std::uint8_t>(level / 2);
+                       return picture;
+                     } |
+                     wick::center_crop(10) | wick::array_batch(6),
+                 {.workers = 1, .content_fingerprint = true});
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t e = 0; e < 3; ++e) {
+    for (auto& batch : l.epoch(e)) all.push_back(batch.data.as<std::uint8_t>()[0]);
+  }
+  CHECK(all[0] == all[1]);
+  CHECK(all[1] == all[2]);
+}
