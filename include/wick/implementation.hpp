@@ -51,6 +51,7 @@
 #include <wick/loader/implementation/mixture_edits.hpp>
 #include <wick/loader/implementation/replayed_batch.hpp>
 #include <wick/loader/implementation/report_book.hpp>
+#include <wick/loader/implementation/report_timeline.hpp>
 #include <wick/loader/implementation/report_trace.hpp>
 #include <wick/measure/implementation/measure.hpp>
 #include <wick/mixing/implementation/mixing.hpp>
@@ -60,6 +61,7 @@
 #include <wick/observe/implementation/progress_line.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/report_formats.hpp>
+#include <wick/observe/implementation/report_page.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
 #include <wick/observe/implementation/what_if.hpp>
@@ -124,6 +126,7 @@
 #include <wick/system/implementation/cpu_set.hpp>
 #include <wick/system/implementation/cpus.hpp>
 #include <wick/system/implementation/file_system.hpp>
+#include <wick/system/implementation/html_text.hpp>
 #include <wick/system/implementation/json_string.hpp>
 #include <wick/system/implementation/line_file.hpp>
 #include <wick/system/implementation/plain_file.hpp>

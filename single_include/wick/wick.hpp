@@ -10908,6 +10908,19 @@ struct worker_report {
   double processor = 0;  ///< that it had, for whomever
 };
 
+/// Some iterations of the training loop, one after the other. Times are in seconds.
+struct timeline_piece {
+  double begin = 0;              ///< of the first of them, since the report before
+  double seconds = 0;            ///< until the end of the last
+  std::uint64_t iterations = 0;  ///< how many
+  double waiting = 0;            ///< for data, the mean of an iteration
+  double longest_wait = 0;       ///< in one of them
+  double step = 0;               ///< the rest of an iteration, the mean
+  double ready = 0;              ///< batches that were ready where the loop took one, the mean
+  double in_flight = 0;          ///< samples, the same
+  double bytes = 0;              ///< of loader_options::memory, the same
+};
+
 }  // namespace detail
 
 /// What loader::report() gives: everything since the report before it. Print it.
@@ -10940,8 +10953,9 @@ struct report {
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
   std::vector<detail::worker_report> each_worker;
-  std::vector<std::string> notes;  ///< what to do beside, a line each
-  detail::measured_load load;      ///< what predict() reckons with
+  std::vector<std::string> notes;                ///< what to do beside, a line each
+  std::vector<detail::timeline_piece> timeline;  ///< all iterations, in 256 pieces at most
+  detail::measured_load load;                    ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept;
@@ -10968,6 +10982,9 @@ struct report {
   std::string to_string() const;
   /// The same as a JSON object: names as here, times in seconds.
   std::string to_json() const;
+  /// The same as a page for a browser, with the timeline drawn. It is one file that needs no other:
+  /// `std::ofstream("report.html") << train.report().to_html()`.
+  std::string to_html() const;
   /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
   std::string to_prometheus(std::string_view labels = {}) const;
   /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its
@@ -10993,8 +11010,20 @@ namespace detail {
 std::string format_duration(double seconds);
 /// "4.2 %", from a tenth on "42 %".
 std::string format_percent(double share);
+/// "16 MiB", in two digits from one KiB on.
+std::string format_bytes(double bytes);
 /// Of a terminal.
 std::size_t columns(std::string_view text) noexcept;
+
+/// "CPUs: ", "1.9 of 2 used"
+struct report_line {
+  std::string lead, text;
+};
+/// What the report says in sentences: the verdict, a summary, and more, `before` the table and behind it.
+struct report_lines {
+  explicit report_lines(const report& r);
+  std::vector<report_line> before, after;
+};
 }  // namespace detail
 
 template <class Stream>
@@ -11211,6 +11240,287 @@ class print_book {
 // ==== wick/loader/detail/report_book.hpp
 /// \file
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
+
+// ==== wick/loader/detail/report_timeline.hpp
+/// \file
+/// What a report's timeline is made of: iterations, and how much is ahead of them.
+
+// ==== wick/trace/detail/trace_file.hpp
+/// \file
+/// A trace in Chrome's trace event format, written while the loader runs.
+
+// ==== wick/trace/detail/trace_lane.hpp
+/// \file
+/// Where a worker writes spans for a trace: a ring of its own, which the consumer of the batches empties.
+
+namespace wick::detail {
+
+enum class span_kind : std::uint8_t {
+  work,       ///< of a sample in a stage, on the worker
+  wait,       ///< of a sample in a stage, from its beginning there until it continued
+  call,       ///< a call of a sample's stage on an I/O thread
+  batch,      ///< of a batch in a stage behind batch(), on the worker
+  batch_wait  ///< of a batch in such a stage that suspends
+};
+
+/// Times are in ticks.
+struct trace_span {
+  std::uint64_t begun = 0, ended = 0;
+  std::uint64_t position = 0;  ///< in its epoch; of a batch: its number
+  std::uint64_t index = 0;     ///< of a sample, in the source
+  std::uint64_t epoch = 0;
+  std::uint16_t row = 0;  ///< the stage's number
+  span_kind kind = span_kind::work;
+  std::uint8_t cause = 0;                ///< of a wait: the wait_for that took longest
+  std::uint32_t thread = 0;              ///< of a call: the I/O thread's number
+  std::array<std::uint32_t, 3> parts{};  ///< of a sample in batch(): decode, resize, color
+};
+
+/// A ring without a lock. One worker writes and moves its end, the consumer reads and moves its beginning;
+/// neither waits. What finds no room is counted.
+class alignas(64) trace_lane {
+ public:
+  trace_lane() noexcept = default;
+  trace_lane(const trace_lane&) = delete;
+  trace_lane& operator=(const trace_lane&) = delete;
+  ~trace_lane() { delete[] kept_; }
+
+  // ---- the worker ----
+
+  bool on() const noexcept { return ring_.load(std::memory_order_acquire) != nullptr; }
+  /// Whether a trace follows the sample at a position of its epoch. There is room for its first spans then.
+  bool wants(std::uint64_t position) noexcept {
+    if (!on() || position % every_.load(std::memory_order_relaxed) != 0) return false;
+    return room() >= spare || drop();
+  }
+  /// Does nothing where there is no trace.
+  void write(const trace_span& s) noexcept {
+    trace_span* const ring = ring_.load(std::memory_order_acquire);
+    if (ring == nullptr) return;
+    if (room() == 0) {
+      drop();
+      return;
+    }
+    const std::uint64_t end = end_.load(std::memory_order_relaxed);
+    ring[end & (size_ - 1)] = s;
+    end_.store(end + 1, std::memory_order_release);
+  }
+
+  // ---- the consumer ----
+
+  /// Makes room for `size` unread spans, a power of two and the same each time. \throws std::bad_alloc
+  void prepare(std::size_t size) {
+    if (kept_ != nullptr) return;
+    kept_ = new trace_span[size];
+    size_ = size;
+  }
+  /// From now on spans are kept, of one sample in `every`. After prepare().
+  void begin(std::uint32_t every) noexcept {
+    read([](const trace_span&) {});  // what a worker wrote too late for the trace before
+    follow(every);
+    ring_.store(kept_, std::memory_order_release);
+  }
+  void end() noexcept { ring_.store(nullptr, std::memory_order_relaxed); }
+  void follow(std::uint32_t every) noexcept { every_.store(every, std::memory_order_relaxed); }
+  /// Gives `to` each span since the last call, in the order in which they were written.
+  template <class To>
+  void read(To to) {
+    const std::uint64_t end = end_.load(std::memory_order_acquire);
+    for (std::uint64_t i = begin_.load(std::memory_order_relaxed); i != end; ++i) to(kept_[i & (size_ - 1)]);
+    begin_.store(end, std::memory_order_release);
+  }
+  /// Spans, and samples, that found no room so far.
+  std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t spare = 64;
+
+  bool drop() noexcept {
+    dropped_.store(dropped() + 1, std::memory_order_relaxed);  // one thread writes it
+    return false;
+  }
+  std::uint64_t room() const noexcept {
+    return size_ - (end_.load(std::memory_order_relaxed) - begin_.load(std::memory_order_acquire));
+  }
+
+  std::atomic<trace_span*> ring_{nullptr};  // null where there is no trace
+  std::atomic<std::uint32_t> every_{1};
+  std::uint64_t size_ = 0;  // known to the worker once it has seen ring_
+  trace_span* kept_ = nullptr;
+  alignas(64) std::atomic<std::uint64_t> end_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+  alignas(64) std::atomic<std::uint64_t> begin_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/trace/trace.hpp
+/// \file
+/// How much of a run loader::trace() writes.
+
+namespace wick::detail {
+
+/// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
+struct trace_options {
+  /// The largest size of the file, in bytes. The trace ends there, and the report has a note.
+  std::size_t max_bytes = std::size_t{256} << 20;
+  /// The trace follows one sample in `every`, and fewer where there would be more than about 20,000 spans a
+  /// second.
+  std::uint32_t every = 1;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What a trace is of.
+struct trace_subject {
+  trace_lane* lanes = nullptr;  ///< one a slot: first the workers', then those of threads that help
+  std::size_t slots = 0, workers = 0, io_threads = 0;
+  std::vector<std::string> stages;  ///< their names, by row
+  std::size_t first = 0, last = 0;  ///< the rows where a sample's way begins and ends
+  std::uint64_t positions = 1;      ///< of an epoch
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
+/// Batches that are ready, samples and bytes in flight; and in the file's time when that was.
+struct queue_depths {
+  std::uint64_t ready = 0, samples = 0, bytes = 0, at = 0;
+};
+
+/// A batch that was taken. Times are in ticks.
+struct traced_batch {
+  std::uint64_t sequence = 0, epoch = 0, number = 0, samples = 0;
+  std::uint64_t opened = 0, published = 0, taken = 0;
+};
+
+/// Used by the consumer alone. The file is a JSON array, an event a line. Each write replaces the closing
+/// bracket, so the file is complete at any time. Times are those of PyTorch's profiler: microseconds since
+/// the beginning of the quarter, by the system's clock as it was when the trace began.
+class trace_file {
+ public:
+  /// \throws wick::error when the file can't be written, or when the options make no sense
+  trace_file(std::string path, const trace_options& options, trace_subject of);
+  trace_file(const trace_file&) = delete;
+  trace_file& operator=(const trace_file&) = delete;
+  ~trace_file() { end(); }
+
+  /// The loop began its step and then its wait at these ticks, and has a batch now.
+  void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
+  void took(const traced_batch& b) noexcept;
+  /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
+  /// took
+  std::uint64_t look(queue_depths depths) noexcept;
+  /// Writes the rest, and closes the file.
+  void end() noexcept;
+  /// For the report: why the trace is not complete. Empty when it is.
+  std::string note() const;
+
+ private:
+  // Of a loader: the loop, its workers and helpers, then its I/O threads.
+  static constexpr std::uint64_t tracks = 4096, io_tracks = 2048;
+  struct reading {
+    std::uint64_t ticks, nanoseconds;
+  };
+  struct laid_out {
+    trace_span span;
+    std::size_t slot;
+  };
+  struct iteration_times {
+    std::uint64_t step, wait, end;
+  };
+
+  static reading read_clocks() noexcept;
+  std::uint64_t nanoseconds(std::uint64_t ticks) const noexcept;
+  std::uint64_t id_of(const trace_span& s) const noexcept;
+  std::uint64_t dropped() const noexcept;
+
+  void drain(queue_depths* depths);
+  void choose_every(std::uint64_t now) noexcept;
+  template <class What>
+  void add(const What& what);
+  void write(const laid_out& of);
+  void write(const iteration_times& of);
+  void write(const traced_batch& of);
+  void write(const queue_depths& of);
+  template <class... T>
+  void event(std::string_view phase, std::string_view name, std::string_view category, std::uint64_t track,
+             std::uint64_t at, const T&... rest);
+  void name_track(std::uint64_t track, std::string_view name);
+  void begin_about(std::string_view name);
+  void flush();
+  bool write_at(std::uint64_t at, std::string_view text) noexcept;
+  void stop_following() noexcept;
+
+  const std::string path_;
+  const trace_options options_;
+  const trace_subject of_;
+  const process_mark born_;
+  file_handle file_;
+  std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
+  std::uint64_t base_ = 0,
+                offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
+  std::vector<reading> clocks_;     // ticks between two are interpolated
+  std::vector<std::string> names_;  // of the stages, for JSON
+
+  std::vector<laid_out> spans_;
+  std::vector<iteration_times> iterations_;
+  std::vector<traced_batch> batches_;
+  std::string text_;                  // to be written
+  std::uint64_t written_ = 0;         // bytes of the file, without the closing bracket
+  std::uint64_t begun_ = 0;           // ticks
+  std::uint64_t next_ = 0;            // when look() writes again, in ns of the steady clock
+  std::uint64_t dropped_before_ = 0;  // by the trace before
+  std::uint32_t every_;
+  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
+  bool following_ = false, full_ = false;
+  int fault_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Kept by the consumer. At first each iteration is a piece. When there are too many, those that lie close
+/// become one, and pieces are that long from then on. Times are in ticks.
+class report_timeline {
+ public:
+  static constexpr std::size_t most_pieces = 256;
+
+  void iteration(std::uint64_t begun, std::uint64_t waited, std::uint64_t total) noexcept {
+    if (total == 0) return;
+    if (waited > total) waited = total;
+    if (now_.iterations != 0 && begun - now_.begin >= width_) close();  // behind a break
+    if (now_.iterations == 0) now_.begin = begun;
+    now_.end = begun + total;
+    ++now_.iterations;
+    now_.waited += waited;
+    now_.step += total - waited;
+    now_.longest = std::max(now_.longest, waited);
+    if (now_.end - now_.begin >= width_) close();
+  }
+  /// Whether depths are read at a batch that came then.
+  bool wants_depths(std::uint64_t now) const noexcept { return now >= next_; }
+  void add(const queue_depths& depths, std::uint64_t next_at) noexcept;
+  /// All since it was called last. `since`: when that was; `tick`: in seconds.
+  std::vector<timeline_piece> take(std::uint64_t since, double tick);
+
+ private:
+  struct piece {
+    std::uint64_t begin = 0, end = 0, iterations = 0, waited = 0, step = 0, longest = 0;
+    std::uint64_t readings = 0, ready = 0, in_flight = 0, bytes = 0;  // sums of depths
+
+    void add(const piece& next) noexcept;
+  };
+  void close() noexcept;
+
+  std::vector<piece> pieces_;
+  piece now_;  // has not ended
+  std::uint64_t width_ = 0, next_ = 0;
+};
+
+}  // namespace wick::detail
 
 // ==== wick/observe/detail/stage_clocks.hpp
 /// \file
@@ -11449,111 +11759,6 @@ inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTI
 
 /// Of a thread that has not been joined; 0 where the system doesn't say.
 double thread_seconds(::pthread_t thread) noexcept;
-
-}  // namespace wick::detail
-
-// ==== wick/trace/detail/trace_lane.hpp
-/// \file
-/// Where a worker writes spans for a trace: a ring of its own, which the consumer of the batches empties.
-
-namespace wick::detail {
-
-enum class span_kind : std::uint8_t {
-  work,       ///< of a sample in a stage, on the worker
-  wait,       ///< of a sample in a stage, from its beginning there until it continued
-  call,       ///< a call of a sample's stage on an I/O thread
-  batch,      ///< of a batch in a stage behind batch(), on the worker
-  batch_wait  ///< of a batch in such a stage that suspends
-};
-
-/// Times are in ticks.
-struct trace_span {
-  std::uint64_t begun = 0, ended = 0;
-  std::uint64_t position = 0;  ///< in its epoch; of a batch: its number
-  std::uint64_t index = 0;     ///< of a sample, in the source
-  std::uint64_t epoch = 0;
-  std::uint16_t row = 0;  ///< the stage's number
-  span_kind kind = span_kind::work;
-  std::uint8_t cause = 0;                ///< of a wait: the wait_for that took longest
-  std::uint32_t thread = 0;              ///< of a call: the I/O thread's number
-  std::array<std::uint32_t, 3> parts{};  ///< of a sample in batch(): decode, resize, color
-};
-
-/// A ring without a lock. One worker writes and moves its end, the consumer reads and moves its beginning;
-/// neither waits. What finds no room is counted.
-class alignas(64) trace_lane {
- public:
-  trace_lane() noexcept = default;
-  trace_lane(const trace_lane&) = delete;
-  trace_lane& operator=(const trace_lane&) = delete;
-  ~trace_lane() { delete[] kept_; }
-
-  // ---- the worker ----
-
-  bool on() const noexcept { return ring_.load(std::memory_order_acquire) != nullptr; }
-  /// Whether a trace follows the sample at a position of its epoch. There is room for its first spans then.
-  bool wants(std::uint64_t position) noexcept {
-    if (!on() || position % every_.load(std::memory_order_relaxed) != 0) return false;
-    return room() >= spare || drop();
-  }
-  /// Does nothing where there is no trace.
-  void write(const trace_span& s) noexcept {
-    trace_span* const ring = ring_.load(std::memory_order_acquire);
-    if (ring == nullptr) return;
-    if (room() == 0) {
-      drop();
-      return;
-    }
-    const std::uint64_t end = end_.load(std::memory_order_relaxed);
-    ring[end & (size_ - 1)] = s;
-    end_.store(end + 1, std::memory_order_release);
-  }
-
-  // ---- the consumer ----
-
-  /// Makes room for `size` unread spans, a power of two and the same each time. \throws std::bad_alloc
-  void prepare(std::size_t size) {
-    if (kept_ != nullptr) return;
-    kept_ = new trace_span[size];
-    size_ = size;
-  }
-  /// From now on spans are kept, of one sample in `every`. After prepare().
-  void begin(std::uint32_t every) noexcept {
-    read([](const trace_span&) {});  // what a worker wrote too late for the trace before
-    follow(every);
-    ring_.store(kept_, std::memory_order_release);
-  }
-  void end() noexcept { ring_.store(nullptr, std::memory_order_relaxed); }
-  void follow(std::uint32_t every) noexcept { every_.store(every, std::memory_order_relaxed); }
-  /// Gives `to` each span since the last call, in the order in which they were written.
-  template <class To>
-  void read(To to) {
-    const std::uint64_t end = end_.load(std::memory_order_acquire);
-    for (std::uint64_t i = begin_.load(std::memory_order_relaxed); i != end; ++i) to(kept_[i & (size_ - 1)]);
-    begin_.store(end, std::memory_order_release);
-  }
-  /// Spans, and samples, that found no room so far.
-  std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint64_t spare = 64;
-
-  bool drop() noexcept {
-    dropped_.store(dropped() + 1, std::memory_order_relaxed);  // one thread writes it
-    return false;
-  }
-  std::uint64_t room() const noexcept {
-    return size_ - (end_.load(std::memory_order_relaxed) - begin_.load(std::memory_order_acquire));
-  }
-
-  std::atomic<trace_span*> ring_{nullptr};  // null where there is no trace
-  std::atomic<std::uint32_t> every_{1};
-  std::uint64_t size_ = 0;  // known to the worker once it has seen ring_
-  trace_span* kept_ = nullptr;
-  alignas(64) std::atomic<std::uint64_t> end_{0};
-  std::atomic<std::uint64_t> dropped_{0};
-  alignas(64) std::atomic<std::uint64_t> begin_{0};
-};
 
 }  // namespace wick::detail
 
@@ -11998,136 +12203,6 @@ class worker_jobs {
 
 }  // namespace wick::detail
 
-// ==== wick/trace/detail/trace_file.hpp
-/// \file
-/// A trace in Chrome's trace event format, written while the loader runs.
-
-// ==== wick/trace/trace.hpp
-/// \file
-/// How much of a run loader::trace() writes.
-
-namespace wick::detail {
-
-/// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
-struct trace_options {
-  /// The largest size of the file, in bytes. The trace ends there, and the report has a note.
-  std::size_t max_bytes = std::size_t{256} << 20;
-  /// The trace follows one sample in `every`, and fewer where there would be more than about 20,000 spans a
-  /// second.
-  std::uint32_t every = 1;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// What a trace is of.
-struct trace_subject {
-  trace_lane* lanes = nullptr;  ///< one a slot: first the workers', then those of threads that help
-  std::size_t slots = 0, workers = 0, io_threads = 0;
-  std::vector<std::string> stages;  ///< their names, by row
-  std::size_t first = 0, last = 0;  ///< the rows where a sample's way begins and ends
-  std::uint64_t positions = 1;      ///< of an epoch
-  const void* source = nullptr;
-  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
-};
-
-/// Batches that are ready, samples and bytes in flight; and in the file's time when that was.
-struct queue_depths {
-  std::uint64_t ready = 0, samples = 0, bytes = 0, at = 0;
-};
-
-/// A batch that was taken. Times are in ticks.
-struct traced_batch {
-  std::uint64_t sequence = 0, epoch = 0, number = 0, samples = 0;
-  std::uint64_t opened = 0, published = 0, taken = 0;
-};
-
-/// Used by the consumer alone. The file is a JSON array, an event a line. Each write replaces the closing
-/// bracket, so the file is complete at any time. Times are those of PyTorch's profiler: microseconds since
-/// the beginning of the quarter, by the system's clock as it was when the trace began.
-class trace_file {
- public:
-  /// \throws wick::error when the file can't be written, or when the options make no sense
-  trace_file(std::string path, const trace_options& options, trace_subject of);
-  trace_file(const trace_file&) = delete;
-  trace_file& operator=(const trace_file&) = delete;
-  ~trace_file() { end(); }
-
-  /// The loop began its step and then its wait at these ticks, and has a batch now.
-  void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
-  void took(const traced_batch& b) noexcept;
-  /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
-  /// took
-  std::uint64_t look(queue_depths depths) noexcept;
-  /// Writes the rest, and closes the file.
-  void end() noexcept;
-  /// For the report: why the trace is not complete. Empty when it is.
-  std::string note() const;
-
- private:
-  // Of a loader: the loop, its workers and helpers, then its I/O threads.
-  static constexpr std::uint64_t tracks = 4096, io_tracks = 2048;
-  struct reading {
-    std::uint64_t ticks, nanoseconds;
-  };
-  struct laid_out {
-    trace_span span;
-    std::size_t slot;
-  };
-  struct iteration_times {
-    std::uint64_t step, wait, end;
-  };
-
-  static reading read_clocks() noexcept;
-  std::uint64_t nanoseconds(std::uint64_t ticks) const noexcept;
-  std::uint64_t id_of(const trace_span& s) const noexcept;
-  std::uint64_t dropped() const noexcept;
-
-  void drain(queue_depths* depths);
-  void choose_every(std::uint64_t now) noexcept;
-  template <class What>
-  void add(const What& what);
-  void write(const laid_out& of);
-  void write(const iteration_times& of);
-  void write(const traced_batch& of);
-  void write(const queue_depths& of);
-  template <class... T>
-  void event(std::string_view phase, std::string_view name, std::string_view category, std::uint64_t track,
-             std::uint64_t at, const T&... rest);
-  void name_track(std::uint64_t track, std::string_view name);
-  void begin_about(std::string_view name);
-  void flush();
-  bool write_at(std::uint64_t at, std::string_view text) noexcept;
-  void stop_following() noexcept;
-
-  const std::string path_;
-  const trace_options options_;
-  const trace_subject of_;
-  const process_mark born_;
-  file_handle file_;
-  std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
-  std::uint64_t base_ = 0,
-                offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
-  std::vector<reading> clocks_;     // ticks between two are interpolated
-  std::vector<std::string> names_;  // of the stages, for JSON
-
-  std::vector<laid_out> spans_;
-  std::vector<iteration_times> iterations_;
-  std::vector<traced_batch> batches_;
-  std::string text_;                  // to be written
-  std::uint64_t written_ = 0;         // bytes of the file, without the closing bracket
-  std::uint64_t begun_ = 0;           // ticks
-  std::uint64_t next_ = 0;            // when look() writes again, in ns of the steady clock
-  std::uint64_t dropped_before_ = 0;  // by the trace before
-  std::uint32_t every_;
-  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
-  bool following_ = false, full_ = false;
-  int fault_ = 0;
-};
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
@@ -12173,8 +12248,8 @@ class report_book {
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
-  bool looks() const noexcept { return static_cast<bool>(trace_); }
-  /// For the trace: the batch, and what is in flight.
+  bool looks() const noexcept { return timeline_.wants_depths(came_) || trace_; }
+  /// For the timeline and the trace: the batch, and what is in flight.
   void look(const queue_depths& depths, traced_batch batch) noexcept;
   /// \throws wick::error when the file can't be written; there is no trace then, nor the one before
   void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
@@ -12204,6 +12279,7 @@ class report_book {
     if (!std::exchange(in_step_, false)) return;
     const std::uint64_t now = now_ticks();
     stalls_.iteration(waited_, now - begun_);
+    timeline_.iteration(begun_, waited_, now - begun_);
     begun_ = now;
   }
   void begin_probe() noexcept;
@@ -12215,8 +12291,10 @@ class report_book {
   owned<trace_file> trace_;
   std::string trace_note_;  // of the one that has ended
   stall_meter stalls_;
+  report_timeline timeline_;
+  std::uint64_t depths_every_ = 0;        // ticks
   std::uint64_t begun_ = 0, waited_ = 0;  // of the iteration that is under way
-  std::uint64_t came_ = 0;                // the batch before it, for the trace
+  std::uint64_t came_ = 0;                // the batch before it
   bool first_ = true;                     // of an epoch
   bool in_step_ = false;
   std::uint64_t helped_ticks_ = 0;  // since the last report
@@ -14009,7 +14087,7 @@ class scheduler {
   const slab_pool& pool() const noexcept { return *pool_; }
   /// What a report needs to know of how it works.
   scheduler_figures figures() noexcept;
-  /// The same for a trace.
+  /// The same for its timeline, and for a trace.
   queue_depths depths() noexcept;
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
@@ -30338,6 +30416,9 @@ void report_book::begin(const subject& of) {
   since_ = usage_of(of);
   taking_ = true;
   first_ = true;
+  // Reading depths takes less than a microsecond.
+  const double tick = scale_.seconds_per_tick();
+  depths_every_ = tick > 0 ? static_cast<std::uint64_t>(2e-3 / tick) : 0;
 }
 
 void report_book::end(const subject& of) {
@@ -30541,6 +30622,7 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   };
   tell(of.order_row, "order");
   for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
+  r.timeline = timeline_.take(reported_.first, tick);
   if (trace_) trace_note_ = trace_->note();
   if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);
@@ -30651,10 +30733,85 @@ void report_book::measure(const subject& of, report& r, const std::vector<std::s
 
 }  // namespace wick::detail
 
+// ==== wick/loader/implementation/report_timeline.hpp
+/// \file
+/// The bodies of what loader/detail/report_timeline.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void report_timeline::piece::add(const piece& next) noexcept {
+  end = next.end;
+  iterations += next.iterations;
+  waited += next.waited;
+  step += next.step;
+  longest = std::max(longest, next.longest);
+  readings += next.readings;
+  ready += next.ready;
+  in_flight += next.in_flight;
+  bytes += next.bytes;
+}
+
+void report_timeline::add(const queue_depths& depths, std::uint64_t next_at) noexcept {
+  ++now_.readings;
+  now_.ready += depths.ready;
+  now_.in_flight += depths.samples;
+  now_.bytes += depths.bytes;
+  next_ = next_at;
+}
+
+void report_timeline::close() noexcept {
+  try {
+    pieces_.reserve(most_pieces);
+  } catch (...) {  // no memory: the piece becomes longer
+    return;
+  }
+  pieces_.push_back(std::exchange(now_, {}));
+  if (pieces_.size() < most_pieces) return;
+  // Two neighbors are longer together than this: at most half are left. Breaks between epochs stay.
+  width_ = (pieces_.back().end - pieces_.front().begin) / (most_pieces / 4) + 1;
+  auto last = pieces_.begin();
+  for (auto p = last + 1; p != pieces_.end(); ++p) {
+    if (p->end - last->begin <= width_)
+      last->add(*p);
+    else
+      *++last = *p;
+  }
+  pieces_.erase(last + 1, pieces_.end());
+}
+
+std::vector<timeline_piece> report_timeline::take(std::uint64_t since, double tick) {
+  std::vector<timeline_piece> out;
+  out.reserve(pieces_.size() + 1);
+  const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
+  double ready = 0, in_flight = 0, bytes = 0;  // where none was read: as before
+  const auto put = [&](const piece& p) {
+    if (p.readings != 0) {
+      const auto n = static_cast<double>(p.readings);
+      ready = static_cast<double>(p.ready) / n;
+      in_flight = static_cast<double>(p.in_flight) / n;
+      bytes = static_cast<double>(p.bytes) / n;
+    }
+    const auto n = static_cast<double>(p.iterations);
+    if (p.iterations == 0) return;
+    out.push_back({in_seconds(p.begin - std::min(p.begin, since)), in_seconds(p.end - p.begin), p.iterations,
+                   in_seconds(p.waited) / n, in_seconds(p.longest), in_seconds(p.step) / n, ready, in_flight,
+                   bytes});
+  };
+  for (const piece& p : pieces_) put(p);
+  put(now_);
+  pieces_.clear();
+  now_ = {};
+  width_ = 0;
+  next_ = 0;
+  return out;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/loader/implementation/report_trace.hpp
 /// \file
-/// The bodies for the trace that loader/detail/report_book.hpp declares. Included in exactly one file of a
-/// program.
+/// The bodies for the trace and the timeline that loader/detail/report_book.hpp declares. Included in exactly
+/// one file of a program.
 
 namespace wick::detail {
 
@@ -30688,6 +30845,7 @@ void report_book::stop_trace() noexcept {
 }
 
 void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+  if (timeline_.wants_depths(came_)) timeline_.add(depths, came_ + depths_every_);
   if (!trace_) return;
   batch.taken = came_;
   trace_->took(batch);
@@ -31041,6 +31199,7 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 /// \file
 /// The bodies of what observe/detail/advice.hpp declares. Included in exactly one file of a program.
 
+#include <cmath>
 #include <cstdio>
 
 // ==== wick/observe/detail/advice.hpp
@@ -31134,14 +31293,6 @@ class adviser {
   }
   static std::string number(std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  }
-  static std::string bytes(double n) {
-    char text[32];
-    const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    std::size_t unit = 0;
-    while (n >= 1023.5 && unit < 4) n /= 1024, ++unit;
-    std::snprintf(text, sizeof(text), unit == 0 || n >= 9.95 ? "%.0f %s" : "%.1f %s", n, units[unit]);
-    return text;
   }
   static std::string each(double seconds, const stage_report& s) {
     return format_duration(seconds / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " a sample";
@@ -31247,11 +31398,12 @@ class adviser {
     for (const stage_report& s : r_.stages) waited += s.waits.memory;
     if (latency_ <= 0 || waited < 0.05 * latency_) return {};
     const std::size_t enough_of_it = 4 * r_.memory_limit;
-    return make(bound::memory, {},
-                "the memory budget (samples wait " + format_percent(waited / latency_) +
-                    " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) + ")",
-                {{"With .memory = " + bytes(static_cast<double>(enough_of_it)), {.memory = enough_of_it}},
-                 {"Without a limit", {.memory = std::size_t{1} << 60}, true}});
+    return make(
+        bound::memory, {},
+        "the memory budget (samples wait " + format_percent(waited / latency_) +
+            " of their time for room in " + format_bytes(static_cast<double>(r_.memory_limit)) + ")",
+        {{"With .memory = " + format_bytes(static_cast<double>(enough_of_it)), {.memory = enough_of_it}},
+         {"Without a limit", {.memory = std::size_t{1} << 60}, true}});
   }
 
   diagnosis of_blocking(const stage_report& s) const {
@@ -31359,7 +31511,18 @@ diagnosis diagnose(const report& r) { return adviser(r).find(); }
 
 std::string format_percent(double share) {
   char text[32];
+  if (!std::isfinite(share)) share = 0;
   std::snprintf(text, sizeof(text), share < 0.0995 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+
+std::string format_bytes(double bytes) {
+  char text[32];
+  const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  if (!std::isfinite(bytes)) bytes = 0;
+  while (bytes >= 1023.5 && unit < 4) bytes /= 1024, ++unit;
+  std::snprintf(text, sizeof(text), unit == 0 || bytes >= 9.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
   return text;
 }
 
@@ -32174,6 +32337,7 @@ void progress_line::write(std::string_view text) noexcept {
 /// \file
 /// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
 
+#include <cmath>
 #include <cstdio>
 
 namespace wick::detail {
@@ -32184,7 +32348,7 @@ std::string format_duration(double seconds) {
     const char* name;
   };
   constexpr unit units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
-  if (seconds <= 0) return "0 s";
+  if (!std::isfinite(seconds) || seconds <= 0) return "0 s";
   const unit* u = units;
   while (u != units + 3 && seconds < 0.9995 * u->seconds) ++u;
   const double n = seconds / u->seconds;
@@ -32280,6 +32444,58 @@ std::string table_line(std::size_t width, const std::string& name, const std::st
   return out + '\n';
 }
 
+report_lines::report_lines(const report& r) {
+  char line[256];
+  before.push_back({"", r.advice()});
+  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
+                static_cast<unsigned long long>(r.samples), format_duration(r.taking).c_str(),
+                r.samples_per_second(), static_cast<unsigned long long>(r.batches), r.workers,
+                r.workers == 1 ? "" : "s", format_percent(r.utilization()).c_str());
+  std::string first = line;
+  const double others = r.share(r.others, r.workers), helped = r.share(r.helped, 1);
+  if (others > 0.005) first += ", " + format_percent(others) + " with other loaders";
+  if (helped > 0.005) first += ", the waiting loop helps " + format_percent(helped) + " of its time";
+  before.push_back({"", first});
+  if (r.taking > 0 && r.processor > 0) {
+    std::snprintf(line, sizeof(line), "%.2f of %zu used, %.2f by workers, %.2f by I/O threads",
+                  r.processor / r.taking, r.cpus, r.worker_processor / r.taking, r.io_processor / r.taking);
+    before.push_back({"CPUs: ", line});
+  }
+  std::string why;
+  const auto add = [&](double some, const char* what) {
+    if (r.share(some, r.workers) < 0.01) return;
+    why += (why.empty() ? "" : ", ") + format_percent(r.share(some, r.workers)) + " " + what;
+  };
+  add(r.idle.samples, "all samples wait");
+  add(r.idle.order, "the oldest batch is not ready");
+  add(r.idle.loop, "enough batches are ready");
+  if (!why.empty()) before.push_back({"idle workers: ", why});
+  std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
+                format_percent(r.wait_mean).c_str(), format_percent(r.wait_median).c_str(),
+                static_cast<unsigned long long>(r.iterations));
+  std::string wait = line;
+  if (r.iterations != 0) {
+    wait += "; " + format_duration(r.waiting.mean) + " of " + format_duration(r.iteration.mean) + ", p99 " +
+            format_duration(r.waiting.p99) + " of " + format_duration(r.iteration.p99);
+  }
+  after.push_back({"waiting for data: ", wait});
+  if (r.filtered != 0) {
+    after.push_back({"", std::to_string(r.filtered) + (r.filtered == 1 ? " sample was" : " samples were") +
+                             " left out by filter()"});
+  }
+  if (r.failures != 0 || !r.outcomes.empty()) {
+    std::string failed =
+        std::to_string(r.failures) + (r.failures == 1 ? " sample failed" : " samples failed");
+    for (std::size_t i = 0; i < r.outcomes.size(); ++i) {
+      const outcome_report& o = r.outcomes[i];
+      failed +=
+          (i == 0 ? " (" : ", ") + o.stage + ": " + std::to_string(o.count) + " " + std::string(o.outcome);
+    }
+    after.push_back({"", failed + (r.outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()")});
+  }
+  for (const std::string& n : r.notes) after.push_back({"note: ", n});
+}
+
 }  // namespace wick::detail
 
 namespace wick {
@@ -32287,32 +32503,9 @@ namespace wick {
 std::string report::to_string() const {
   using detail::format_duration;
   using detail::format_percent;
-  char line[256];
-  std::string out = detail::wrapped("", advice());
-  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), format_duration(taking).c_str(),
-                samples_per_second(), static_cast<unsigned long long>(batches), workers,
-                workers == 1 ? "" : "s", format_percent(utilization()).c_str());
-  std::string first = line;
-  if (share(others, workers) > 0.005)
-    first += ", " + format_percent(share(others, workers)) + " with other loaders";
-  if (share(helped, 1) > 0.005)
-    first += ", the waiting loop helps " + format_percent(share(helped, 1)) + " of its time";
-  out += detail::wrapped("", first);
-  if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line), "%.2f of %zu used, %.2f by workers, %.2f by I/O threads",
-                  processor / taking, cpus, worker_processor / taking, io_processor / taking);
-    out += detail::wrapped("CPUs: ", line);
-  }
-  std::string why;
-  const auto add = [&](double some, const char* what) {
-    if (share(some, workers) < 0.01) return;
-    why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
-  };
-  add(idle.samples, "all samples wait");
-  add(idle.order, "the oldest batch is not ready");
-  add(idle.loop, "enough batches are ready");
-  if (!why.empty()) out += detail::wrapped("idle workers: ", why);
+  const detail::report_lines lines(*this);
+  std::string out;
+  for (const auto& [lead, text] : lines.before) out += detail::wrapped(lead, text);
   std::size_t width = 5;
   for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
   width = std::min<std::size_t>(width, 26);
@@ -32329,29 +32522,7 @@ std::string report::to_string() const {
         {s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M",
          time(s.busy), format_percent(part), time(s.median), time(s.p99), time(s.blocked)});
   }
-  std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
-                format_percent(wait_mean).c_str(), format_percent(wait_median).c_str(),
-                static_cast<unsigned long long>(iterations));
-  std::string wait = line;
-  if (iterations != 0) {
-    wait += "; " + format_duration(waiting.mean) + " of " + format_duration(iteration.mean) + ", p99 " +
-            format_duration(waiting.p99) + " of " + format_duration(iteration.p99);
-  }
-  out += detail::wrapped("waiting for data: ", wait);
-  if (filtered != 0) {
-    out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
-           " left out by filter()\n";
-  }
-  if (failures != 0 || !outcomes.empty()) {
-    std::string failed = std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      failed += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
-                std::string(outcomes[i].outcome);
-    }
-    out +=
-        detail::wrapped("", failed + (outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()"));
-  }
-  for (const std::string& n : notes) out += detail::wrapped("note: ", n);
+  for (const auto& [lead, text] : lines.after) out += detail::wrapped(lead, text);
   return out;
 }
 
@@ -32438,6 +32609,13 @@ std::string report_json(const stage_report& s) {
   return out.raw("waits", waits.text()).text();
 }
 
+std::string report_json(const timeline_piece& p) {
+  json_object out;
+  out.add("begin", p.begin).add("seconds", p.seconds).add("iterations", p.iterations);
+  out.add("waiting", p.waiting).add("longest_wait", p.longest_wait).add("step", p.step);
+  return out.add("ready", p.ready).add("in_flight", p.in_flight).add("bytes", p.bytes).text();
+}
+
 std::string_view name_of(bound b) noexcept {
   switch (b) {
     case bound::nothing:
@@ -32515,6 +32693,8 @@ std::string report::to_json() const {
             return json_object().add("busy", w.busy).add("processor", w.processor).text();
           }));
   out.raw("notes", detail::json_array(notes, [](const std::string& n) { return detail::json_string(n); }));
+  out.raw("timeline",
+          detail::json_array(timeline, [](const detail::timeline_piece& p) { return report_json(p); }));
   const detail::diagnosis d = detail::diagnose(*this);
   json_object bound;
   bound.add("by", detail::name_of(d.by)).add("stage", d.stage).add("text", d.text);
@@ -32599,6 +32779,335 @@ std::vector<report::scalar> report::all_scalars() const {
   }
   return out;
 }
+
+}  // namespace wick
+
+// ==== wick/observe/implementation/report_page.hpp
+/// \file
+/// The report as a page for a browser: text, a table and pictures, without a script. Included in exactly one
+/// file of a program.
+
+#include <charconv>
+#include <cmath>
+
+// ==== wick/system/detail/html_text.hpp
+/// \file
+/// Text of any bytes in a page.
+
+namespace wick::detail {
+
+/// `text` as text of HTML, also in an attribute. Control characters, and bytes that are no UTF-8, are written
+/// as the characters \xNN, as printable() does.
+std::string html_text(std::string_view text);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// With so many decimals at most, whatever the locale is.
+std::string decimal(double n, int decimals = 1) {
+  if (!std::isfinite(n)) n = 0;
+  char text[512];
+  const auto end = std::to_chars(text, text + sizeof(text), n, std::chars_format::fixed, decimals).ptr;
+  std::string out(text, end);
+  if (out.find('.') == std::string::npos) return out;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+/// What is drawn, and where, in units of the picture.
+class report_page {
+ public:
+  explicit report_page(const report& r) : r_(r) {
+    if (r.timeline.empty()) return;
+    begin_ = r.timeline.front().begin;
+    whole_ = std::max(r.timeline.back().begin + r.timeline.back().seconds - begin_, 1e-9);
+    for (const time_unit& u :
+         {time_unit{1e-3, "ms"}, time_unit{1, "s"}, time_unit{60, "min"}, time_unit{3600, "h"}})
+      if (whole_ >= (u.seconds > 1 ? 10 : 1) * u.seconds) unit_ = u;
+  }
+  std::string text();
+
+ private:
+  static constexpr double left = 66, right = 930, line = 18;
+  struct time_unit {
+    double seconds;
+    const char* name;
+  };
+
+  static std::string_view part(std::string_view text) { return text; }
+  static std::string part(double n) { return decimal(n); }
+  static std::string part(std::uint64_t n) { return std::to_string(n); }
+  template <class... Parts>
+  void add(const Parts&... parts) {
+    ((out_ += part(parts)), ...);
+  }
+  static std::string number(double n) { return decimal(n, n < 100 ? 1 : 0); }
+  /// In a table, where there are many zeros.
+  static std::string or_dash(bool some, const std::string& text) { return some ? text : "–"; }
+  /// The least of 1, 2, 4, 5, 8 times a power of ten that is not less.
+  static double rounded_up(double n) {
+    const double power = std::pow(10, std::floor(std::log10(n)));
+    for (const double f : {1.0, 2.0, 4.0, 5.0, 8.0})
+      if (f * power >= n * (1 - 1e-9)) return f * power;
+    return 10 * power;
+  }
+  /// Since the first iteration.
+  std::string moment(double t) const { return decimal(t / unit_.seconds, 2) + " " + unit_.name; }
+  double x(double t) const { return left + (right - left) * std::clamp((t - begin_) / whole_, 0.0, 1.0); }
+  double end_of(const timeline_piece& p) const {
+    return std::max(x(p.begin + p.seconds), std::min(x(p.begin) + 1, right));
+  }
+
+  void begin_panel(std::string_view title, double height) {
+    add("<text class=\"title\" x=\"", left, "\" y=\"", base_ + 2 * line, "\">", title, "</text>\n");
+    base_ += 2.5 * line + height;
+    height_ = height;
+  }
+  /// `share`: of the panel's height.
+  void grid(double share, const std::string& label) {
+    const double y = base_ - height_ * share;
+    add("<path class=\"grid\" d=\"M", left, " ", y, "H", right, "\"/><text x=\"", left - 8, "\" y=\"", y + 4,
+        "\" text-anchor=\"end\">", label, "</text>\n");
+  }
+  /// `share(piece)`: of the panel's height. `how`: an area or a line.
+  template <class Share>
+  void draw(const char* name, std::string_view how, Share share) {
+    add("<path data-json=\"", name, "\" class=\"", how, "\" d=\"");
+    const bool area = how.starts_with("area");
+    const std::string bottom = decimal(base_);
+    double before = -1;
+    for (const timeline_piece& p : r_.timeline) {
+      const double s = share(p), y = base_ - height_ * (std::isfinite(s) ? std::clamp(s, 0.0, 1.0) : 0);
+      const bool continues = before >= 0 && x(p.begin) <= before + 1;
+      if (area && before >= 0 && !continues) add("V", bottom, "Z");
+      if (!continues) add("M", x(p.begin), " ", area ? bottom : decimal(y));
+      if (continues || area) add("V", y);
+      before = end_of(p);
+      add("H", before);
+    }
+    add(area ? "V" + bottom + "Z" : "", "\"/>\n");
+  }
+  void shares();
+  void times();
+  void depths(const char* name, const char* title, double timeline_piece::*member, double unit,
+              std::string (*label)(double));
+  void timeline();
+  void stages();
+  void figure(const char* path, const std::string& text, const char* what) {
+    add("<div><b data-json=\"", path, "\">", text, "</b>", what, "</div>\n");
+  }
+  void paragraph(const report_line& l) {
+    add("<p>", html_text(l.lead), "<bdi>", html_text(l.text), "</bdi></p>\n");
+  }
+
+  const report& r_;
+  std::string out_;
+  double begin_ = 0, whole_ = 1;
+  time_unit unit_{1e-6, "µs"};        // of the time axis
+  double base_ = -line, height_ = 0;  // of the panel
+};
+
+constexpr std::string_view page_head = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>wick: where the time went</title>
+<style>
+:root { --page: #f6f6f4; --card: #fff; --ink: #1b1b19; --soft: #5f5f5a; --rule: #e0e0db; --wait: #d9620b; --step: #7aa7dc;
+  --most: #55554f; --depth: #2c8f72; --over: #0000001a; }
+@media (prefers-color-scheme: dark) { :root { --page: #121211; --card: #1c1c1a; --ink: #ecece8; --soft: #a5a59e;
+  --rule: #363633; --wait: #f08a3c; --step: #3b6ea8; --most: #c9c9c2; --depth: #45b493; --over: #ffffff26; } }
+* { box-sizing: border-box; overflow-wrap: anywhere; }
+body { margin: 0 auto; padding: 24px; max-width: 1080px; background: var(--page); color: var(--soft); font: 14px/1.5 system-ui, sans-serif; }
+h1, h2 { font-size: 14px; margin: 0 0 8px; }
+section { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 16px; margin: 16px 0 0; }
+p { margin: 0 0 4px; }
+.verdict { font-size: 18px; line-height: 1.4; color: var(--ink); }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 16px; }
+.figures b { display: block; font-size: 22px; line-height: 1.3; color: var(--ink); }
+.wide { overflow-x: auto; }
+svg { display: block; min-width: 720px; font-size: 12px; fill: var(--soft); }
+.title { fill: var(--ink); }
+.wait { color: var(--wait); } .step { color: var(--step); } .most { color: var(--most); } .depth { color: var(--depth); }
+.area, tspan { fill: currentColor; } .line { fill: none; stroke: currentColor; stroke-width: 2; } .line.most { stroke-width: 1; }
+.grid { stroke: var(--rule); } .piece { fill: transparent; } .piece:hover { fill: var(--over); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; vertical-align: top; padding: 5px 0 5px 16px; white-space: nowrap; }
+thead th { font-weight: 400; }
+tbody th, tbody td { color: var(--ink); border-top: 1px solid var(--rule); }
+th:first-child { text-align: left; padding-left: 0; white-space: normal; min-width: 120px; }
+small { display: block; color: var(--soft); max-width: 220px; overflow: hidden; text-overflow: ellipsis; }
+i { display: block; height: 4px; min-width: 80px; margin-top: 3px; border-radius: 2px;
+  background: linear-gradient(to right, var(--depth) var(--part), var(--rule) var(--part)); }
+</style>
+</head>
+<body>
+<h1>wick: where the time went</h1>
+)";
+
+/// Of the loop's time, how much it waits.
+void report_page::shares() {
+  begin_panel(R"(The training loop: <tspan class="wait">■</tspan> waiting for data
+<tspan class="step">■</tspan> its step)",
+              90);
+  draw("step", "area step", [](const timeline_piece&) { return 1.0; });
+  draw("waiting", "area wait", [](const timeline_piece& p) { return p.waiting / (p.waiting + p.step); });
+  grid(0, "0 %");
+  grid(0.5, "50 %");
+  grid(1, "100 %");
+}
+
+/// Those of an iteration, on a scale of powers of ten.
+void report_page::times() {
+  double least = 1e300, most = 0;
+  for (const timeline_piece& p : r_.timeline) {
+    for (const double t : {p.waiting, p.longest_wait, p.step}) {
+      if (!std::isfinite(t) || t <= 0) continue;
+      least = std::min(least, t);
+      most = std::max(most, t);
+    }
+  }
+  if (most <= 0) least = 1e-6, most = 1e-3;
+  const double high = std::ceil(std::log10(most) - 1e-9);
+  const double low = std::clamp(std::floor(std::log10(least)), high - 5, high - 1);
+  begin_panel(R"(One iteration: <tspan class="wait">━</tspan> waiting, mean
+<tspan class="most">━</tspan> the longest wait <tspan class="step">━</tspan> step, mean)",
+              24 * (high - low));
+  for (double power = low; power <= high; ++power) {
+    std::string label = format_duration(std::pow(10, power) * (1 + 1e-9));
+    if (const auto zeros = label.find(".0"); zeros != std::string::npos)
+      label.erase(zeros, label.find(' ') - zeros);
+    grid((power - low) / (high - low), power == low ? "≤ " + label : label);
+  }
+  const auto scale = [&](double t) { return t > 0 ? (std::log10(t) - low) / (high - low) : 0; };
+  add("<g data-low=\"", low, "\" data-high=\"", high, "\" data-base=\"", base_, "\">\n");
+  draw("step", "line step", [&](const timeline_piece& p) { return scale(p.step); });
+  draw("longest_wait", "line most", [&](const timeline_piece& p) { return scale(p.longest_wait); });
+  draw("waiting", "line wait", [&](const timeline_piece& p) { return scale(p.waiting); });
+  add("</g>\n");
+}
+
+/// `unit`: what whole numbers are of.
+void report_page::depths(const char* name, const char* title, double timeline_piece::*member, double unit,
+                         std::string (*label)(double)) {
+  double most = 0;
+  for (const timeline_piece& p : r_.timeline)
+    if (std::isfinite(p.*member)) most = std::max(most, p.*member);
+  while (most >= 1024 * unit && unit > 1) unit *= 1024;
+  const double top = unit * rounded_up(std::max(most / unit, 1.0));
+  begin_panel(title, 54);
+  grid(0, label(0));
+  grid(1, label(top));
+  add("<g data-top=\"", top, "\" data-base=\"", base_, "\">\n");
+  draw(name, "area depth", [&](const timeline_piece& p) { return p.*member / top; });
+  add("</g>\n");
+}
+
+void report_page::timeline() {
+  add("<section><h2>Timeline</h2>\n");
+  const auto& pieces = r_.timeline;
+  if (pieces.empty()) return add("<p>No iteration of the training loop was measured.</p></section>\n");
+  const std::size_t picture = out_.size();
+  shares();
+  times();
+  depths("ready", "Batches ready when the loop takes one", &timeline_piece::ready, 1, number);
+  depths("in_flight", "Samples in flight", &timeline_piece::in_flight, 1, number);
+  if (std::any_of(pieces.begin(), pieces.end(), [](const timeline_piece& p) { return p.bytes > 0; }))
+    depths("bytes", "Memory of samples in flight", &timeline_piece::bytes, 1024, format_bytes);
+  const double step = rounded_up(whole_ / unit_.seconds / 8) * unit_.seconds;
+  for (int i = 0; i <= 8 && i * step <= whole_ * (1 + 1e-9); ++i)
+    add("<text x=\"", x(begin_ + i * step), "\" y=\"", base_ + 1.2 * line, "\" text-anchor=\"middle\">",
+        moment(i * step), "</text>\n");
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const timeline_piece& p = pieces[i];
+    const double from = x(p.begin), begin = p.begin - begin_;
+    add("<rect class=\"piece\" x=\"", from, "\" width=\"", end_of(p) - from, "\" height=\"", base_,
+        "\"><title data-json=\"timeline.", std::uint64_t{i}, "\">", moment(begin), " to ",
+        moment(begin + p.seconds), "\n", p.iterations, p.iterations == 1 ? " iteration" : " iterations",
+        "\nwaiting ", format_duration(p.waiting), ", longest ", format_duration(p.longest_wait), "\nstep ",
+        format_duration(p.step), "\n", number(p.ready), " batches ready\n", number(p.in_flight),
+        " samples in flight\n", format_bytes(p.bytes), "</title></rect>\n");
+  }
+  add("</svg></div>\n<p>Time since the first iteration. Point at a place for its figures.</p></section>\n");
+  out_.insert(
+      picture,
+      R"(<div class="wide"><svg role="img" aria-label="The training loop over time" viewBox="0 0 960 )" +
+          decimal(base_ + 2 * line) + "\">\n");
+}
+
+void report_page::stages() {
+  if (r_.stages.empty()) return;
+  add("<section><h2>Stages</h2>\n<div class=\"wide\"><table>\n<thead><tr>");
+  for (const char* const name :
+       {"stage", "samples", "busy", "share", "CPU", "median", "p99", "slowest", "waited", "failed"})
+    add("<th scope=\"col\">", name, "</th>");
+  add("</tr></thead>\n<tbody>\n");
+  const double all = r_.busy();
+  for (std::size_t i = 0; i < r_.stages.size(); ++i) {
+    const stage_report& s = r_.stages[i];
+    const std::string path = "stages." + std::to_string(i) + ".";
+    const auto cell = [&](const char* member, const std::string& text, const std::string& more = {}) {
+      add("<td><span data-json=\"", path, member, "\">", text, "</span>", more, "</td>");
+    };
+    const auto time = [&](const char* member, double t, const std::string& more = {}) {
+      cell(member, or_dash(t > 0, format_duration(t)), more);
+    };
+    add("<tr><th scope=\"row\"><bdi data-json=\"", path, "name\">", html_text(s.name), "</bdi></th>");
+    cell("count", std::to_string(s.count), s.of_batches ? " batches" : "");
+    time("busy", s.busy);
+    const double share = all > 0 ? s.busy / all : 0;
+    add("<td data-share=\"", std::uint64_t{i}, "\">", format_percent(share),
+        "<i style=\"--part: ", 100 * share, "%\"></i></td>");
+    time("processor", s.processor);
+    time("median", s.median);
+    time("p99", s.p99);
+    const std::string key = html_text(s.slowest_key);
+    time("slowest", s.slowest,
+         key.empty() ? ""
+                     : "<small title=\"" + key + "\"><bdi data-json=\"" + path + "slowest_key\">" + key +
+                           "</bdi></small>");
+    time("blocked", s.blocked);
+    cell("failed", or_dash(s.failed != 0, std::to_string(s.failed)));
+    add("</tr>\n");
+  }
+  add("</tbody></table></div>\n<p>Busy: on workers, summed over them. Waited: suspended, summed over "
+      "samples. "
+      "Median to slowest: of single samples, waiting included.</p></section>\n");
+}
+
+std::string report_page::text() {
+  const report_lines said(r_);
+  add(page_head, "<p class=\"verdict\" data-json=\"bound.text\">", html_text(said.before[0].text), "</p>\n");
+  if (r_.batches != 0 || r_.iterations != 0) {
+    add("<section><div class=\"figures\">\n");
+    figure("samples_per_second", number(r_.samples_per_second()), "samples a second");
+    figure("wait_mean", format_percent(r_.wait_mean), "of the time waiting");
+    figure("waiting.mean", format_duration(r_.waiting.mean), "waiting, mean");
+    figure("waiting.p99", format_duration(r_.waiting.p99), "waiting, p99");
+    figure("step.mean", format_duration(r_.step.mean), "step, mean");
+    const auto peak = static_cast<double>(r_.memory_peak);
+    if (peak > 0) figure("memory.peak", format_bytes(peak), "in flight at most");
+    add("</div></section>\n");
+  }
+  timeline();
+  stages();
+  add("<section><h2>More</h2>\n");
+  for (std::size_t i = 1; i < said.before.size(); ++i) paragraph(said.before[i]);
+  for (const report_line& l : said.after) paragraph(l);
+  add("</section>\n</body>\n</html>\n");
+  return std::move(out_);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+std::string report::to_html() const { return detail::report_page(*this).text(); }
 
 }  // namespace wick
 
@@ -40475,6 +40984,31 @@ bool is_local(int file) noexcept {
   (void)file;
   return false;
 #endif
+}
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/html_text.hpp
+/// \file
+/// The bodies of what system/detail/html_text.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::string html_text(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = utf8_character(text);
+    if (length == 0 || byte < 0x20 || byte == 0x7F)
+      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    else if (std::string_view("&<>\"'").find(text[0]) != std::string_view::npos)
+      out += "&#" + std::to_string(byte) + ";";
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
 }
 
 }  // namespace wick::detail

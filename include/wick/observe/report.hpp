@@ -72,6 +72,19 @@ struct worker_report {
   double processor = 0;  ///< that it had, for whomever
 };
 
+/// Some iterations of the training loop, one after the other. Times are in seconds.
+struct timeline_piece {
+  double begin = 0;              ///< of the first of them, since the report before
+  double seconds = 0;            ///< until the end of the last
+  std::uint64_t iterations = 0;  ///< how many
+  double waiting = 0;            ///< for data, the mean of an iteration
+  double longest_wait = 0;       ///< in one of them
+  double step = 0;               ///< the rest of an iteration, the mean
+  double ready = 0;              ///< batches that were ready where the loop took one, the mean
+  double in_flight = 0;          ///< samples, the same
+  double bytes = 0;              ///< of loader_options::memory, the same
+};
+
 }  // namespace detail
 
 /// What loader::report() gives: everything since the report before it. Print it.
@@ -104,8 +117,9 @@ struct report {
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
   std::vector<detail::worker_report> each_worker;
-  std::vector<std::string> notes;  ///< what to do beside, a line each
-  detail::measured_load load;      ///< what predict() reckons with
+  std::vector<std::string> notes;                ///< what to do beside, a line each
+  std::vector<detail::timeline_piece> timeline;  ///< all iterations, in 256 pieces at most
+  detail::measured_load load;                    ///< what predict() reckons with
 
   /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept;
@@ -132,6 +146,9 @@ struct report {
   std::string to_string() const;
   /// The same as a JSON object: names as here, times in seconds.
   std::string to_json() const;
+  /// The same as a page for a browser, with the timeline drawn. It is one file that needs no other:
+  /// `std::ofstream("report.html") << train.report().to_html()`.
+  std::string to_html() const;
   /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
   std::string to_prometheus(std::string_view labels = {}) const;
   /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its
@@ -157,8 +174,20 @@ namespace detail {
 std::string format_duration(double seconds);
 /// "4.2 %", from a tenth on "42 %".
 std::string format_percent(double share);
+/// "16 MiB", in two digits from one KiB on.
+std::string format_bytes(double bytes);
 /// Of a terminal.
 std::size_t columns(std::string_view text) noexcept;
+
+/// "CPUs: ", "1.9 of 2 used"
+struct report_line {
+  std::string lead, text;
+};
+/// What the report says in sentences: the verdict, a summary, and more, `before` the table and behind it.
+struct report_lines {
+  explicit report_lines(const report& r);
+  std::vector<report_line> before, after;
+};
 }  // namespace detail
 
 template <class Stream>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <wick/failure/ledger.hpp>
+#include <wick/loader/detail/report_timeline.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
@@ -70,8 +71,8 @@ class report_book {
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
-  bool looks() const noexcept { return static_cast<bool>(trace_); }
-  /// For the trace: the batch, and what is in flight.
+  bool looks() const noexcept { return timeline_.wants_depths(came_) || trace_; }
+  /// For the timeline and the trace: the batch, and what is in flight.
   void look(const queue_depths& depths, traced_batch batch) noexcept;
   /// \throws wick::error when the file can't be written; there is no trace then, nor the one before
   void trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
@@ -101,6 +102,7 @@ class report_book {
     if (!std::exchange(in_step_, false)) return;
     const std::uint64_t now = now_ticks();
     stalls_.iteration(waited_, now - begun_);
+    timeline_.iteration(begun_, waited_, now - begun_);
     begun_ = now;
   }
   void begin_probe() noexcept;
@@ -112,8 +114,10 @@ class report_book {
   owned<trace_file> trace_;
   std::string trace_note_;  // of the one that has ended
   stall_meter stalls_;
+  report_timeline timeline_;
+  std::uint64_t depths_every_ = 0;        // ticks
   std::uint64_t begun_ = 0, waited_ = 0;  // of the iteration that is under way
-  std::uint64_t came_ = 0;                // the batch before it, for the trace
+  std::uint64_t came_ = 0;                // the batch before it
   bool first_ = true;                     // of an epoch
   bool in_step_ = false;
   std::uint64_t helped_ticks_ = 0;  // since the last report

@@ -71,6 +71,9 @@ void report_book::begin(const subject& of) {
   since_ = usage_of(of);
   taking_ = true;
   first_ = true;
+  // Reading depths takes less than a microsecond.
+  const double tick = scale_.seconds_per_tick();
+  depths_every_ = tick > 0 ? static_cast<std::uint64_t>(2e-3 / tick) : 0;
 }
 
 void report_book::end(const subject& of) {
@@ -274,6 +277,7 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   };
   tell(of.order_row, "order");
   for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
+  r.timeline = timeline_.take(reported_.first, tick);
   if (trace_) trace_note_ = trace_->note();
   if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
   measure(of, r, row_of, since, tick);

@@ -1,6 +1,6 @@
 /// \file
-/// The bodies for the trace that loader/detail/report_book.hpp declares. Included in exactly one file of a
-/// program.
+/// The bodies for the trace and the timeline that loader/detail/report_book.hpp declares. Included in exactly
+/// one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +48,7 @@ void report_book::stop_trace() noexcept {
 }
 
 void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+  if (timeline_.wants_depths(came_)) timeline_.add(depths, came_ + depths_every_);
   if (!trace_) return;
   batch.taken = came_;
   trace_->took(batch);

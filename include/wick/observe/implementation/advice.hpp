@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <limits>
@@ -64,14 +65,6 @@ class adviser {
   }
   static std::string number(std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  }
-  static std::string bytes(double n) {
-    char text[32];
-    const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    std::size_t unit = 0;
-    while (n >= 1023.5 && unit < 4) n /= 1024, ++unit;
-    std::snprintf(text, sizeof(text), unit == 0 || n >= 9.95 ? "%.0f %s" : "%.1f %s", n, units[unit]);
-    return text;
   }
   static std::string each(double seconds, const stage_report& s) {
     return format_duration(seconds / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " a sample";
@@ -177,11 +170,12 @@ class adviser {
     for (const stage_report& s : r_.stages) waited += s.waits.memory;
     if (latency_ <= 0 || waited < 0.05 * latency_) return {};
     const std::size_t enough_of_it = 4 * r_.memory_limit;
-    return make(bound::memory, {},
-                "the memory budget (samples wait " + format_percent(waited / latency_) +
-                    " of their time for room in " + bytes(static_cast<double>(r_.memory_limit)) + ")",
-                {{"With .memory = " + bytes(static_cast<double>(enough_of_it)), {.memory = enough_of_it}},
-                 {"Without a limit", {.memory = std::size_t{1} << 60}, true}});
+    return make(
+        bound::memory, {},
+        "the memory budget (samples wait " + format_percent(waited / latency_) +
+            " of their time for room in " + format_bytes(static_cast<double>(r_.memory_limit)) + ")",
+        {{"With .memory = " + format_bytes(static_cast<double>(enough_of_it)), {.memory = enough_of_it}},
+         {"Without a limit", {.memory = std::size_t{1} << 60}, true}});
   }
 
   diagnosis of_blocking(const stage_report& s) const {
@@ -289,7 +283,18 @@ diagnosis diagnose(const report& r) { return adviser(r).find(); }
 
 std::string format_percent(double share) {
   char text[32];
+  if (!std::isfinite(share)) share = 0;
   std::snprintf(text, sizeof(text), share < 0.0995 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+
+std::string format_bytes(double bytes) {
+  char text[32];
+  const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  if (!std::isfinite(bytes)) bytes = 0;
+  while (bytes >= 1023.5 && unit < 4) bytes /= 1024, ++unit;
+  std::snprintf(text, sizeof(text), unit == 0 || bytes >= 9.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
   return text;
 }
 

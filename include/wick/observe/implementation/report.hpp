@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -19,7 +20,7 @@ std::string format_duration(double seconds) {
     const char* name;
   };
   constexpr unit units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
-  if (seconds <= 0) return "0 s";
+  if (!std::isfinite(seconds) || seconds <= 0) return "0 s";
   const unit* u = units;
   while (u != units + 3 && seconds < 0.9995 * u->seconds) ++u;
   const double n = seconds / u->seconds;
@@ -115,6 +116,58 @@ std::string table_line(std::size_t width, const std::string& name, const std::st
   return out + '\n';
 }
 
+report_lines::report_lines(const report& r) {
+  char line[256];
+  before.push_back({"", r.advice()});
+  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
+                static_cast<unsigned long long>(r.samples), format_duration(r.taking).c_str(),
+                r.samples_per_second(), static_cast<unsigned long long>(r.batches), r.workers,
+                r.workers == 1 ? "" : "s", format_percent(r.utilization()).c_str());
+  std::string first = line;
+  const double others = r.share(r.others, r.workers), helped = r.share(r.helped, 1);
+  if (others > 0.005) first += ", " + format_percent(others) + " with other loaders";
+  if (helped > 0.005) first += ", the waiting loop helps " + format_percent(helped) + " of its time";
+  before.push_back({"", first});
+  if (r.taking > 0 && r.processor > 0) {
+    std::snprintf(line, sizeof(line), "%.2f of %zu used, %.2f by workers, %.2f by I/O threads",
+                  r.processor / r.taking, r.cpus, r.worker_processor / r.taking, r.io_processor / r.taking);
+    before.push_back({"CPUs: ", line});
+  }
+  std::string why;
+  const auto add = [&](double some, const char* what) {
+    if (r.share(some, r.workers) < 0.01) return;
+    why += (why.empty() ? "" : ", ") + format_percent(r.share(some, r.workers)) + " " + what;
+  };
+  add(r.idle.samples, "all samples wait");
+  add(r.idle.order, "the oldest batch is not ready");
+  add(r.idle.loop, "enough batches are ready");
+  if (!why.empty()) before.push_back({"idle workers: ", why});
+  std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
+                format_percent(r.wait_mean).c_str(), format_percent(r.wait_median).c_str(),
+                static_cast<unsigned long long>(r.iterations));
+  std::string wait = line;
+  if (r.iterations != 0) {
+    wait += "; " + format_duration(r.waiting.mean) + " of " + format_duration(r.iteration.mean) + ", p99 " +
+            format_duration(r.waiting.p99) + " of " + format_duration(r.iteration.p99);
+  }
+  after.push_back({"waiting for data: ", wait});
+  if (r.filtered != 0) {
+    after.push_back({"", std::to_string(r.filtered) + (r.filtered == 1 ? " sample was" : " samples were") +
+                             " left out by filter()"});
+  }
+  if (r.failures != 0 || !r.outcomes.empty()) {
+    std::string failed =
+        std::to_string(r.failures) + (r.failures == 1 ? " sample failed" : " samples failed");
+    for (std::size_t i = 0; i < r.outcomes.size(); ++i) {
+      const outcome_report& o = r.outcomes[i];
+      failed +=
+          (i == 0 ? " (" : ", ") + o.stage + ": " + std::to_string(o.count) + " " + std::string(o.outcome);
+    }
+    after.push_back({"", failed + (r.outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()")});
+  }
+  for (const std::string& n : r.notes) after.push_back({"note: ", n});
+}
+
 }  // namespace wick::detail
 
 namespace wick {
@@ -122,32 +175,9 @@ namespace wick {
 std::string report::to_string() const {
   using detail::format_duration;
   using detail::format_percent;
-  char line[256];
-  std::string out = detail::wrapped("", advice());
-  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), format_duration(taking).c_str(),
-                samples_per_second(), static_cast<unsigned long long>(batches), workers,
-                workers == 1 ? "" : "s", format_percent(utilization()).c_str());
-  std::string first = line;
-  if (share(others, workers) > 0.005)
-    first += ", " + format_percent(share(others, workers)) + " with other loaders";
-  if (share(helped, 1) > 0.005)
-    first += ", the waiting loop helps " + format_percent(share(helped, 1)) + " of its time";
-  out += detail::wrapped("", first);
-  if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line), "%.2f of %zu used, %.2f by workers, %.2f by I/O threads",
-                  processor / taking, cpus, worker_processor / taking, io_processor / taking);
-    out += detail::wrapped("CPUs: ", line);
-  }
-  std::string why;
-  const auto add = [&](double some, const char* what) {
-    if (share(some, workers) < 0.01) return;
-    why += (why.empty() ? "" : ", ") + format_percent(share(some, workers)) + " " + what;
-  };
-  add(idle.samples, "all samples wait");
-  add(idle.order, "the oldest batch is not ready");
-  add(idle.loop, "enough batches are ready");
-  if (!why.empty()) out += detail::wrapped("idle workers: ", why);
+  const detail::report_lines lines(*this);
+  std::string out;
+  for (const auto& [lead, text] : lines.before) out += detail::wrapped(lead, text);
   std::size_t width = 5;
   for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
   width = std::min<std::size_t>(width, 26);
@@ -164,29 +194,7 @@ std::string report::to_string() const {
         {s.count < 100'000'000 ? std::to_string(s.count) : std::to_string(s.count / 1'000'000) + "M",
          time(s.busy), format_percent(part), time(s.median), time(s.p99), time(s.blocked)});
   }
-  std::snprintf(line, sizeof(line), "mean %s, median %s of %llu iterations",
-                format_percent(wait_mean).c_str(), format_percent(wait_median).c_str(),
-                static_cast<unsigned long long>(iterations));
-  std::string wait = line;
-  if (iterations != 0) {
-    wait += "; " + format_duration(waiting.mean) + " of " + format_duration(iteration.mean) + ", p99 " +
-            format_duration(waiting.p99) + " of " + format_duration(iteration.p99);
-  }
-  out += detail::wrapped("waiting for data: ", wait);
-  if (filtered != 0) {
-    out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
-           " left out by filter()\n";
-  }
-  if (failures != 0 || !outcomes.empty()) {
-    std::string failed = std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      failed += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
-                std::string(outcomes[i].outcome);
-    }
-    out +=
-        detail::wrapped("", failed + (outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()"));
-  }
-  for (const std::string& n : notes) out += detail::wrapped("note: ", n);
+  for (const auto& [lead, text] : lines.after) out += detail::wrapped(lead, text);
   return out;
 }
 

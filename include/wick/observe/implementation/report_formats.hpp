@@ -35,6 +35,13 @@ std::string report_json(const stage_report& s) {
   return out.raw("waits", waits.text()).text();
 }
 
+std::string report_json(const timeline_piece& p) {
+  json_object out;
+  out.add("begin", p.begin).add("seconds", p.seconds).add("iterations", p.iterations);
+  out.add("waiting", p.waiting).add("longest_wait", p.longest_wait).add("step", p.step);
+  return out.add("ready", p.ready).add("in_flight", p.in_flight).add("bytes", p.bytes).text();
+}
+
 std::string_view name_of(bound b) noexcept {
   switch (b) {
     case bound::nothing:
@@ -112,6 +119,8 @@ std::string report::to_json() const {
             return json_object().add("busy", w.busy).add("processor", w.processor).text();
           }));
   out.raw("notes", detail::json_array(notes, [](const std::string& n) { return detail::json_string(n); }));
+  out.raw("timeline",
+          detail::json_array(timeline, [](const detail::timeline_piece& p) { return report_json(p); }));
   const detail::diagnosis d = detail::diagnose(*this);
   json_object bound;
   bound.add("by", detail::name_of(d.by)).add("stage", d.stage).add("text", d.text);

@@ -48,7 +48,7 @@ class scheduler {
   const slab_pool& pool() const noexcept { return *pool_; }
   /// What a report needs to know of how it works.
   scheduler_figures figures() noexcept;
-  /// The same for a trace.
+  /// The same for its timeline, and for a trace.
   queue_depths depths() noexcept;
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
