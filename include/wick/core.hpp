@@ -33,6 +33,7 @@
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/pipeline/with_others.hpp>
+#include <wick/read/csv.hpp>
 #include <wick/read/decode_raw.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>

@@ -80,6 +80,7 @@
 #include <wick/pixels/implementation/image.hpp>
 #include <wick/pixels/implementation/pixel_ops.hpp>
 #include <wick/read/implementation/cached_read.hpp>
+#include <wick/read/implementation/csv.hpp>
 #include <wick/read/implementation/decode_raw.hpp>
 #include <wick/read/implementation/file_io.hpp>
 #include <wick/read/implementation/file_stamp.hpp>

@@ -1,0 +1,60 @@
+/// \file
+/// The text of a CSV file, and where its rows are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wick::detail {
+
+/// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
+class csv_text {
+ public:
+  /// \param header  the first row is none of rows()
+  /// \throws wick::error
+  csv_text(const std::string& path, char separator, bool header);
+
+  std::uint64_t rows() const noexcept { return begins_.size() - 1; }
+  /// The fields of the first row in the file.
+  const std::vector<std::string>& first() const noexcept { return first_; }
+  /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
+  template <class F>
+  void each(std::size_t column, F&& f) const {
+    std::string scratch;
+    for (std::uint64_t r = 0; r < rows(); ++r) f(r, field(row(r), column, scratch));
+  }
+  /// The same for several columns: f(row, which of them, field).
+  template <class F>
+  void each(const std::vector<std::size_t>& columns, F&& f) const {
+    std::string scratch;
+    std::vector<std::string_view> raw;
+    for (std::uint64_t r = 0; r < rows(); ++r) {
+      split(row(r), raw);
+      for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
+    }
+  }
+  /// The line in the file where a row begins, from 1.
+  std::uint64_t line_of(std::uint64_t row) const noexcept {
+    return line_at(static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]));
+  }
+
+ private:
+  static std::string read(const std::string& path);
+  void find_rows(const std::string& path);
+  std::uint64_t line_at(std::size_t begin) const noexcept;
+  std::string_view row(std::uint64_t r) const noexcept;
+  /// The raw fields of a row, with their quotes.
+  void split(std::string_view row, std::vector<std::string_view>& to) const;
+  std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;
+  static std::string_view unquoted(std::string_view raw, std::string& scratch);
+
+  std::string text_;
+  char separator_;
+  std::vector<std::uint64_t> begins_;  // of each row, and the end
+  std::vector<std::string> first_;
+};
+
+}  // namespace wick::detail

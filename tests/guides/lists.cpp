@@ -1,0 +1,40 @@
+// The code of docs/guides/lists.md. Compiled; a test compares the two.
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include <wick/wick.hpp>
+
+namespace {
+
+[[maybe_unused]] void files_in_csv() {
+  const wick::csv table("train.csv");
+  wick::loader train(wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) |
+                         wick::shuffle() | wick::read() | wick::decode() | wick::random_resized_crop(224) |
+                         wick::batch(256),
+                     {.seed = 42});
+  for (auto& batch : train.epoch(0)) (void)batch.data, (void)batch.target;
+}
+
+[[maybe_unused]] void numbers_in_csv() {
+  const wick::csv passengers("passengers.csv", {.empty_number = NAN});
+  wick::loader rows(
+      wick::zip(passengers.numbers({"age", "fare"}), wick::in_memory(passengers.integers("survived"))) |
+          wick::shuffle() | wick::batch(64),
+      {.seed = 42});
+  for (auto& batch : rows.epoch(0)) (void)batch.data, (void)batch.target;
+}
+
+[[maybe_unused]] void lists_in_memory() {
+  const std::vector<std::string> paths{"img/0001.jpg", "img/0002.jpg"};
+  const std::vector<std::int64_t> labels{3, 0};
+  wick::loader listed(wick::zip(wick::files(paths), wick::in_memory(labels)) | wick::shuffle() |
+                          wick::read() | wick::decode() | wick::random_resized_crop(224) | wick::batch(2),
+                      {.seed = 42});
+  for (auto& batch : listed.epoch(0)) (void)batch.data, (void)batch.target;
+}
+
+}  // namespace
