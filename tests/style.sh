@@ -3,7 +3,8 @@
 #
 #   bash tests/style.sh [--fix] [--no-install] [structure] [format] [spelling] [tidy]
 #
-#   structure which header includes which, and what is generated from the headers: the reference, the single header
+#   structure which header includes which, and what is generated from the headers: the reference, the single header;
+#             words that the documentation avoids
 #   format    clang-format changes nothing (.clang-format)
 #   spelling  codespell finds no misspelling, and American spelling only
 #   tidy      clang-tidy finds nothing in the headers, as programs that use them see them, and in the tools (.clang-tidy);
@@ -49,6 +50,7 @@ check_structure() {
     python3 "$generator" "${check[@]}" || status=1
   done
   python3 tests/structure.py . || status=1
+  python3 tests/words.py . || status=1
   return $status
 }
 

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The documentation says what it means: it avoids the words below, and the README stays short. A line per fault.
+
+words.py ROOT
+
+Code, inline code and quoted text (program output, titles) may have any word. docs/words.md has the words of this project.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+FILES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/guides/*.md")
+EXCEPT = {"architecture.md", "names.md"}  # of docs/
+MAX_README_WORDS = 1000
+
+# What to say instead. A phrase may break over lines.
+AVOIDED = {
+    "told": "name the subject and what it does: throws, returns, prints",
+    "nobody": "name the thread or the process: no worker, no other rank",
+    "somebody": "name the thread, the process or the reader",
+    "whoever": "name the thread, the process or the reader",
+    "the one who": "name the thread, the process or the reader",
+    "those who": "name them: threads, ranks, samples",
+    "anew": "again, or new",
+    "go on": "continue, or resume",
+    "goes on": "continues, or resumes",
+    "gone on": "continued, or resumed",
+    "going on": "continuing, or resuming",
+    "in silence": "silently, or without an error",
+    "at hand": "available",
+    "for ever": "without an end",
+    "as of old": "as before",
+    "as ever": "as before",
+    "what was": "the noun: the cause, the finding, the prefetched batches",
+    "what were": "the noun: the samples, the entries",
+    "what came": "the noun: the item, the later events",
+    "what comes": "the noun: the item, the next batches",
+    "what has been": "the noun: the delivered batches",
+    "what had been": "the noun: the delivered batches",
+}
+CODE = (
+    re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL),
+    re.compile(r"`[^`]+`"),
+    re.compile(r'"[^"\n]+"'),  # on one line
+)
+
+
+def pattern(phrase: str) -> str:
+    return r"\s+".join(map(re.escape, phrase.split()))
+
+
+WORDS = re.compile(r"\b(?:" + "|".join(map(pattern, AVOIDED)) + r")\b", re.IGNORECASE)
+
+
+def prose(text: str) -> str:
+    """The text with its code and quotes struck out, so that each word stays on its line."""
+    for code in CODE:
+        text = code.sub(lambda m: re.sub(r"[^\n]", "~", m.group()), text)
+    return text
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
+    files = [f for glob in FILES for f in sorted(root.glob(glob)) if f.parent.name != "docs" or f.name not in EXCEPT]
+    faults = []
+    for file in files:
+        name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
+        for found in WORDS.finditer(prose(text)):
+            word = " ".join(found.group().lower().split())
+            faults.append(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: {word}: {AVOIDED[word]}")
+        if name == "README.md" and len(text.split()) > MAX_README_WORDS:
+            faults.append(f"{name}:1: {len(text.split())} words: at most {MAX_README_WORDS}; move details to a guide")
+    for fault in faults:
+        print(fault)
+    print(f"{len(files)} files, {len(faults)} faults")
+    return 1 if faults or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
