@@ -36,6 +36,7 @@ ARROWS = {
     "read": {"run", "sample", "system"},
     "replay": {"order", "sample"},
     "series": {"read", "sample"},
+    "tables": {"read", "sample"},
     "tar": {"read", "sample"},
     "text": {"loader", "pipeline", "read", "resume", "sample", "system"},
     "pixels": {"sample"},

@@ -33,7 +33,6 @@
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/pipeline/with_others.hpp>
-#include <wick/read/csv.hpp>
 #include <wick/read/decode_raw.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
@@ -59,6 +58,8 @@
 #include <wick/sample/sample.hpp>
 #include <wick/series/file_windows.hpp>
 #include <wick/series/windows.hpp>
+#include <wick/tables/csv.hpp>
+#include <wick/tables/records.hpp>
 #include <wick/tar/tar.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>

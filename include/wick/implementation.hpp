@@ -80,7 +80,6 @@
 #include <wick/pixels/implementation/image.hpp>
 #include <wick/pixels/implementation/pixel_ops.hpp>
 #include <wick/read/implementation/cached_read.hpp>
-#include <wick/read/implementation/csv.hpp>
 #include <wick/read/implementation/decode_raw.hpp>
 #include <wick/read/implementation/file_io.hpp>
 #include <wick/read/implementation/file_stamp.hpp>
@@ -133,6 +132,8 @@
 #include <wick/system/implementation/plain_file.hpp>
 #include <wick/system/implementation/process.hpp>
 #include <wick/system/implementation/processor_time.hpp>
+#include <wick/tables/implementation/csv.hpp>
+#include <wick/tables/implementation/records.hpp>
 #include <wick/tar/implementation/tar.hpp>
 #include <wick/tar/implementation/tar_header.hpp>
 #include <wick/tar/implementation/tar_index.hpp>

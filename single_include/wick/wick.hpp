@@ -10062,10 +10062,18 @@ struct array_options {
   std::optional<wick::layout> layout = {};
 };
 
-/// An array of its own shape, and no picture.
+/// An array of bytes that has its shape by its type: std::array<std::array<std::uint8_t, 32>, 32>.
+template <class T>
+inline constexpr bool byte_array = false;
+template <class T, std::size_t N>
+inline constexpr bool byte_array<std::array<T, N>> =
+    fixed_array<T>::value && !std::is_arithmetic_v<T> &&
+    std::is_same_v<typename fixed_array<T>::element, std::uint8_t>;
+
+/// An array, and no picture.
 struct still_array {
   template <class T>
-  static constexpr bool is = batchable<T> && !is_picture<T> && !placed<T>;
+  static constexpr bool is = (batchable<T> && !is_picture<T> && !placed<T>) || byte_array<T>;
 };
 
 /// Which extents of an array are what.
@@ -10074,6 +10082,10 @@ struct picture_axes {
   bool planes = false;  ///< [C, H, W]
   /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
   picture_axes(const shape& extents, dtype type, const array_options& options);
+  std::size_t size() const noexcept {
+    return static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
+           static_cast<std::size_t>(channels);
+  }
 };
 
 /// What to_image() and to_mask() have alike.
@@ -10085,21 +10097,22 @@ class array_stage {
  protected:
   template <class Array>
   image copy(const Array& from) const {
-    using access = field_access<Array>;
-    const picture_axes axes(access::extents(from), access::type(from), options_);
-    image out(axes.width, axes.height, axes.channels);
-    if (!axes.planes || axes.channels == 1) {
-      access::write_to(from, {reinterpret_cast<std::byte*>(out.data()), false});
+    if constexpr (byte_array<Array>) {
+      shape extents;
+      fixed_array<Array>::append(extents);
+      const picture_axes axes(extents, dtype::uint8, options_);
+      return of_bytes(axes, reinterpret_cast<const std::byte*>(&from));
     } else {
-      std::vector<std::byte> planes(out.pixels().size());
-      access::write_to(from, {planes.data(), false});
-      interleave(planes.data(), out);
+      using access = field_access<Array>;
+      const picture_axes axes(access::extents(from), access::type(from), options_);
+      std::vector<std::byte> bytes(axes.size());
+      access::write_to(from, {bytes.data(), false});
+      return of_bytes(axes, bytes.data());
     }
-    return out;
   }
 
  private:
-  static void interleave(const std::byte* planes, image& to) noexcept;
+  static image of_bytes(const picture_axes& axes, const std::byte* from);
   array_options options_;
 };
 
@@ -19125,154 +19138,9 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 
 }  // namespace wick
 
-// ==== wick/read/csv.hpp
+// ==== wick/read/decode_raw.hpp
 /// \file
-/// Tables in CSV: lists of files with labels, numbers, texts.
-
-// ==== wick/read/detail/csv_text.hpp
-/// \file
-/// The text of a CSV file, and where its rows are.
-
-namespace wick::detail {
-
-/// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
-class csv_text {
- public:
-  /// \param header  the first row is none of rows()
-  /// \throws wick::error
-  csv_text(const std::string& path, char separator, bool header);
-
-  std::uint64_t rows() const noexcept { return begins_.size() - 1; }
-  /// The fields of the first row in the file.
-  const std::vector<std::string>& first() const noexcept { return first_; }
-  /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
-  template <class F>
-  void each(std::size_t column, F&& f) const {
-    std::string scratch;
-    for (std::uint64_t r = 0; r < rows(); ++r) f(r, field(row(r), column, scratch));
-  }
-  /// The same for several columns: f(row, which of them, field).
-  template <class F>
-  void each(const std::vector<std::size_t>& columns, F&& f) const {
-    std::string scratch;
-    std::vector<std::string_view> raw;
-    for (std::uint64_t r = 0; r < rows(); ++r) {
-      split(row(r), raw);
-      for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
-    }
-  }
-  /// The line in the file where a row begins, from 1.
-  std::uint64_t line_of(std::uint64_t row) const noexcept {
-    return line_at(static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]));
-  }
-
- private:
-  static std::string read(const std::string& path);
-  void find_rows(const std::string& path);
-  std::uint64_t line_at(std::size_t begin) const noexcept;
-  std::string_view row(std::uint64_t r) const noexcept;
-  /// The raw fields of a row, with their quotes.
-  void split(std::string_view row, std::vector<std::string_view>& to) const;
-  std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;
-  static std::string_view unquoted(std::string_view raw, std::string& scratch);
-
-  std::string text_;
-  char separator_;
-  std::vector<std::uint64_t> begins_;  // of each row, and the end
-  std::vector<std::string> first_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/read/files.hpp
-/// \file
-/// A source of files, one sample each.
-
-// ==== wick/read/location.hpp
-/// \file
-/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
-
-namespace wick {
-
-namespace detail {
-
-struct file_stamp;
-
-}  // namespace detail
-
-/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
-/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
-/// it in messages); else `path` is to be opened.
-struct location {
-  static constexpr std::uint64_t whole = ~std::uint64_t{0};
-
-  const char* path = nullptr;    ///< of the file, ended by NUL
-  int file = -1;                 ///< a descriptor of it, or -1
-  std::uint64_t offset = 0;      ///< of the first byte
-  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
-  const detail::file_stamp* indexed = nullptr;
-};
-
-namespace detail {
-
-template <>
-struct once_read<location> {
-  using type = bytes;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
-/// unreadable is an error of its sample when it is read.
-class files {
- public:
-  /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::string>& paths) { keep(paths); }
-  template <class Path>
-    requires std::convertible_to<const Path&, std::string>
-  explicit files(const std::vector<Path>& paths) {
-    keep(std::vector<std::string>(paths.begin(), paths.end()));
-  }
-  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
-
-  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
-  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
-  /// nothing matches, or a folder on the way can't be listed
-  template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::string>
-  explicit files(const Pattern& pattern) {
-    find(pattern);
-  }
-
-  std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
-  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct table {
-    std::string arena;  // path NUL path NUL …
-    std::vector<std::uint64_t> offsets;
-    std::size_t shared_prefix = 0;
-  };
-
-  void keep(std::span<const std::string> paths);
-  void find(const std::string& pattern);
-  static std::size_t shared_prefix(const table& data) noexcept;
-
-  std::shared_ptr<const table> data_;
-};
-
-}  // namespace wick
+/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
 
 // ==== wick/read/memory_view.hpp
 /// \file
@@ -19392,94 +19260,6 @@ namespace wick {
 
 namespace detail {
 
-struct csv_options {
-  char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
-  bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
-  /// What an empty field is in a column of numbers; without it, it is an error.
-  std::optional<double> empty_number = {};
-};
-
-struct csv_files_options {
-  std::string root = {};    ///< what relative paths are below; empty: the folder of the table
-  std::string prefix = {};  ///< of each path: "images/"
-  std::string suffix = {};  ///< of each path: ".jpg"
-};
-
-/// Source of rows of numbers, float32 [columns].
-class csv_rows {
- public:
-  csv_rows(std::vector<float> numbers, std::size_t columns);
-  std::uint64_t size() const noexcept { return count_; }
-  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * format_->bytes, *format_}; }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(data_ + i * format_->bytes, format_->bytes, most);
-  }
-  std::uint64_t fingerprint() const noexcept;
-  /// Row by row.
-  const std::vector<float>& numbers() const noexcept { return *numbers_; }
-
- private:
-  std::shared_ptr<const std::vector<float>> numbers_;
-  std::shared_ptr<const row_format> format_;
-  const std::byte* data_;
-  std::uint64_t count_;
-};
-
-/// A column of classes as numbers.
-struct csv_classes {
-  std::vector<std::string> names;    ///< all there are, sorted
-  std::vector<std::int64_t> labels;  ///< of each row, the number of its name
-};
-
-}  // namespace detail
-
-/// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
-/// byte order mark. It is read into memory, and its columns become sources:
-///
-///     const wick::csv table("train.csv");   // path,label
-///     wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) | shuffle() | read() |
-///     decode()
-///
-/// What a column gives is independent of the table, which may go. Rows are counted from 0. Messages name the
-/// file, the line, and the column.
-class csv {
- public:
-  /// \throws wick::error when the file can't be read, has no row, or a row has another number of fields than
-  /// the first
-  explicit csv(const std::string& path, const detail::csv_options& options = {});
-
-  std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
-  const std::vector<std::string>& columns() const noexcept { return columns_; }
-
-  /// A source of the files that a column names. \throws wick::error for an empty field
-  wick::files files(std::string_view column, const detail::csv_files_options& options = {}) const;
-  /// \throws wick::error for what is no whole number
-  std::vector<std::int64_t> integers(std::string_view column) const;
-  /// Labels that are names: sorted, and numbered from 0.
-  detail::csv_classes classes(std::string_view column) const;
-  std::vector<std::string> texts(std::string_view column) const;
-  /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
-  detail::csv_rows numbers(const std::vector<std::string>& columns) const;
-
- private:
-  std::size_t number_of(std::string_view column) const;
-
-  std::string path_;
-  detail::csv_options options_;
-  detail::csv_text text_;
-  std::vector<std::string> columns_;
-};
-
-}  // namespace wick
-
-// ==== wick/read/decode_raw.hpp
-/// \file
-/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
-
-namespace wick {
-
-namespace detail {
-
 /// Bytes that were read, and what they are.
 class raw_array {
  public:
@@ -19520,6 +19300,96 @@ template <class T>
 detail::decode_raw_stage decode_raw(const shape& of) {
   return {of, detail::dtype_of<T>()};
 }
+
+}  // namespace wick
+
+// ==== wick/read/files.hpp
+/// \file
+/// A source of files, one sample each.
+
+// ==== wick/read/location.hpp
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+
+namespace wick {
+
+namespace detail {
+
+struct file_stamp;
+
+}  // namespace detail
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const detail::file_stamp* indexed = nullptr;
+};
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
+/// unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    find(pattern);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
+
+  std::shared_ptr<const table> data_;
+};
 
 }  // namespace wick
 
@@ -21511,6 +21381,234 @@ class file_windows {
 inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
                                     std::int64_t stride = 1) {
   return {of, rows, length, stride};
+}
+
+}  // namespace wick
+
+// ==== wick/tables/csv.hpp
+/// \file
+/// Tables in CSV: lists of files with labels, numbers, texts.
+
+// ==== wick/tables/detail/csv_text.hpp
+/// \file
+/// The text of a CSV file, and where its rows are.
+
+namespace wick::detail {
+
+/// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
+class csv_text {
+ public:
+  /// \param header  the first row is none of rows()
+  /// \throws wick::error
+  csv_text(const std::string& path, char separator, bool header);
+
+  std::uint64_t rows() const noexcept { return begins_.size() - 1; }
+  /// The fields of the first row in the file.
+  const std::vector<std::string>& first() const noexcept { return first_; }
+  /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
+  template <class F>
+  void each(std::size_t column, F&& f) const {
+    std::string scratch;
+    for (std::uint64_t r = 0; r < rows(); ++r) f(r, field(row(r), column, scratch));
+  }
+  /// The same for several columns: f(row, which of them, field).
+  template <class F>
+  void each(const std::vector<std::size_t>& columns, F&& f) const {
+    std::string scratch;
+    std::vector<std::string_view> raw;
+    for (std::uint64_t r = 0; r < rows(); ++r) {
+      split(row(r), raw);
+      for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
+    }
+  }
+  /// The line in the file where a row begins, from 1.
+  std::uint64_t line_of(std::uint64_t row) const noexcept {
+    return line_at(static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]));
+  }
+
+ private:
+  static std::string read(const std::string& path);
+  void find_rows(const std::string& path);
+  std::uint64_t line_at(std::size_t begin) const noexcept;
+  std::string_view row(std::uint64_t r) const noexcept;
+  /// The raw fields of a row, with their quotes.
+  void split(std::string_view row, std::vector<std::string_view>& to) const;
+  std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;
+  static std::string_view unquoted(std::string_view raw, std::string& scratch);
+
+  std::string text_;
+  char separator_;
+  std::vector<std::uint64_t> begins_;  // of each row, and the end
+  std::vector<std::string> first_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct csv_options {
+  char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
+  bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
+  /// What an empty field is in a column of numbers; without it, it is an error.
+  std::optional<double> empty_number = {};
+};
+
+struct csv_files_options {
+  std::string root = {};    ///< what relative paths are below; empty: the folder of the table
+  std::string prefix = {};  ///< of each path: "images/"
+  std::string suffix = {};  ///< of each path: ".jpg"
+};
+
+/// Source of rows of numbers, float32 [columns].
+class csv_rows {
+ public:
+  csv_rows(std::vector<float> numbers, std::size_t columns);
+  std::uint64_t size() const noexcept { return count_; }
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * format_->bytes, *format_}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * format_->bytes, format_->bytes, most);
+  }
+  std::uint64_t fingerprint() const noexcept;
+  /// Row by row.
+  const std::vector<float>& numbers() const noexcept { return *numbers_; }
+
+ private:
+  std::shared_ptr<const std::vector<float>> numbers_;
+  std::shared_ptr<const row_format> format_;
+  const std::byte* data_;
+  std::uint64_t count_;
+};
+
+/// A column of classes as numbers.
+struct csv_classes {
+  std::vector<std::string> names;    ///< all there are, sorted
+  std::vector<std::int64_t> labels;  ///< of each row, the number of its name
+};
+
+}  // namespace detail
+
+/// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
+/// byte order mark. It is read into memory, and its columns become sources:
+///
+///     const wick::csv table("train.csv");   // path,label
+///     wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) | shuffle() | read() |
+///     decode()
+///
+/// What a column gives is independent of the table, which may go. Rows are counted from 0. Messages name the
+/// file, the line, and the column.
+class csv {
+ public:
+  /// \throws wick::error when the file can't be read, has no row, or a row has another number of fields than
+  /// the first
+  explicit csv(const std::string& path, const detail::csv_options& options = {});
+
+  std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
+  const std::vector<std::string>& columns() const noexcept { return columns_; }
+
+  /// A source of the files that a column names. \throws wick::error for an empty field
+  wick::files files(std::string_view column, const detail::csv_files_options& options = {}) const;
+  /// \throws wick::error for what is no whole number
+  std::vector<std::int64_t> integers(std::string_view column) const;
+  /// Labels that are names: sorted, and numbered from 0.
+  detail::csv_classes classes(std::string_view column) const;
+  std::vector<std::string> texts(std::string_view column) const;
+  /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
+  detail::csv_rows numbers(const std::vector<std::string>& columns) const;
+
+ private:
+  std::size_t number_of(std::string_view column) const;
+
+  std::string path_;
+  detail::csv_options options_;
+  detail::csv_text text_;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace wick
+
+// ==== wick/tables/records.hpp
+/// \file
+/// Records of one size that follow each other in files: samples of games, CIFAR's pictures, arrays of
+/// structs.
+
+namespace wick {
+
+namespace detail {
+
+struct records_options {
+  std::uint64_t header = 0;  ///< bytes before the first record of each file
+  std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
+};
+
+/// Source of locations: the records of files, one file after the other.
+class fixed_records {
+ public:
+  /// \param bytes  of a record
+  fixed_records(const files& of, std::uint64_t bytes, const records_options& options);
+  std::uint64_t size() const noexcept;
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of how many records each file has.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table;
+  struct place {
+    std::size_t file;
+    std::uint64_t record;
+  };
+  place find(std::uint64_t i) const noexcept;
+  std::shared_ptr<const table> table_;
+};
+
+/// \throws wick::error
+[[noreturn]] void refuse_struct_size(std::size_t found, std::size_t wanted);
+
+template <class T>
+class decode_struct_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "decode_struct";
+  T operator()(const bytes& data, context&) const {
+    if (data.size() != sizeof(T)) refuse_struct_size(data.size(), sizeof(T));
+    T out;
+    std::memcpy(&out, data.data(), sizeof(T));
+    return out;
+  }
+};
+
+}  // namespace detail
+
+/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its location, for read(). The files
+/// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
+/// \throws wick::error when a file is missing, or has no whole records
+inline detail::fixed_records records(const files& of, std::uint64_t bytes,
+                                     const detail::records_options& options = {}) {
+  return {of, bytes, options};
+}
+
+/// The same of structs: `records<move>(files("games-*.bin"), {.header = 16}) | shuffle() | read() |
+/// decode_struct<move>() | batch(256)`. A batch has a tensor a field.
+template <class T>
+detail::fixed_records records(const files& of, const detail::records_options& options = {}) {
+  static_assert(
+      std::is_trivially_copyable_v<T>,
+      "wick: records<T>() are read as they lie in the file, and T has pointers or constructors; give a plain "
+      "struct of numbers and arrays");
+  return {of, sizeof(T), options};
+}
+
+/// Bytes that were read are a `T`, in the machine's byte order and with the padding that the compiler gives
+/// it. \throws wick::error of the sample when there are more or fewer bytes
+template <class T>
+detail::decode_struct_stage<T> decode_struct() {
+  static_assert(
+      std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
+      "wick: decode_struct<T>() copies the bytes of a T, and T has pointers or constructors; give a plain "
+      "struct of numbers and arrays");
+  return {};
 }
 
 }  // namespace wick
@@ -29555,14 +29653,18 @@ std::uint64_t array_stage::fingerprint() const noexcept {
   return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
 }
 
-void array_stage::interleave(const std::byte* planes, image& to) noexcept {
-  const auto n = static_cast<std::size_t>(to.channels());
-  const std::size_t pixels = to.pixels().size() / n;
-  for (std::size_t c = 0; c < n; ++c) {
-    const auto* from = reinterpret_cast<const std::uint8_t*>(planes) + c * pixels;
-    std::uint8_t* at = to.data() + c;
-    for (std::size_t i = 0; i < pixels; ++i, at += n) *at = from[i];
+image array_stage::of_bytes(const picture_axes& axes, const std::byte* from) {
+  image out(axes.width, axes.height, axes.channels);
+  const auto* level = reinterpret_cast<const std::uint8_t*>(from);
+  if (!axes.planes || axes.channels == 1) {
+    std::copy(level, level + axes.size(), out.data());
+    return out;
   }
+  const auto n = static_cast<std::size_t>(axes.channels);
+  for (std::size_t c = 0; c < n; ++c) {
+    for (std::size_t i = c; i < axes.size(); i += n) out.data()[i] = *level++;
+  }
+  return out;
 }
 
 }  // namespace wick::detail
@@ -35744,354 +35846,6 @@ bool cached_reader::open(const location& where) noexcept {
 
 #undef WICK_DETAIL_CACHED_READS
 
-// ==== wick/read/implementation/csv.hpp
-/// \file
-/// The bodies of what read/csv.hpp and read/detail/csv_text.hpp declare. Included in exactly one file of a
-/// program.
-
-#include <charconv>
-#include <unistd.h>
-#include <zlib.h>
-
-// ==== wick/read/detail/source_file.hpp
-/// \file
-/// What sources share: the form of their messages, and opening a file that must stay as it is.
-
-namespace wick::detail {
-
-/// "No such file or directory".
-inline std::string system_text(int code) { return std::generic_category().message(code); }
-
-/// "PATH: WHO: WHAT", as every message of a source begins.
-error source_error(std::string_view path, std::string_view who, const std::string& what);
-
-struct opened_file {
-  file_handle file;
-  file_stamp stamp;
-};
-
-/// \throws wick::error naming the path, also for what is no regular file
-opened_file open_regular(const std::string& path, std::string_view who);
-
-/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
-void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-// ---- the text ----
-
-namespace {
-
-std::string plain_text(const opened_file& from) {
-  std::string out(static_cast<std::size_t>(from.stamp.size), '\0');
-  out.resize(read_up_to(from.file.get(), reinterpret_cast<std::byte*>(out.data()), out.size(), 0));
-  return out;
-}
-
-std::string unpacked_text(const opened_file& from, const std::string& path) {
-  const int copy = ::dup(from.file.get());
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(copy < 0 ? nullptr : ::gzdopen(copy, "rb"), ::gzclose);
-  if (in == nullptr) {
-    const int fault = errno;
-    if (copy >= 0) ::close(copy);
-    throw source_error(path, "csv", "zlib can't open it: " + system_text(fault));
-  }
-  ::gzbuffer(in.get(), 1 << 18);
-  std::string out;
-  for (std::size_t size = 0;;) {
-    constexpr std::size_t piece = std::size_t{4} << 20;
-    const std::size_t room = std::max(piece, std::min<std::size_t>(size, std::size_t{1} << 30));
-    out.resize(size + room);
-    const int n = ::gzread(in.get(), out.data() + size, static_cast<unsigned>(room));
-    int code = Z_OK;
-    const char* const text = ::gzerror(in.get(), &code);
-    if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-      throw source_error(path, "csv",
-                         code == Z_ERRNO ? "can't be read: " + system_text(errno)
-                                         : std::string("its gzip data are damaged or cut off (") + text +
-                                               "); copy or download it again");
-    }
-    size += static_cast<std::size_t>(n);
-    out.resize(size);
-    if (static_cast<std::size_t>(n) < room) return out;
-  }
-}
-
-}  // namespace
-
-std::string csv_text::read(const std::string& path) {
-  const opened_file opened = open_regular(path, "csv");
-  std::string out = plain_text(opened);
-  if (out.starts_with("\x1F\x8B")) out = unpacked_text(opened, path);
-  require_unchanged(opened, path, "csv");
-  if (out.starts_with("\xEF\xBB\xBF")) out.erase(0, 3);
-  if (const auto nul = out.find('\0'); nul != std::string::npos) {
-    throw source_error(path, "csv",
-                       "has a NUL at byte " + std::to_string(nul) +
-                           ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
-  }
-  return out;
-}
-
-csv_text::csv_text(const std::string& path, char separator, bool header)
-    : text_(read(path)), separator_(separator) {
-  if (separator == '"' || separator == '\n' || separator == '\r')
-    throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
-  find_rows(path);
-  if (begins_.empty()) throw source_error(path, "csv", "has no row");
-  begins_.push_back(text_.size());
-  std::vector<std::string_view> raw;
-  split(row(0), raw);
-  std::string scratch;
-  for (const std::string_view one : raw) first_.emplace_back(unquoted(one, scratch));
-  if (header) begins_.erase(begins_.begin());
-  begins_.shrink_to_fit();
-}
-
-/// \throws wick::error when a row has another number of fields than the first
-void csv_text::find_rows(const std::string& path) {
-  const char* const all = text_.data();
-  const std::size_t size = text_.size();
-  std::size_t wanted = 0;
-  for (std::size_t begin = 0; begin < size;) {
-    std::size_t at = begin, fields = 1;
-    bool field_begins = true, open = false, empty = true;
-    for (; at < size; ++at) {
-      const char c = all[at];
-      if (open) {
-        if (c == '"') open = at + 1 < size && all[at + 1] == '"' && ++at != 0;
-        continue;
-      }
-      if (c == '\n') break;
-      open = c == '"' && field_begins;
-      field_begins = c == separator_;
-      fields += field_begins ? 1u : 0u;
-      empty = empty && c == '\r';
-    }
-    if (open) {
-      throw source_error(path, "csv",
-                         "line " + std::to_string(line_at(begin)) +
-                             ": a quote is not closed; write a quote in a quoted field twice");
-    }
-    if (!empty) {
-      if (wanted == 0) wanted = fields;
-      if (fields != wanted) {
-        throw source_error(path, "csv",
-                           "line " + std::to_string(line_at(begin)) + " has " + std::to_string(fields) +
-                               " fields, and line " +
-                               std::to_string(line_at(static_cast<std::size_t>(begins_[0]))) + " has " +
-                               std::to_string(wanted) +
-                               "; quote fields that have a separator in them, or say .separator");
-      }
-      begins_.push_back(begin);
-    }
-    begin = at + 1;
-  }
-}
-
-std::string_view csv_text::row(std::uint64_t r) const noexcept {
-  const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r)]),
-             end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r) + 1]);
-  std::string_view out(text_.data() + begin, end - begin);
-  while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
-  return out;
-}
-
-void csv_text::split(std::string_view row, std::vector<std::string_view>& to) const {
-  to.clear();
-  for (std::size_t begin = 0;;) {
-    std::size_t end = begin;
-    if (begin < row.size() && row[begin] == '"') {
-      bool open = true;
-      for (end = begin + 1; end < row.size() && (open || row[end] != separator_); ++end) {
-        if (open && row[end] == '"') open = end + 1 < row.size() && row[end + 1] == '"' && ++end != 0;
-      }
-    } else {
-      end = std::min(row.find(separator_, begin), row.size());
-    }
-    to.push_back(row.substr(begin, end - begin));
-    if (end >= row.size()) return;
-    begin = end + 1;
-  }
-}
-
-std::string_view csv_text::field(std::string_view row, std::size_t column, std::string& scratch) const {
-  if (row.find('"') == std::string_view::npos) {
-    for (; column > 0; --column) row.remove_prefix(row.find(separator_) + 1);
-    return row.substr(0, row.find(separator_));
-  }
-  std::vector<std::string_view> raw;
-  split(row, raw);
-  return unquoted(raw[column], scratch);
-}
-
-std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) {
-  if (!raw.starts_with('"')) return raw;
-  scratch.clear();
-  raw.remove_prefix(1);
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] == '"') {
-      if (i + 1 >= raw.size() || raw[i + 1] != '"') {
-        scratch.append(raw.substr(i + 1));  // some writers go on behind the quote
-        break;
-      }
-      ++i;
-    }
-    scratch += raw[i];
-  }
-  return scratch;
-}
-
-std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
-  return 1 + static_cast<std::uint64_t>(
-                 std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
-}
-
-// ---- columns ----
-
-csv_rows::csv_rows(std::vector<float> numbers, std::size_t columns)
-    : numbers_(std::make_shared<const std::vector<float>>(std::move(numbers))),
-      format_(std::make_shared<const row_format>(shape{static_cast<std::int64_t>(columns)}, dtype::float32)),
-      data_(reinterpret_cast<const std::byte*>(numbers_->data())),
-      count_(numbers_->size() / columns) {}
-
-std::uint64_t csv_rows::fingerprint() const noexcept {
-  return fingerprint_hash().add(numbers_->data(), numbers_->size() * sizeof(float)).add(count_).value();
-}
-
-namespace {
-
-/// "PATH: csv: line 7, column \"label\": …"
-error field_error(const std::string& path, const csv_text& text, std::uint64_t row, const std::string& column,
-                  std::string_view field, const std::string& what) {
-  return source_error(path, "csv",
-                      "line " + std::to_string(text.line_of(row)) + ", column \"" + printable(column) +
-                          "\": \"" + printable(field.substr(0, 64)) + "\" " + what);
-}
-
-std::string_view trimmed(std::string_view field) noexcept {
-  while (field.starts_with(' ') || field.starts_with('\t')) field.remove_prefix(1);
-  while (field.ends_with(' ') || field.ends_with('\t')) field.remove_suffix(1);
-  return field;
-}
-
-}  // namespace
-
-}  // namespace wick::detail
-
-namespace wick {
-
-csv::csv(const std::string& path, const detail::csv_options& options)
-    : path_(path), options_(options), text_(path, options.separator, options.header) {
-  for (std::size_t i = 0; i < text_.first().size(); ++i)
-    columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
-        columns_.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw detail::source_error(path, "csv",
-                                 "two columns are called \"" + detail::printable(columns_[i]) +
-                                     "\"; rename one, or say .header = false where there is none");
-    }
-  }
-}
-
-std::size_t csv::number_of(std::string_view column) const {
-  const auto found = std::find(columns_.begin(), columns_.end(), column);
-  if (found == columns_.end()) {
-    std::string all;
-    for (const std::string& one : columns_) all += (all.empty() ? "" : ", ") + detail::printable(one);
-    throw detail::source_error(path_, "csv",
-                               "no column is called \"" + detail::printable(column) + "\"; there are " + all);
-  }
-  return static_cast<std::size_t>(found - columns_.begin());
-}
-
-files csv::files(std::string_view column, const detail::csv_files_options& options) const {
-  const std::size_t slash = path_.rfind('/');
-  std::string root = !options.root.empty()        ? options.root
-                     : slash == std::string::npos ? std::string()
-                                                  : path_.substr(0, slash + 1);
-  if (!root.empty() && !root.ends_with('/')) root += '/';
-  const std::size_t number = number_of(column);
-  std::vector<std::string> paths;
-  paths.reserve(static_cast<std::size_t>(size()));
-  text_.each(number, [&](std::uint64_t row, std::string_view field) {
-    if (field.empty())
-      throw detail::field_error(path_, text_, row, columns_[number], field,
-                                "names no file; leave the row out");
-    std::string path = options.prefix + std::string(field) + options.suffix;
-    paths.push_back(path.starts_with('/') ? std::move(path) : root + path);
-  });
-  return wick::files(paths);
-}
-
-std::vector<std::int64_t> csv::integers(std::string_view column) const {
-  const std::size_t number = number_of(column);
-  std::vector<std::int64_t> out(static_cast<std::size_t>(size()));
-  text_.each(number, [&](std::uint64_t row, std::string_view field) {
-    const std::string_view digits = detail::trimmed(field);
-    const auto [end, fault] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), out[static_cast<std::size_t>(row)]);
-    if (fault != std::errc() || end != digits.data() + digits.size()) {
-      throw detail::field_error(
-          path_, text_, row, columns_[number], field,
-          "is no whole number; for names of classes write classes(), for fractions numbers()");
-    }
-  });
-  return out;
-}
-
-detail::csv_classes csv::classes(std::string_view column) const {
-  const std::size_t number = number_of(column);
-  detail::csv_classes out;
-  text_.each(number, [&](std::uint64_t, std::string_view field) {
-    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
-    if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
-  });
-  out.labels.reserve(static_cast<std::size_t>(size()));
-  text_.each(number, [&](std::uint64_t, std::string_view field) {
-    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
-    out.labels.push_back(at - out.names.begin());
-  });
-  return out;
-}
-
-std::vector<std::string> csv::texts(std::string_view column) const {
-  std::vector<std::string> out;
-  out.reserve(static_cast<std::size_t>(size()));
-  text_.each(number_of(column), [&](std::uint64_t, std::string_view field) { out.emplace_back(field); });
-  return out;
-}
-
-detail::csv_rows csv::numbers(const std::vector<std::string>& columns) const {
-  if (columns.empty()) throw error("csv: numbers() of no column; name at least one");
-  std::vector<std::size_t> which;
-  for (const std::string& column : columns) which.push_back(number_of(column));
-  std::vector<float> out;
-  out.reserve(static_cast<std::size_t>(size()) * which.size());
-  text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
-    std::string_view digits = detail::trimmed(field);
-    if (digits.starts_with('+')) digits.remove_prefix(1);
-    float n = 0;
-    if (digits.empty() && options_.empty_number) {
-      n = static_cast<float>(*options_.empty_number);
-    } else {
-      const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-      if (digits.empty() || fault != std::errc() || end != digits.data() + digits.size()) {
-        throw detail::field_error(path_, text_, row, columns[c], field,
-                                  digits.empty() ? "is no number; say {.empty_number = NAN} for gaps"
-                                                 : "is no number, or one that a float can't hold");
-      }
-    }
-    out.push_back(n);
-  });
-  return {std::move(out), which.size()};
-}
-
-}  // namespace wick
-
 // ==== wick/read/implementation/decode_raw.hpp
 /// \file
 /// The bodies of what read/decode_raw.hpp declares. Included in exactly one file of a program.
@@ -36245,6 +35999,31 @@ void file_watch::end(int file, const file_stamp* indexed) {
 /// Lists a folder without a stat for each file.
 
 #include <dirent.h>
+
+// ==== wick/read/detail/source_file.hpp
+/// \file
+/// What sources share: the form of their messages, and opening a file that must stay as it is.
+
+namespace wick::detail {
+
+/// "No such file or directory".
+inline std::string system_text(int code) { return std::generic_category().message(code); }
+
+/// "PATH: WHO: WHAT", as every message of a source begins.
+error source_error(std::string_view path, std::string_view who, const std::string& what);
+
+struct opened_file {
+  file_handle file;
+  file_stamp stamp;
+};
+
+/// \throws wick::error naming the path, also for what is no regular file
+opened_file open_regular(const std::string& path, std::string_view who);
+
+/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
+void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -41786,6 +41565,414 @@ thread_usage usage_of_this_thread() noexcept {
   out.waits = static_cast<std::uint64_t>(r.ru_nvcsw);
 #endif
   return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/tables/implementation/csv.hpp
+/// \file
+/// The bodies of what tables/csv.hpp and tables/detail/csv_text.hpp declare. Included in exactly one file of
+/// a program.
+
+#include <charconv>
+#include <unistd.h>
+#include <zlib.h>
+
+namespace wick::detail {
+
+// ---- the text ----
+
+namespace {
+
+std::string plain_text(const opened_file& from) {
+  std::string out(static_cast<std::size_t>(from.stamp.size), '\0');
+  out.resize(read_up_to(from.file.get(), reinterpret_cast<std::byte*>(out.data()), out.size(), 0));
+  return out;
+}
+
+std::string unpacked_text(const opened_file& from, const std::string& path) {
+  const int copy = ::dup(from.file.get());
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(copy < 0 ? nullptr : ::gzdopen(copy, "rb"), ::gzclose);
+  if (in == nullptr) {
+    const int fault = errno;
+    if (copy >= 0) ::close(copy);
+    throw source_error(path, "csv", "zlib can't open it: " + system_text(fault));
+  }
+  ::gzbuffer(in.get(), 1 << 18);
+  std::string out;
+  for (std::size_t size = 0;;) {
+    constexpr std::size_t piece = std::size_t{4} << 20;
+    const std::size_t room = std::max(piece, std::min<std::size_t>(size, std::size_t{1} << 30));
+    out.resize(size + room);
+    const int n = ::gzread(in.get(), out.data() + size, static_cast<unsigned>(room));
+    int code = Z_OK;
+    const char* const text = ::gzerror(in.get(), &code);
+    if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+      throw source_error(path, "csv",
+                         code == Z_ERRNO ? "can't be read: " + system_text(errno)
+                                         : std::string("its gzip data are damaged or cut off (") + text +
+                                               "); copy or download it again");
+    }
+    size += static_cast<std::size_t>(n);
+    out.resize(size);
+    if (static_cast<std::size_t>(n) < room) return out;
+  }
+}
+
+}  // namespace
+
+std::string csv_text::read(const std::string& path) {
+  const opened_file opened = open_regular(path, "csv");
+  std::string out = plain_text(opened);
+  if (out.starts_with("\x1F\x8B")) out = unpacked_text(opened, path);
+  require_unchanged(opened, path, "csv");
+  if (out.starts_with("\xEF\xBB\xBF")) out.erase(0, 3);
+  if (const auto nul = out.find('\0'); nul != std::string::npos) {
+    throw source_error(path, "csv",
+                       "has a NUL at byte " + std::to_string(nul) +
+                           ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
+  }
+  return out;
+}
+
+csv_text::csv_text(const std::string& path, char separator, bool header)
+    : text_(read(path)), separator_(separator) {
+  if (separator == '"' || separator == '\n' || separator == '\r')
+    throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
+  find_rows(path);
+  if (begins_.empty()) throw source_error(path, "csv", "has no row");
+  begins_.push_back(text_.size());
+  std::vector<std::string_view> raw;
+  split(row(0), raw);
+  std::string scratch;
+  for (const std::string_view one : raw) first_.emplace_back(unquoted(one, scratch));
+  if (header) begins_.erase(begins_.begin());
+  begins_.shrink_to_fit();
+}
+
+/// \throws wick::error when a row has another number of fields than the first
+void csv_text::find_rows(const std::string& path) {
+  const char* const all = text_.data();
+  const std::size_t size = text_.size();
+  std::size_t wanted = 0;
+  for (std::size_t begin = 0; begin < size;) {
+    std::size_t at = begin, fields = 1;
+    bool field_begins = true, open = false, empty = true;
+    for (; at < size; ++at) {
+      const char c = all[at];
+      if (open) {
+        if (c == '"') open = at + 1 < size && all[at + 1] == '"' && ++at != 0;
+        continue;
+      }
+      if (c == '\n') break;
+      open = c == '"' && field_begins;
+      field_begins = c == separator_;
+      fields += field_begins ? 1u : 0u;
+      empty = empty && c == '\r';
+    }
+    if (open) {
+      throw source_error(path, "csv",
+                         "line " + std::to_string(line_at(begin)) +
+                             ": a quote is not closed; write a quote in a quoted field twice");
+    }
+    if (!empty) {
+      if (wanted == 0) wanted = fields;
+      if (fields != wanted) {
+        throw source_error(path, "csv",
+                           "line " + std::to_string(line_at(begin)) + " has " + std::to_string(fields) +
+                               " fields, and line " +
+                               std::to_string(line_at(static_cast<std::size_t>(begins_[0]))) + " has " +
+                               std::to_string(wanted) +
+                               "; quote fields that have a separator in them, or say .separator");
+      }
+      begins_.push_back(begin);
+    }
+    begin = at + 1;
+  }
+}
+
+std::string_view csv_text::row(std::uint64_t r) const noexcept {
+  const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r)]),
+             end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r) + 1]);
+  std::string_view out(text_.data() + begin, end - begin);
+  while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
+  return out;
+}
+
+void csv_text::split(std::string_view row, std::vector<std::string_view>& to) const {
+  to.clear();
+  for (std::size_t begin = 0;;) {
+    std::size_t end = begin;
+    if (begin < row.size() && row[begin] == '"') {
+      bool open = true;
+      for (end = begin + 1; end < row.size() && (open || row[end] != separator_); ++end) {
+        if (open && row[end] == '"') open = end + 1 < row.size() && row[end + 1] == '"' && ++end != 0;
+      }
+    } else {
+      end = std::min(row.find(separator_, begin), row.size());
+    }
+    to.push_back(row.substr(begin, end - begin));
+    if (end >= row.size()) return;
+    begin = end + 1;
+  }
+}
+
+std::string_view csv_text::field(std::string_view row, std::size_t column, std::string& scratch) const {
+  if (row.find('"') == std::string_view::npos) {
+    for (; column > 0; --column) row.remove_prefix(row.find(separator_) + 1);
+    return row.substr(0, row.find(separator_));
+  }
+  std::vector<std::string_view> raw;
+  split(row, raw);
+  return unquoted(raw[column], scratch);
+}
+
+std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) {
+  if (!raw.starts_with('"')) return raw;
+  scratch.clear();
+  raw.remove_prefix(1);
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] == '"') {
+      if (i + 1 >= raw.size() || raw[i + 1] != '"') {
+        scratch.append(raw.substr(i + 1));  // some writers go on behind the quote
+        break;
+      }
+      ++i;
+    }
+    scratch += raw[i];
+  }
+  return scratch;
+}
+
+std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
+  return 1 + static_cast<std::uint64_t>(
+                 std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+}
+
+// ---- columns ----
+
+csv_rows::csv_rows(std::vector<float> numbers, std::size_t columns)
+    : numbers_(std::make_shared<const std::vector<float>>(std::move(numbers))),
+      format_(std::make_shared<const row_format>(shape{static_cast<std::int64_t>(columns)}, dtype::float32)),
+      data_(reinterpret_cast<const std::byte*>(numbers_->data())),
+      count_(numbers_->size() / columns) {}
+
+std::uint64_t csv_rows::fingerprint() const noexcept {
+  return fingerprint_hash().add(numbers_->data(), numbers_->size() * sizeof(float)).add(count_).value();
+}
+
+namespace {
+
+/// "PATH: csv: line 7, column \"label\": …"
+error field_error(const std::string& path, const csv_text& text, std::uint64_t row, const std::string& column,
+                  std::string_view field, const std::string& what) {
+  return source_error(path, "csv",
+                      "line " + std::to_string(text.line_of(row)) + ", column \"" + printable(column) +
+                          "\": \"" + printable(field.substr(0, 64)) + "\" " + what);
+}
+
+std::string_view trimmed(std::string_view field) noexcept {
+  while (field.starts_with(' ') || field.starts_with('\t')) field.remove_prefix(1);
+  while (field.ends_with(' ') || field.ends_with('\t')) field.remove_suffix(1);
+  return field;
+}
+
+}  // namespace
+
+}  // namespace wick::detail
+
+namespace wick {
+
+csv::csv(const std::string& path, const detail::csv_options& options)
+    : path_(path), options_(options), text_(path, options.separator, options.header) {
+  for (std::size_t i = 0; i < text_.first().size(); ++i)
+    columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
+        columns_.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw detail::source_error(path, "csv",
+                                 "two columns are called \"" + detail::printable(columns_[i]) +
+                                     "\"; rename one, or say .header = false where there is none");
+    }
+  }
+}
+
+std::size_t csv::number_of(std::string_view column) const {
+  const auto found = std::find(columns_.begin(), columns_.end(), column);
+  if (found == columns_.end()) {
+    std::string all;
+    for (const std::string& one : columns_) all += (all.empty() ? "" : ", ") + detail::printable(one);
+    throw detail::source_error(path_, "csv",
+                               "no column is called \"" + detail::printable(column) + "\"; there are " + all);
+  }
+  return static_cast<std::size_t>(found - columns_.begin());
+}
+
+files csv::files(std::string_view column, const detail::csv_files_options& options) const {
+  const std::size_t slash = path_.rfind('/');
+  std::string root = !options.root.empty()        ? options.root
+                     : slash == std::string::npos ? std::string()
+                                                  : path_.substr(0, slash + 1);
+  if (!root.empty() && !root.ends_with('/')) root += '/';
+  const std::size_t number = number_of(column);
+  std::vector<std::string> paths;
+  paths.reserve(static_cast<std::size_t>(size()));
+  text_.each(number, [&](std::uint64_t row, std::string_view field) {
+    if (field.empty())
+      throw detail::field_error(path_, text_, row, columns_[number], field,
+                                "names no file; leave the row out");
+    std::string path = options.prefix + std::string(field) + options.suffix;
+    paths.push_back(path.starts_with('/') ? std::move(path) : root + path);
+  });
+  return wick::files(paths);
+}
+
+std::vector<std::int64_t> csv::integers(std::string_view column) const {
+  const std::size_t number = number_of(column);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(size()));
+  text_.each(number, [&](std::uint64_t row, std::string_view field) {
+    const std::string_view digits = detail::trimmed(field);
+    const auto [end, fault] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), out[static_cast<std::size_t>(row)]);
+    if (fault != std::errc() || end != digits.data() + digits.size()) {
+      throw detail::field_error(
+          path_, text_, row, columns_[number], field,
+          "is no whole number; for names of classes write classes(), for fractions numbers()");
+    }
+  });
+  return out;
+}
+
+detail::csv_classes csv::classes(std::string_view column) const {
+  const std::size_t number = number_of(column);
+  detail::csv_classes out;
+  text_.each(number, [&](std::uint64_t, std::string_view field) {
+    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
+    if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
+  });
+  out.labels.reserve(static_cast<std::size_t>(size()));
+  text_.each(number, [&](std::uint64_t, std::string_view field) {
+    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
+    out.labels.push_back(at - out.names.begin());
+  });
+  return out;
+}
+
+std::vector<std::string> csv::texts(std::string_view column) const {
+  std::vector<std::string> out;
+  out.reserve(static_cast<std::size_t>(size()));
+  text_.each(number_of(column), [&](std::uint64_t, std::string_view field) { out.emplace_back(field); });
+  return out;
+}
+
+detail::csv_rows csv::numbers(const std::vector<std::string>& columns) const {
+  if (columns.empty()) throw error("csv: numbers() of no column; name at least one");
+  std::vector<std::size_t> which;
+  for (const std::string& column : columns) which.push_back(number_of(column));
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(size()) * which.size());
+  text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
+    std::string_view digits = detail::trimmed(field);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    float n = 0;
+    if (digits.empty() && options_.empty_number) {
+      n = static_cast<float>(*options_.empty_number);
+    } else {
+      const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+      if (digits.empty() || fault != std::errc() || end != digits.data() + digits.size()) {
+        throw detail::field_error(path_, text_, row, columns[c], field,
+                                  digits.empty() ? "is no number; say {.empty_number = NAN} for gaps"
+                                                 : "is no number, or one that a float can't hold");
+      }
+    }
+    out.push_back(n);
+  });
+  return {std::move(out), which.size()};
+}
+
+}  // namespace wick
+
+// ==== wick/tables/implementation/records.hpp
+/// \file
+/// The bodies of what tables/records.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+struct fixed_records::table {
+  table(const files& of, std::uint64_t size, const records_options& options)
+      : paths(of), open(of.size()), bytes(size), header(options.header), stride(options.stride) {}
+  files paths;
+  open_shards open;
+  std::uint64_t bytes, header, stride;
+  std::vector<file_stamp> stamps;
+  std::vector<std::uint64_t> begins;  // the first record of each file, and the end
+};
+
+fixed_records::fixed_records(const files& of, std::uint64_t bytes, const records_options& options) {
+  if (bytes == 0) throw error("records: a record has 0 bytes; say how many");
+  if (options.stride != 0 && options.stride < bytes) {
+    throw error("records: a stride of " + std::to_string(options.stride) + " bytes, and records have " +
+                std::to_string(bytes) + "; give at least these");
+  }
+  auto out = std::make_shared<table>(of, bytes, options);
+  if (out->stride == 0) out->stride = bytes;
+  std::uint64_t count = 0;
+  for (std::uint64_t f = 0; f < of.size(); ++f) {
+    const std::string path = of.path(f);
+    opened_file opened = open_regular(path, "records");
+    const std::uint64_t size = opened.stamp.size;
+    const std::uint64_t rest = size < out->header ? 1 : (size - out->header) % out->stride;
+    // The last one may do without what pads it.
+    if (rest != 0 && (size < out->header || rest != bytes)) {
+      throw source_error(path, "records",
+                         "has " + std::to_string(size) + " bytes, which are no whole records of " +
+                             std::to_string(out->stride) + " behind a header of " +
+                             std::to_string(out->header) +
+                             "; check the size of a record, .header and .stride");
+    }
+    out->begins.push_back(count);
+    count += (size - out->header) / out->stride + (rest != 0 ? 1 : 0);
+    out->stamps.push_back(opened.stamp);
+    out->open.keep(std::move(opened.file));
+  }
+  out->begins.push_back(count);
+  if (count == 0) throw source_error(of.path(0), "records", "and all other files have no record");
+  table_ = std::move(out);
+}
+
+std::uint64_t fixed_records::size() const noexcept { return table_->begins.back(); }
+
+fixed_records::place fixed_records::find(std::uint64_t i) const noexcept {
+  const auto& begins = table_->begins;
+  const auto file =
+      static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()) - 1;
+  return {file, i - begins[file]};
+}
+
+location fixed_records::at(std::uint64_t i) const noexcept {
+  const place p = find(i);
+  return {.path = table_->paths.path(p.file),
+          .file = table_->open[p.file],
+          .offset = table_->header + p.record * table_->stride,
+          .length = table_->bytes,
+          .indexed = &table_->stamps[p.file]};
+}
+
+std::string fixed_records::key(std::uint64_t i) const {
+  const place p = find(i);
+  return table_->paths.key(p.file) + ", record " + std::to_string(p.record);
+}
+
+std::uint64_t fixed_records::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(table_->paths.fingerprint()).add(table_->bytes).add(table_->header).add(table_->stride);
+  for (const std::uint64_t begin : table_->begins) h.add(begin);
+  return h.value();
+}
+
+void refuse_struct_size(std::size_t found, std::size_t wanted) {
+  throw error(std::to_string(found) + " bytes were read, and the struct has " + std::to_string(wanted) +
+              "; check the struct's padding (#pragma pack), and what was read");
 }
 
 }  // namespace wick::detail

@@ -1,7 +1,9 @@
 // The code of docs/guides/lists.md. Compiled; a test compares the two.
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <torch/torch.h>
@@ -9,6 +11,33 @@
 #include <wick/wick.hpp>
 
 namespace {
+
+struct position {
+  std::array<std::int8_t, 64> board;
+  float value;
+};
+
+struct cifar {
+  std::uint8_t label;
+  std::array<std::array<std::array<std::uint8_t, 32>, 32>, 3> planes;
+};
+
+[[maybe_unused]] void structs_in_files() {
+  wick::loader positions(wick::records<position>(wick::files("games-*.bin"), {.header = 16}) |
+                             wick::shuffle() | wick::read() | wick::decode_struct<position>() |
+                             wick::batch(1024),
+                         {.seed = 42});
+  for (auto& batch : positions.epoch(0)) (void)std::get<0>(batch);
+  wick::loader pictures(wick::records<cifar>(wick::files("data_batch_*.bin")) | wick::shuffle() |
+                            wick::read() | wick::decode_struct<cifar>() |
+                            [](const cifar& c) {
+                              return wick::sample{c.planes, std::int64_t{c.label}};
+                            } |
+                            wick::to_image() | wick::random_crop(32, {.padding = 4}) |
+                            wick::random_horizontal_flip() | wick::batch(128),
+                        {.seed = 42});
+  for (auto& batch : pictures.epoch(0)) (void)batch.data, (void)batch.target;
+}
 
 [[maybe_unused]] void files_in_csv() {
   const wick::csv table("train.csv");

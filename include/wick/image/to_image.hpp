@@ -2,10 +2,12 @@
 /// Arrays in memory as pictures and masks: rows of tensors, of idx files, of arrays that were read.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,10 +31,18 @@ struct array_options {
   std::optional<wick::layout> layout = {};
 };
 
-/// An array of its own shape, and no picture.
+/// An array of bytes that has its shape by its type: std::array<std::array<std::uint8_t, 32>, 32>.
+template <class T>
+inline constexpr bool byte_array = false;
+template <class T, std::size_t N>
+inline constexpr bool byte_array<std::array<T, N>> =
+    fixed_array<T>::value && !std::is_arithmetic_v<T> &&
+    std::is_same_v<typename fixed_array<T>::element, std::uint8_t>;
+
+/// An array, and no picture.
 struct still_array {
   template <class T>
-  static constexpr bool is = batchable<T> && !is_picture<T> && !placed<T>;
+  static constexpr bool is = (batchable<T> && !is_picture<T> && !placed<T>) || byte_array<T>;
 };
 
 /// Which extents of an array are what.
@@ -41,6 +51,10 @@ struct picture_axes {
   bool planes = false;  ///< [C, H, W]
   /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
   picture_axes(const shape& extents, dtype type, const array_options& options);
+  std::size_t size() const noexcept {
+    return static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
+           static_cast<std::size_t>(channels);
+  }
 };
 
 /// What to_image() and to_mask() have alike.
@@ -52,21 +66,22 @@ class array_stage {
  protected:
   template <class Array>
   image copy(const Array& from) const {
-    using access = field_access<Array>;
-    const picture_axes axes(access::extents(from), access::type(from), options_);
-    image out(axes.width, axes.height, axes.channels);
-    if (!axes.planes || axes.channels == 1) {
-      access::write_to(from, {reinterpret_cast<std::byte*>(out.data()), false});
+    if constexpr (byte_array<Array>) {
+      shape extents;
+      fixed_array<Array>::append(extents);
+      const picture_axes axes(extents, dtype::uint8, options_);
+      return of_bytes(axes, reinterpret_cast<const std::byte*>(&from));
     } else {
-      std::vector<std::byte> planes(out.pixels().size());
-      access::write_to(from, {planes.data(), false});
-      interleave(planes.data(), out);
+      using access = field_access<Array>;
+      const picture_axes axes(access::extents(from), access::type(from), options_);
+      std::vector<std::byte> bytes(axes.size());
+      access::write_to(from, {bytes.data(), false});
+      return of_bytes(axes, bytes.data());
     }
-    return out;
   }
 
  private:
-  static void interleave(const std::byte* planes, image& to) noexcept;
+  static image of_bytes(const picture_axes& axes, const std::byte* from);
   array_options options_;
 };
 

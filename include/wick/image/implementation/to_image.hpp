@@ -2,6 +2,7 @@
 /// The bodies of what image/to_image.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -48,14 +49,18 @@ std::uint64_t array_stage::fingerprint() const noexcept {
   return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
 }
 
-void array_stage::interleave(const std::byte* planes, image& to) noexcept {
-  const auto n = static_cast<std::size_t>(to.channels());
-  const std::size_t pixels = to.pixels().size() / n;
-  for (std::size_t c = 0; c < n; ++c) {
-    const auto* from = reinterpret_cast<const std::uint8_t*>(planes) + c * pixels;
-    std::uint8_t* at = to.data() + c;
-    for (std::size_t i = 0; i < pixels; ++i, at += n) *at = from[i];
+image array_stage::of_bytes(const picture_axes& axes, const std::byte* from) {
+  image out(axes.width, axes.height, axes.channels);
+  const auto* level = reinterpret_cast<const std::uint8_t*>(from);
+  if (!axes.planes || axes.channels == 1) {
+    std::copy(level, level + axes.size(), out.data());
+    return out;
   }
+  const auto n = static_cast<std::size_t>(axes.channels);
+  for (std::size_t c = 0; c < n; ++c) {
+    for (std::size_t i = c; i < axes.size(); i += n) out.data()[i] = *level++;
+  }
+  return out;
 }
 
 }  // namespace wick::detail

@@ -17,9 +17,9 @@
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/order/zip.hpp>
-#include <wick/read/csv.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
+#include <wick/tables/csv.hpp>
 
 using namespace wick_test;
 using list = std::vector<std::string>;

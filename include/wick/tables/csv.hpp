@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/read/detail/csv_text.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/memory_view.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/source.hpp>
+#include <wick/tables/detail/csv_text.hpp>
 
 namespace wick {
 

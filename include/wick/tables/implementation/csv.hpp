@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what read/csv.hpp and read/detail/csv_text.hpp declare. Included in exactly one file of a
-/// program.
+/// The bodies of what tables/csv.hpp and tables/detail/csv_text.hpp declare. Included in exactly one file of
+/// a program.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 #include <vector>
 #include <zlib.h>
 
-#include <wick/read/csv.hpp>
-#include <wick/read/detail/csv_text.hpp>
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/read/files.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
+#include <wick/tables/csv.hpp>
+#include <wick/tables/detail/csv_text.hpp>
 
 namespace wick::detail {
 
