@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-FILES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/guides/*.md")
+FILES = ("README.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/guides/*.md")
 EXCEPT = {"architecture.md", "names.md"}  # of docs/
 MAX_README_WORDS = 1000
 
