@@ -69,6 +69,10 @@ wick_has_pillow() { # what the tests compare pictures with; they look where this
   python3 -c 'import PIL' >/dev/null 2>&1 || /usr/bin/python3 -c 'import PIL' >/dev/null 2>&1
 }
 
+wick_has_numpy() { # the same of arrays
+  python3 -c 'import numpy' >/dev/null 2>&1 || /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1
+}
+
 wick_sanitizing_clang() { # prints the newest clang++ that has its sanitizers' runtime
   local version file
   for version in $wick_clangs; do
@@ -165,6 +169,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         wick_has_header doctest/doctest.h || echo doctest-dev
         wick_has_header nlohmann/json.hpp || echo nlohmann-json3-dev  # example 05
         wick_has_pillow || echo python3-pil
+        wick_has_numpy || echo python3-numpy
         command -v valgrind >/dev/null 2>&1 || echo valgrind
         ;;
       jpeg) wick_has_libjpeg_turbo || echo libjpeg-dev ;;

@@ -59,6 +59,7 @@
 #include <wick/series/file_windows.hpp>
 #include <wick/series/windows.hpp>
 #include <wick/tables/csv.hpp>
+#include <wick/tables/npy.hpp>
 #include <wick/tables/records.hpp>
 #include <wick/tar/tar.hpp>
 #include <wick/text/lines.hpp>

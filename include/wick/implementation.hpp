@@ -133,7 +133,9 @@
 #include <wick/system/implementation/process.hpp>
 #include <wick/system/implementation/processor_time.hpp>
 #include <wick/tables/implementation/csv.hpp>
+#include <wick/tables/implementation/npy.hpp>
 #include <wick/tables/implementation/records.hpp>
+#include <wick/tables/implementation/zip_archive.hpp>
 #include <wick/tar/implementation/tar.hpp>
 #include <wick/tar/implementation/tar_header.hpp>
 #include <wick/tar/implementation/tar_index.hpp>

@@ -21528,6 +21528,48 @@ class csv {
 
 }  // namespace wick
 
+// ==== wick/tables/npy.hpp
+/// \file
+/// NumPy's arrays as sources: a row is a sample.
+
+namespace wick {
+
+/// An array [N, …] that numpy.save() or numpy.savez() wrote, plain or compressed: sample i is its row i,
+/// without a copy before batch(). Two arrays side by side are `zip(npy("x.npy"), npy("y.npy"))`. The array is
+/// read into memory here. Format: "NEP 1 — A simple file format for NumPy arrays"; .npz is a ZIP archive of
+/// such files.
+class npy {
+ public:
+  /// The array of a .npy file. \throws wick::error when it is missing, damaged or cut off, in Fortran's
+  /// order, of a type that batches can't have, or a number without rows
+  explicit npy(const std::string& path);
+  /// The array of this name in a .npz file. \throws wick::error as above, and when there is none of that name
+  npy(const std::string& path, const std::string& name);
+
+  std::uint64_t size() const noexcept { return count_; }
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * row_->bytes, *row_}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * row_->bytes, row_->bytes, most);
+  }
+  std::string key(std::uint64_t i) const;
+  /// Of shape, type, and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  std::uint64_t fingerprint() const noexcept;
+
+  const shape& row_extents() const noexcept { return row_->extents; }
+  dtype type() const noexcept { return row_->type; }
+
+ private:
+  void take(std::string file);
+
+  std::string called_;
+  std::shared_ptr<const std::string> file_;
+  std::shared_ptr<const detail::row_format> row_;
+  const std::byte* data_ = nullptr;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace wick
+
 // ==== wick/tables/records.hpp
 /// \file
 /// Records of one size that follow each other in files: samples of games, CIFAR's pictures, arrays of
@@ -41892,6 +41934,201 @@ detail::csv_rows csv::numbers(const std::vector<std::string>& columns) const {
 
 }  // namespace wick
 
+// ==== wick/tables/implementation/npy.hpp
+/// \file
+/// The bodies of what tables/npy.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+
+// ==== wick/tables/detail/zip_archive.hpp
+/// \file
+/// Members of a ZIP archive, as numpy.savez() writes it.
+
+namespace wick::detail {
+
+/// PKWARE: "APPNOTE.TXT, .ZIP File Format Specification", 6.3. Stored and deflated members, with ZIP64.
+class zip_archive {
+ public:
+  /// \throws wick::error when it is no whole archive
+  explicit zip_archive(const std::string& path);
+  /// A member, unpacked and checked. \throws wick::error when there is none, or it is damaged
+  std::string read(const std::string& name) const;
+
+ private:
+  struct member {
+    std::string name;
+    std::uint64_t packed = 0, size = 0, header = 0;
+    std::uint32_t crc = 0;
+    unsigned method = 0, flags = 0;
+  };
+  std::string bytes(std::uint64_t offset, std::uint64_t size) const;
+  [[noreturn]] void damaged(const std::string& what) const;
+  void read_directory();
+  static void read_zip64(std::string_view extra, member& of);
+  std::string unpack(const member& of, const std::string& packed) const;
+
+  std::string path_;
+  opened_file file_;
+  std::vector<member> members_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+namespace {
+
+/// What a .npy file says of its array: a Python dict of three entries.
+struct npy_header {
+  dtype type = dtype::uint8;
+  shape extents;
+  std::size_t data = 0;  // where it begins
+
+  /// \throws wick::error
+  npy_header(const std::string& called, std::string_view file);
+
+ private:
+  [[noreturn]] static void damaged(const std::string& called) {
+    throw source_error(called, "npy", "has a header that numpy does not write; the file is damaged");
+  }
+  /// What stands behind `'name':`.
+  static std::string_view entry(const std::string& called, std::string_view dict, std::string_view name) {
+    const std::string quoted = "'" + std::string(name) + "':";
+    const std::size_t at = dict.find(quoted);
+    if (at == std::string_view::npos) damaged(called);
+    dict.remove_prefix(at + quoted.size());
+    while (dict.starts_with(' ')) dict.remove_prefix(1);
+    return dict;
+  }
+};
+
+std::optional<dtype> dtype_of_numpy(std::string_view code) {
+  constexpr std::pair<std::string_view, dtype> all[] = {
+      {"u1", dtype::uint8},   {"i1", dtype::int8},    {"i2", dtype::int16},
+      {"i4", dtype::int32},   {"i8", dtype::int64},   {"f2", dtype::float16},
+      {"f4", dtype::float32}, {"f8", dtype::float64}, {"b1", dtype::boolean}};
+  for (const auto& [name, type] : all) {
+    if (name == code) return type;
+  }
+  return std::nullopt;
+}
+
+npy_header::npy_header(const std::string& called, std::string_view file) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  if (file.size() < 12 || !file.starts_with(magic)) {
+    throw source_error(called, "npy",
+                       "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
+  }
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(file[i]));
+  };
+  const bool first = byte(6) == 1;
+  const std::size_t length = byte(8) | byte(9) << 8 | (first ? 0 : byte(10) << 16 | byte(11) << 24);
+  data = (first ? 10 : 12) + length;
+  if (byte(6) < 1 || byte(6) > 3 || data > file.size()) damaged(called);
+  const std::string_view dict = file.substr(data - length, length);
+
+  std::string_view descr = entry(called, dict, "descr");
+  if (!descr.starts_with('\'')) {
+    throw source_error(called, "npy", "is an array of records; save each field as an array of its own");
+  }
+  descr = descr.substr(1, descr.substr(1).find('\''));
+  if (descr.starts_with('>')) {
+    throw source_error(called, "npy",
+                       "has numbers of type \"" + printable(descr) +
+                           "\", in big-endian order; save x.astype(x.dtype.newbyteorder('<'))");
+  }
+  const std::optional<dtype> found = dtype_of_numpy(descr.substr(std::min<std::size_t>(1, descr.size())));
+  if (!found) {
+    throw source_error(
+        called, "npy",
+        "has numbers of type \"" + printable(descr) +
+            "\", which batches can't have; save x.astype(numpy.float32) or another type of Torch's");
+  }
+  type = *found;
+  if (entry(called, dict, "fortran_order").starts_with("True")) {
+    throw source_error(called, "npy", "is in Fortran's order, rows last; save numpy.ascontiguousarray(x)");
+  }
+  std::string_view tuple = entry(called, dict, "shape");
+  if (!tuple.starts_with('(') || tuple.find(')') == std::string_view::npos) damaged(called);
+  tuple = tuple.substr(1, tuple.find(')') - 1);
+  while (!tuple.empty()) {
+    std::int64_t extent = 0;
+    const auto [end, fault] = std::from_chars(tuple.data(), tuple.data() + tuple.size(), extent);
+    if (fault != std::errc() || extent < 0) damaged(called);
+    extents.push_back(extent);
+    tuple.remove_prefix(static_cast<std::size_t>(end - tuple.data()));
+    while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
+  }
+}
+
+}  // namespace
+
+}  // namespace detail
+
+npy::npy(const std::string& path) : called_(path) {
+  const detail::opened_file opened = detail::open_regular(path, "npy");
+  std::string file(static_cast<std::size_t>(opened.stamp.size), '\0');
+  file.resize(
+      detail::read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(file.data()), file.size(), 0));
+  detail::require_unchanged(opened, path, "npy");
+  if (file.starts_with("PK\x03\x04")) {
+    throw detail::source_error(path, "npy",
+                               "is a .npz archive of several arrays; name one: npy(path, \"x\")");
+  }
+  take(std::move(file));
+}
+
+npy::npy(const std::string& path, const std::string& name) : called_(path + ": " + name) {
+  take(detail::zip_archive(path).read(name));
+}
+
+void npy::take(std::string file) {
+  const detail::npy_header header(called_, file);
+  if (header.extents.rank() == 0)
+    throw detail::source_error(called_, "npy", "is a single number; a source has rows: save an array [N, …]");
+  count_ = static_cast<std::uint64_t>(header.extents[0]);
+  shape row;
+  for (std::size_t i = 1; i < header.extents.rank(); ++i) row.push_back(header.extents[i]);
+  const std::size_t there = file.size() - header.data;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(header.extents.count(), static_cast<std::int64_t>(detail::size_of(header.type)),
+                             &bytes) ||
+      static_cast<std::uint64_t>(bytes) != there) {
+    throw detail::source_error(called_, "npy",
+                               "says that it is " + to_string(header.extents) + " of " +
+                                   std::string(to_string(header.type)) + ", and has " +
+                                   std::to_string(there) + " bytes of numbers; it is cut off or damaged");
+  }
+  if (count_ == 0) throw detail::source_error(called_, "npy", "has no rows: " + to_string(header.extents));
+  row_ = std::make_shared<const detail::row_format>(row, header.type);
+  file_ = std::make_shared<const std::string>(std::move(file));
+  data_ = reinterpret_cast<const std::byte*>(file_->data()) + header.data;
+}
+
+std::string npy::key(std::uint64_t i) const {
+  return detail::printable(called_) + ", row " + std::to_string(i);
+}
+
+std::uint64_t npy::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(count_).add(static_cast<std::uint64_t>(row_->type));
+  for (const std::int64_t e : row_->extents) h.add(static_cast<std::uint64_t>(e));
+  const std::uint64_t rows = std::clamp<std::uint64_t>((std::uint64_t{16} << 20) / row_->bytes, 1, count_);
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    // Evenly spaced; 2^64 rows of 16 MiB don't exist.
+    h.add(data_ + static_cast<std::uint64_t>(static_cast<double>(r) / static_cast<double>(rows) *
+                                             static_cast<double>(count_)) *
+                      row_->bytes,
+          row_->bytes);
+  }
+  return h.value();
+}
+
+}  // namespace wick
+
 // ==== wick/tables/implementation/records.hpp
 /// \file
 /// The bodies of what tables/records.hpp declares. Included in exactly one file of a program.
@@ -41973,6 +42210,163 @@ std::uint64_t fixed_records::fingerprint() const noexcept {
 void refuse_struct_size(std::size_t found, std::size_t wanted) {
   throw error(std::to_string(found) + " bytes were read, and the struct has " + std::to_string(wanted) +
               "; check the struct's padding (#pragma pack), and what was read");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/tables/implementation/zip_archive.hpp
+/// \file
+/// The bodies of what tables/detail/zip_archive.hpp declares. Included in exactly one file of a program.
+
+#include <zlib.h>
+
+namespace wick::detail {
+
+namespace {
+
+constexpr std::uint32_t no_32 = 0xFFFFFFFF;  // ZIP64 has the number
+
+std::uint64_t little(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
+  std::uint64_t n = 0;
+  for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
+  return n;
+}
+
+}  // namespace
+
+zip_archive::zip_archive(const std::string& path) : path_(path), file_(open_regular(path, "npz")) {
+  read_directory();
+  require_unchanged(file_, path_, "npz");
+}
+
+void zip_archive::damaged(const std::string& what) const {
+  throw source_error(path_, "npz", what + "; the archive is damaged or cut off: write or download it again");
+}
+
+std::string zip_archive::bytes(std::uint64_t offset, std::uint64_t size) const {
+  if (size > file_.stamp.size || offset > file_.stamp.size - size) damaged("refers to bytes behind its end");
+  std::string out(static_cast<std::size_t>(size), '\0');
+  const std::size_t got =
+      read_up_to(file_.file.get(), reinterpret_cast<std::byte*>(out.data()), out.size(), offset);
+  if (got != out.size()) damaged("ended while it was read");
+  return out;
+}
+
+void zip_archive::read_directory() {
+  constexpr std::size_t end_size = 22, locator_size = 20, end64_size = 56, entry_size = 46;
+  const std::uint64_t all = file_.stamp.size;
+  const std::string tail = bytes(all - std::min<std::uint64_t>(all, end_size + locator_size + 0xFFFF),
+                                 std::min<std::uint64_t>(all, end_size + locator_size + 0xFFFF));
+  const std::size_t at = tail.rfind("PK\x05\x06");
+  if (at == std::string::npos || tail.size() - at < end_size)
+    damaged("is no ZIP archive: it has no end record");
+  std::uint64_t count = little(tail, at + 10, 2), size = little(tail, at + 12, 4),
+                offset = little(tail, at + 16, 4);
+  if (at >= locator_size && tail.compare(at - locator_size, 4, "PK\x06\x07") == 0) {
+    const std::string end64 = bytes(little(tail, at - locator_size + 8, 8), end64_size);
+    if (!end64.starts_with("PK\x06\x06")) damaged("has no ZIP64 end record where it says");
+    count = little(end64, 32, 8);
+    size = little(end64, 40, 8);
+    offset = little(end64, 48, 8);
+  }
+  const std::string directory = bytes(offset, size);
+  std::size_t next = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (directory.size() - next < entry_size || directory.compare(next, 4, "PK\x01\x02") != 0)
+      damaged("has a directory that ends early");
+    member m;
+    m.flags = static_cast<unsigned>(little(directory, next + 8, 2));
+    m.method = static_cast<unsigned>(little(directory, next + 10, 2));
+    m.crc = static_cast<std::uint32_t>(little(directory, next + 16, 4));
+    m.packed = little(directory, next + 20, 4);
+    m.size = little(directory, next + 24, 4);
+    m.header = little(directory, next + 42, 4);
+    const std::size_t name = little(directory, next + 28, 2), extra = little(directory, next + 30, 2),
+                      comment = little(directory, next + 32, 2);
+    if (directory.size() - next - entry_size < name + extra + comment)
+      damaged("has a directory that ends early");
+    m.name = directory.substr(next + entry_size, name);
+    read_zip64(std::string_view(directory).substr(next + entry_size + name, extra), m);
+    members_.push_back(std::move(m));
+    next += entry_size + name + extra + comment;
+  }
+}
+
+void zip_archive::read_zip64(std::string_view extra, member& of) {
+  while (extra.size() >= 4) {
+    const std::uint64_t id = little(extra, 0, 2),
+                        size = std::min<std::uint64_t>(little(extra, 2, 2), extra.size() - 4);
+    std::string_view body = extra.substr(4, static_cast<std::size_t>(size));
+    extra.remove_prefix(4 + static_cast<std::size_t>(size));
+    if (id != 1) continue;
+    for (std::uint64_t* const wanted : {&of.size, &of.packed, &of.header}) {
+      if (*wanted != no_32 || body.size() < 8) continue;
+      *wanted = little(body, 0, 8);
+      body.remove_prefix(8);
+    }
+  }
+}
+
+std::string zip_archive::read(const std::string& name) const {
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [&](const member& m) { return m.name == name || m.name == name + ".npy"; });
+  if (found == members_.end()) {
+    std::string all;
+    for (const member& m : members_) {
+      std::string_view one = m.name;
+      if (one.ends_with(".npy")) one.remove_suffix(4);
+      all += (all.empty() ? "" : ", ") + printable(one);
+    }
+    throw source_error(path_, "npz", "has no array \"" + printable(name) + "\"; there are " + all);
+  }
+  const member& m = *found;
+  if ((m.flags & 1) != 0) damaged("has \"" + printable(m.name) + "\" encrypted, which numpy does not write");
+  constexpr std::size_t header_size = 30;
+  const std::string header = bytes(m.header, header_size);
+  if (!header.starts_with("PK\x03\x04")) damaged("has no member where its directory says");
+  const std::uint64_t begin = m.header + header_size + little(header, 26, 2) + little(header, 28, 2);
+  std::string out = bytes(begin, m.packed);
+  if (m.method == 8)
+    out = unpack(m, out);
+  else if (m.method != 0)
+    damaged("has \"" + printable(m.name) + "\" packed by method " + std::to_string(m.method));
+  if (out.size() != m.size) damaged("has \"" + printable(m.name) + "\" in another size than it says");
+  std::uint32_t crc = 0;
+  for (std::size_t at = 0; at < out.size();) {
+    const std::size_t n = std::min<std::size_t>(out.size() - at, std::size_t{1} << 30);
+    crc = static_cast<std::uint32_t>(
+        ::crc32(crc, reinterpret_cast<const unsigned char*>(out.data()) + at, static_cast<unsigned>(n)));
+    at += n;
+  }
+  if (crc != m.crc) damaged("has \"" + printable(m.name) + "\" with a wrong checksum");
+  require_unchanged(file_, path_, "npz");
+  return out;
+}
+
+std::string zip_archive::unpack(const member& of, const std::string& packed) const {
+  // A byte of deflate gives 1,032 at most: what claims more is no array, and takes no memory.
+  if (of.size / 1032 > of.packed) damaged("has \"" + printable(of.name) + "\" in an impossible size");
+  std::string out(static_cast<std::size_t>(of.size), '\0');
+  ::z_stream z{};
+  if (::inflateInit2(&z, -15) != Z_OK) throw error("npz: zlib has no memory");
+  std::size_t read = 0, written = 0;
+  int code = Z_OK;
+  constexpr std::size_t piece = std::size_t{1} << 30;
+  while (code == Z_OK) {
+    z.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(packed.data())) + read;
+    z.avail_in = static_cast<unsigned>(std::min(piece, packed.size() - read));
+    z.next_out = reinterpret_cast<unsigned char*>(out.data()) + written;
+    z.avail_out = static_cast<unsigned>(std::min(piece, out.size() - written));
+    const unsigned had = z.avail_in, room = z.avail_out;
+    code = ::inflate(&z, Z_NO_FLUSH);
+    read += had - z.avail_in;
+    written += room - z.avail_out;
+    if (code == Z_OK && had == z.avail_in && room == z.avail_out) break;
+  }
+  ::inflateEnd(&z);
+  if (code != Z_STREAM_END || written != out.size())
+    damaged("has \"" + printable(of.name) + "\" with damaged data");
+  return out;
 }
 
 }  // namespace wick::detail

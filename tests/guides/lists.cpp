@@ -57,6 +57,13 @@ struct cifar {
   for (auto& batch : rows.epoch(0)) (void)batch.data, (void)batch.target;
 }
 
+[[maybe_unused]] void arrays_of_numpy() {
+  wick::loader arrays(wick::zip(wick::npy("x.npy"), wick::npy("y.npy")) | wick::shuffle() | wick::batch(64),
+                      {.seed = 42});
+  const wick::npy packed("data.npz", "x");
+  for (auto& batch : arrays.epoch(0)) (void)batch.data, (void)packed;
+}
+
 [[maybe_unused]] void lists_in_memory() {
   const std::vector<std::string> paths{"img/0001.jpg", "img/0002.jpg"};
   const std::vector<std::int64_t> labels{3, 0};
