@@ -14560,6 +14560,8 @@ void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t
 
 namespace wick::detail {
 
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
 /// What one user did is visible to the next, so taking turns is safe on any threads.
 class single_user {
  public:
@@ -14572,9 +14574,13 @@ class single_user {
     /// \throws std::logic_error when somebody else uses it at this moment
     hold(single_user& of, const char* call) : of_(of) {
       if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
     }
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;
+    /// The calling thread may take without a hold what it has got, until another hold: see
+    /// still_this_thread().
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
     ~hold() { of_.used_.store(false, std::memory_order_release); }
 
    private:
@@ -14582,8 +14588,13 @@ class single_user {
     single_user& of_;
   };
 
+  /// Whether there was no hold since this thread was remembered. A thread that begins to use it at this very
+  /// moment is not seen.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
  private:
   std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
 };
 
 }  // namespace wick::detail
@@ -14746,9 +14757,11 @@ class loader_of final : public loader_core {
 
   std::optional<Batch> next_value() {
     require_outside("next()", "co_await next_async()");
-    const single_user::hold mine(user(), "next()");
-    if (at_hand() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
+    // Most samples of a group wait for nothing, and a hold would cost more than handing one over.
+    if (user().still_this_thread() && at_hand() && next_in_group()) return hand_over();
+    single_user::hold mine(user(), "next()");
     if (!next()) return std::nullopt;
+    if (at_hand()) mine.remember_thread();
     return hand_over();
   }
   static task<std::optional<Batch>> next_value_async(loader_of* self) {

@@ -33,9 +33,11 @@ class loader_of final : public loader_core {
 
   std::optional<Batch> next_value() {
     require_outside("next()", "co_await next_async()");
-    const single_user::hold mine(user(), "next()");
-    if (at_hand() && next_in_group()) return hand_over();  // most samples of a group wait for nothing
+    // Most samples of a group wait for nothing, and a hold would cost more than handing one over.
+    if (user().still_this_thread() && at_hand() && next_in_group()) return hand_over();
+    single_user::hold mine(user(), "next()");
     if (!next()) return std::nullopt;
+    if (at_hand()) mine.remember_thread();
     return hand_over();
   }
   static task<std::optional<Batch>> next_value_async(loader_of* self) {

@@ -6,6 +6,8 @@
 
 namespace wick::detail {
 
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
 /// What one user did is visible to the next, so taking turns is safe on any threads.
 class single_user {
  public:
@@ -18,9 +20,13 @@ class single_user {
     /// \throws std::logic_error when somebody else uses it at this moment
     hold(single_user& of, const char* call) : of_(of) {
       if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
     }
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;
+    /// The calling thread may take without a hold what it has got, until another hold: see
+    /// still_this_thread().
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
     ~hold() { of_.used_.store(false, std::memory_order_release); }
 
    private:
@@ -28,8 +34,13 @@ class single_user {
     single_user& of_;
   };
 
+  /// Whether there was no hold since this thread was remembered. A thread that begins to use it at this very
+  /// moment is not seen.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
  private:
   std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
 };
 
 }  // namespace wick::detail
