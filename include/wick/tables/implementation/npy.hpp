@@ -150,8 +150,9 @@ void npy::take(std::string file) {
   }
   if (count_ == 0) throw detail::source_error(called_, "npy", "has no rows: " + to_string(header.extents));
   row_ = std::make_shared<const detail::row_format>(row, header.type);
+  file.erase(0, header.data);  // numbers lie as their type wants it, whatever the header's length is
   file_ = std::make_shared<const std::string>(std::move(file));
-  data_ = reinterpret_cast<const std::byte*>(file_->data()) + header.data;
+  data_ = reinterpret_cast<const std::byte*>(file_->data());
 }
 
 std::string npy::key(std::uint64_t i) const {
