@@ -92,6 +92,7 @@
 #include <wick/read/implementation/open_shards.hpp>
 #include <wick/read/implementation/read.hpp>
 #include <wick/read/implementation/record.hpp>
+#include <wick/read/implementation/row_files.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
 #include <wick/receipt/implementation/draw_notes.hpp>

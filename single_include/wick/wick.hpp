@@ -3195,8 +3195,8 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
-/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
-/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
+/// `void refresh()` or `void refresh(const Source&)`: takes again what it keeps of data that changes. Called
+/// when the loader is made and by loader.refresh(), while no worker looks at the stage.
 struct refresh {};
 }  // namespace hook
 
@@ -8350,7 +8350,7 @@ class cache_in_memory_stage {
   using stage_kind = on_sample;
   using stage_hooks = hooks<hook::check, hook::note, hook::refresh>;
   static constexpr std::string_view name = "cache_in_memory";
-  static constexpr bool caches = true;
+  static constexpr bool keeps_samples = true;
 
   explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
 
@@ -10082,79 +10082,70 @@ struct picture_axes {
   bool planes = false;  ///< [C, H, W]
   /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
   picture_axes(const shape& extents, dtype type, const array_options& options);
-  std::size_t size() const noexcept {
-    return static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
-           static_cast<std::size_t>(channels);
-  }
-};
 
-/// What to_image() and to_mask() have alike.
-class array_stage {
- public:
-  explicit array_stage(const array_options& options) noexcept : options_(options) {}
-  std::uint64_t fingerprint() const noexcept;
-
- protected:
-  template <class Array>
-  image copy(const Array& from) const {
-    if constexpr (byte_array<Array>) {
-      shape extents;
-      fixed_array<Array>::append(extents);
-      const picture_axes axes(extents, dtype::uint8, options_);
-      return of_bytes(axes, reinterpret_cast<const std::byte*>(&from));
+  /// `write(to)` writes the array, as it lies.
+  template <class Write>
+  image pixels(Write write) const {
+    image out(width, height, channels);
+    if (!planes || channels == 1) {
+      write(reinterpret_cast<std::byte*>(out.data()));
     } else {
-      using access = field_access<Array>;
-      const picture_axes axes(access::extents(from), access::type(from), options_);
-      std::vector<std::byte> bytes(axes.size());
-      access::write_to(from, {bytes.data(), false});
-      return of_bytes(axes, bytes.data());
+      std::vector<std::byte> bytes(out.pixels().size());
+      write(bytes.data());
+      interleave(bytes.data(), out);
     }
+    return out;
   }
 
  private:
-  static image of_bytes(const picture_axes& axes, const std::byte* from);
+  static void interleave(const std::byte* planes, image& to) noexcept;
+};
+
+/// to_image() makes lazy pictures, to_mask() masks.
+template <class Made>
+class from_array_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = std::is_same_v<Made, mask> ? "to_mask" : "to_image";
+  static constexpr phase in_slot = phase::decode;
+
+  explicit from_array_stage(const array_options& options) noexcept : options_(options) {}
+
+  template <class Array>
+    requires(still_array::is<Array>)
+  Made operator()(const Array& from, context&) const {
+    return Made(pixels_of(from));
+  }
+  template <class Item>
+    requires holds_behind<still_array, Item>
+  auto operator()(Item item, context& c) const {
+    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
+  }
+
+ private:
+  template <class Array>
+  image pixels_of(const Array& from) const {
+    if constexpr (byte_array<Array>) {
+      shape extents;
+      fixed_array<Array>::append(extents);
+      return picture_axes(extents, dtype::uint8, options_).pixels([&](std::byte* to) {
+        std::memcpy(to, &from, sizeof from);
+      });
+    } else {
+      using access = field_access<Array>;
+      return picture_axes(access::extents(from), access::type(from), options_).pixels([&](std::byte* to) {
+        access::write_to(from, {to, false});
+      });
+    }
+  }
   array_options options_;
 };
-
-class to_image_stage : public array_stage {
- public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "to_image";
-  static constexpr phase in_slot = phase::decode;
-  using array_stage::array_stage;
-
-  template <class Array>
-    requires(still_array::is<Array>)
-  lazy_image operator()(const Array& from, context&) const {
-    return copy(from);
-  }
-  template <class Item>
-    requires holds_behind<still_array, Item>
-  auto operator()(Item item, context& c) const {
-    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
-  }
-};
-
-class to_mask_stage : public array_stage {
- public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "to_mask";
-  static constexpr phase in_slot = phase::decode;
-  using array_stage::array_stage;
-
-  template <class Array>
-    requires(still_array::is<Array>)
-  mask operator()(const Array& from, context&) const {
-    return mask(copy(from));
-  }
-  template <class Item>
-    requires holds_behind<still_array, Item>
-  auto operator()(Item item, context& c) const {
-    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
-  }
-};
+using to_image_stage = from_array_stage<lazy_image>;
+using to_mask_stage = from_array_stage<mask>;
 
 }  // namespace detail
 
@@ -13885,7 +13876,7 @@ class epoch_orders {
   explicit epoch_orders(std::uint64_t seed) noexcept : seed_(seed) {}
 
   /// The order of an epoch. Made here unless a worker has made it, or is about to. \throws std::bad_alloc
-  std::shared_ptr<const epoch_order> get(const erased_plan& plan, std::uint64_t epoch) {
+  const std::shared_ptr<const epoch_order>& get(const erased_plan& plan, std::uint64_t epoch) {
     if (current_ == nullptr || current_epoch_ != epoch) {
       std::shared_ptr<const epoch_order> made = take_prepared(epoch);
       current_ = made != nullptr ? std::move(made) : plan.order(seed_, epoch);
@@ -13912,9 +13903,10 @@ class epoch_orders {
   }
 
   bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed); }
+  /// One worker does it; no other waits for that.
   void prepare() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (!wanted_.exchange(false, std::memory_order_relaxed)) return;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || !wanted_.exchange(false, std::memory_order_relaxed)) return;
     try {
       prepared_ = expected_->order(seed_, expected_epoch_);
     } catch (...) {  // get() tries again, and throws
@@ -14957,6 +14949,10 @@ class single_column {
 
 namespace wick::detail {
 
+/// Whether a stage has samples for later epochs: `find<Item>(context)` gives one, or null.
+template <class S>
+inline constexpr bool keeps_samples = requires { S::keeps_samples; };
+
 template <class Source, class... S>
 struct pipeline_types {
   static constexpr std::size_t size = sizeof...(S);
@@ -15025,21 +15021,19 @@ struct pipeline_types {
   static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
 
   /// The stage that keeps samples for later epochs; batching when there is none.
-  static constexpr std::size_t cache = [] { constexpr bool is[] = {requires {S::caches; }..., true
-};
-std::size_t n = 0;
-while (!is[n]) ++n;
-return n < batching ? n : batching;
-}
-();
+  static constexpr std::size_t cache = [] {
+    constexpr bool is[] = {keeps_samples<S>..., true};
+    std::size_t n = 0;
+    while (!is[n]) ++n;
+    return n < batching ? n : batching;
+  }();
 
-/// The order stages' functions for one epoch.
-template <std::size_t... I>
-static auto order_of(std::index_sequence<I...>)
-    -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
-using order = decltype(order_of(std::make_index_sequence<order_end>{}));
-}
-;
+  /// The order stages' functions for one epoch.
+  template <std::size_t... I>
+  static auto order_of(std::index_sequence<I...>)
+      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+};
 
 }  // namespace wick::detail
 
@@ -15625,11 +15619,10 @@ class stage_path<pipeline<Source, S...>> {
   // ---- samples ----
 
   /// A sample that a cache keeps, as it leaves that stage; null where it has to be made.
-  const auto* kept(const context& c) const noexcept {
-    if constexpr (types::cache < types::batching)
-      return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
-    else
-      return static_cast<const int*>(nullptr);
+  const auto* kept(const context& c) const noexcept
+    requires(types::cache < types::batching)
+  {
+    return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
   }
   template <class Item>
   static Item again(const Item& kept) {
@@ -19460,39 +19453,57 @@ class memory_items {
   const T* first_;
 };
 
-/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>, ready for batch(). Made
-/// by in_memory(values, shape, targets) and by idx().
-class memory_rows {
+/// The rows of an array as a source: `at(i)` is a memory_view, ready for batch().
+class array_rows {
  public:
-  /// `owner` keeps what `data` points to alive; it holds targets.size() rows of that format.
-  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
-              std::vector<std::int64_t> targets);
+  /// `owner` keeps what `data` points to alive: `count` rows of that format, side by side.
+  array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+             std::uint64_t count);
 
-  std::uint64_t size() const noexcept { return kept_->targets.size(); }
-  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
-    return {memory_view(data_ + i * stride_, *format_), targets_[i]};
-  }
+  std::uint64_t size() const noexcept { return count_; }
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * stride_, *format_}; }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(targets_ + i, sizeof(*targets_), most);
     prefetch_bytes(data_ + i * stride_, stride_, most);
   }
   const row_format& format() const noexcept { return *format_; }
-  const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
-  /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  /// Of format and rows: all of them up to 16 MiB, else as many, evenly spaced.
   std::uint64_t fingerprint() const noexcept;
 
  private:
   struct kept {
     std::shared_ptr<const void> owner;
     row_format format;
-    std::vector<std::int64_t> targets;
   };
   std::shared_ptr<const kept> kept_;
   // What at() needs, without a way through kept_.
   const std::byte* data_;
   std::size_t stride_;
   const row_format* format_;
-  const std::int64_t* targets_;
+  std::uint64_t count_;
+};
+
+/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>. Made by in_memory(values,
+/// shape, targets) and by idx().
+class memory_rows {
+ public:
+  /// As array_rows, with targets.size() rows.
+  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+              std::vector<std::int64_t> targets);
+
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return {rows_.at(i), first_[i]}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(*first_), most);
+    rows_.prefetch(i, most);
+  }
+  const row_format& format() const noexcept { return rows_.format(); }
+  const std::vector<std::int64_t>& targets() const noexcept { return *targets_; }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  array_rows rows_;
+  std::shared_ptr<const std::vector<std::int64_t>> targets_;
+  const std::int64_t* first_;
 };
 
 }  // namespace detail
@@ -21135,6 +21146,79 @@ task<T> starts_on(executor& ex, task<T> t) {
 /// \file
 /// Windows over series that lie in files: each is a range of bytes, which read() gets when its turn comes.
 
+// ==== wick/read/detail/row_files.hpp
+/// \file
+/// Files of rows of one size, opened once to see how many each has.
+
+// ==== wick/read/detail/open_shards.hpp
+/// \file
+/// Keeps shards open as long as the process can afford the descriptors.
+
+#include <sys/resource.h>
+
+namespace wick::detail {
+
+/// A share of the descriptors that this process may have. All sources together keep a quarter of
+/// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.
+class descriptor_share {
+ public:
+  explicit descriptor_share(std::size_t wanted) noexcept;
+  descriptor_share(descriptor_share&& other) noexcept : held_(std::exchange(other.held_, 0)) {}
+  descriptor_share& operator=(descriptor_share&& other) noexcept;
+  ~descriptor_share() { in_use().fetch_sub(held_, std::memory_order_relaxed); }
+  bool granted() const noexcept { return held_ != 0; }
+
+ private:
+  static std::atomic<std::size_t>& in_use() noexcept;
+  std::size_t held_ = 0;
+};
+
+/// The descriptors of a set of shards: all of them, or none.
+class open_shards {
+ public:
+  explicit open_shards(std::size_t count) noexcept : share_(count) {}
+  void keep(file_handle file);
+  /// -1: open it by its path.
+  int operator[](std::size_t shard) const noexcept;
+
+ private:
+  descriptor_share share_;
+  std::vector<file_handle> files_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+class row_files {
+ public:
+  /// How rows lie in a file.
+  struct form {
+    std::uint64_t bytes = 0;   ///< of a row
+    std::uint64_t stride = 0;  ///< from one row to the next
+    std::uint64_t header = 0;  ///< bytes before the first
+  };
+  /// \param who     for messages
+  /// \param advice  what to check where a file has no whole rows
+  /// \throws wick::error
+  row_files(const files& of, const form& rows, const char* who, const char* advice);
+
+  const files& paths() const noexcept { return paths_; }
+  /// Of each file.
+  const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
+  /// Some rows of a file that follow each other; of more than one all that lies between is part of it.
+  location at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
+
+ private:
+  files paths_;
+  form form_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> rows_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/series/windows.hpp
 /// \file
 /// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
@@ -21370,13 +21454,7 @@ class file_windows {
   std::uint64_t fingerprint() const;
 
  private:
-  struct series_files;
-
-  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
-               std::int64_t stride);
-  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
-
-  std::shared_ptr<const series_files> files_;
+  std::shared_ptr<const row_files> files_;
   file_rows rows_;
   std::uint64_t length_;
   window_order order_;
@@ -21474,26 +21552,6 @@ struct csv_files_options {
   std::string suffix = {};  ///< of each path: ".jpg"
 };
 
-/// Source of rows of numbers, float32 [columns].
-class csv_rows {
- public:
-  csv_rows(std::vector<float> numbers, std::size_t columns);
-  std::uint64_t size() const noexcept { return count_; }
-  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * format_->bytes, *format_}; }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(data_ + i * format_->bytes, format_->bytes, most);
-  }
-  std::uint64_t fingerprint() const noexcept;
-  /// Row by row.
-  const std::vector<float>& numbers() const noexcept { return *numbers_; }
-
- private:
-  std::shared_ptr<const std::vector<float>> numbers_;
-  std::shared_ptr<const row_format> format_;
-  const std::byte* data_;
-  std::uint64_t count_;
-};
-
 /// A column of classes as numbers.
 struct csv_classes {
   std::vector<std::string> names;    ///< all there are, sorted
@@ -21528,7 +21586,7 @@ class csv {
   detail::csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
   /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
-  detail::csv_rows numbers(const std::vector<std::string>& columns) const;
+  detail::array_rows numbers(const std::vector<std::string>& columns) const;
 
  private:
   std::size_t number_of(std::string_view column) const;
@@ -21559,26 +21617,20 @@ class npy {
   /// The array of this name in a .npz file. \throws wick::error as above, and when there is none of that name
   npy(const std::string& path, const std::string& name);
 
-  std::uint64_t size() const noexcept { return count_; }
-  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * row_->bytes, *row_}; }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(data_ + i * row_->bytes, row_->bytes, most);
-  }
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  memory_view at(std::uint64_t i) const noexcept { return rows_.at(i); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
   std::string key(std::uint64_t i) const;
-  /// Of shape, type, and rows: all of them up to 16 MiB, else as many, evenly spaced.
-  std::uint64_t fingerprint() const noexcept;
+  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
 
-  const shape& row_extents() const noexcept { return row_->extents; }
-  dtype type() const noexcept { return row_->type; }
+  const shape& row_extents() const noexcept { return rows_.format().extents; }
+  dtype type() const noexcept { return rows_.format().type; }
 
  private:
-  void take(std::string file);
+  static detail::array_rows rows_of(const std::string& called, std::string file);
 
   std::string called_;
-  std::shared_ptr<const std::string> file_;
-  std::shared_ptr<const detail::row_format> row_;
-  const std::byte* data_ = nullptr;
-  std::uint64_t count_ = 0;
+  detail::array_rows rows_;
 };
 
 }  // namespace wick
@@ -21602,20 +21654,23 @@ class fixed_records {
  public:
   /// \param bytes  of a record
   fixed_records(const files& of, std::uint64_t bytes, const records_options& options);
-  std::uint64_t size() const noexcept;
+  std::uint64_t size() const noexcept { return begins_->back(); }
   location at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many records each file has.
   std::uint64_t fingerprint() const noexcept;
 
  private:
-  struct table;
   struct place {
     std::size_t file;
     std::uint64_t record;
   };
   place find(std::uint64_t i) const noexcept;
-  std::shared_ptr<const table> table_;
+
+  std::shared_ptr<const row_files> files_;
+  std::uint64_t bytes_;
+  records_options options_;
+  std::shared_ptr<const std::vector<std::uint64_t>> begins_;  // the first record of each file, and the end
 };
 
 /// \throws wick::error
@@ -21676,44 +21731,6 @@ detail::decode_struct_stage<T> decode_struct() {
 /// \file
 /// Which samples a set of tar shards holds, and where the wanted members of each lie. Built once, from
 /// headers alone.
-
-// ==== wick/read/detail/open_shards.hpp
-/// \file
-/// Keeps shards open as long as the process can afford the descriptors.
-
-#include <sys/resource.h>
-
-namespace wick::detail {
-
-/// A share of the descriptors that this process may have. All sources together keep a quarter of
-/// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.
-class descriptor_share {
- public:
-  explicit descriptor_share(std::size_t wanted) noexcept;
-  descriptor_share(descriptor_share&& other) noexcept : held_(std::exchange(other.held_, 0)) {}
-  descriptor_share& operator=(descriptor_share&& other) noexcept;
-  ~descriptor_share() { in_use().fetch_sub(held_, std::memory_order_relaxed); }
-  bool granted() const noexcept { return held_ != 0; }
-
- private:
-  static std::atomic<std::size_t>& in_use() noexcept;
-  std::size_t held_ = 0;
-};
-
-/// The descriptors of a set of shards: all of them, or none.
-class open_shards {
- public:
-  explicit open_shards(std::size_t count) noexcept : share_(count) {}
-  void keep(file_handle file);
-  /// -1: open it by its path.
-  int operator[](std::size_t shard) const noexcept;
-
- private:
-  descriptor_share share_;
-  std::vector<file_handle> files_;
-};
-
-}  // namespace wick::detail
 
 // ==== wick/tar/detail/tar_scan.hpp
 /// \file
@@ -29704,22 +29721,13 @@ picture_axes::picture_axes(const shape& extents, dtype type, const array_options
   width = static_cast<int>(extents[first + 1]);
 }
 
-std::uint64_t array_stage::fingerprint() const noexcept {
-  return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
-}
-
-image array_stage::of_bytes(const picture_axes& axes, const std::byte* from) {
-  image out(axes.width, axes.height, axes.channels);
-  const auto* level = reinterpret_cast<const std::uint8_t*>(from);
-  if (!axes.planes || axes.channels == 1) {
-    std::copy(level, level + axes.size(), out.data());
-    return out;
-  }
-  const auto n = static_cast<std::size_t>(axes.channels);
+void picture_axes::interleave(const std::byte* planes, image& to) noexcept {
+  const auto* level = reinterpret_cast<const std::uint8_t*>(planes);
+  const auto n = static_cast<std::size_t>(to.channels());
+  const std::size_t size = to.pixels().size();
   for (std::size_t c = 0; c < n; ++c) {
-    for (std::size_t i = c; i < axes.size(); i += n) out.data()[i] = *level++;
+    for (std::size_t i = c; i < size; i += n) to.data()[i] = *level++;
   }
-  return out;
 }
 
 }  // namespace wick::detail
@@ -36446,18 +36454,23 @@ std::string join_path(std::string_view folder, std::string_view name) {
 /// \file
 /// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
 
-#include <fcntl.h>
 #include <unistd.h>
-#include <zlib.h>
 
 // ==== wick/read/detail/endian.hpp
 /// \file
-/// Big-endian numbers, as idx files have them.
+/// Numbers in the byte order of a file format.
 
 namespace wick::detail {
 
 inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+}
+
+/// A number of so many bytes at `at`, the lowest first.
+inline std::uint64_t load_little_endian(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
+  std::uint64_t n = 0;
+  for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
+  return n;
 }
 
 inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
@@ -36495,6 +36508,64 @@ inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t
 
 }  // namespace wick::detail
 
+// ==== wick/read/detail/gzip_file.hpp
+/// \file
+/// A file that may be packed by gzip, read from its beginning; a plain one comes as it is.
+
+#include <fcntl.h>
+#include <zlib.h>
+
+namespace wick::detail {
+
+class gzip_file {
+ public:
+  /// By the first bytes of a file.
+  static bool is_packed(std::string_view start) noexcept { return start.starts_with("\x1F\x8B"); }
+
+  /// \param who  for messages; `path` and `who` live longer
+  /// \throws wick::error
+  gzip_file(const opened_file& opened, const std::string& path, const char* who) : path_(path), who_(who) {
+    file_handle second(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
+    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
+    if (gz_ == nullptr) throw source_error(path_, who_, "zlib can't open it: " + system_text(errno));
+    static_cast<void>(second.release());
+    ::gzbuffer(gz_.get(), 1 << 17);
+  }
+
+  /// Reads up to `size` bytes, fewer only at the end. \throws wick::error for data that are damaged or cut
+  /// off
+  std::size_t fill(void* to, std::size_t size) {
+    std::size_t done = 0;
+    while (done < size) {
+      const auto piece = static_cast<unsigned>(std::min<std::size_t>(size - done, std::size_t{1} << 30));
+      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
+      if (n > 0) done += static_cast<std::size_t>(n);
+      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
+      int code = Z_OK;
+      const char* const text = ::gzerror(gz_.get(), &code);
+      if (code == Z_BUF_ERROR)
+        throw source_error(path_, who_, "cut off within its gzip data; copy or download it again");
+      if (code == Z_ERRNO) throw source_error(path_, who_, "can't read it: " + system_text(errno));
+      if (code != Z_OK) {
+        throw source_error(
+            path_, who_, std::string("its gzip data are damaged (") + text + "); copy or download it again");
+      }
+      break;
+    }
+    return done;
+  }
+
+ private:
+  struct closer {
+    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
+  };
+  const std::string& path_;
+  const char* who_;
+  std::unique_ptr<::gzFile_s, closer> gz_;
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// An array [count, …] in memory, elements in the machine's byte order.
@@ -36507,16 +36578,11 @@ struct idx_array {
 
 class idx_file {
  public:
-  explicit idx_file(const std::string& path) : path_(path) {
-    opened_ = open_regular(path, "idx");
-    unsigned char start[2] = {};
+  explicit idx_file(const std::string& path)
+      : path_(path), opened_(open_regular(path, "idx")), in_(opened_, path_, "idx") {
     file_size_ = opened_.stamp.size;
-    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
-    file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
-    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
-    if (gz_ != nullptr) static_cast<void>(second.release());
-    if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
-    ::gzbuffer(gz_.get(), 1 << 17);
+    char start[2] = {};
+    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && gzip_file::is_packed({start, 2});
   }
 
   /// Once. \throws wick::error naming the path, what was expected and what was found
@@ -36536,7 +36602,7 @@ class idx_file {
     idx_array out;
     const std::uint64_t bytes = read_header(out);
     out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
-    const std::uint64_t got = fill(out.data.get(), bytes);
+    const std::uint64_t got = in_.fill(out.data.get(), static_cast<std::size_t>(bytes));
     if (got < bytes) {
       throw source_error(path_, "idx",
                          "cut off: its header announces " + std::to_string(bytes) +
@@ -36544,7 +36610,7 @@ class idx_file {
                              "; copy or download it again");
     }
     std::byte more;
-    if (fill(&more, 1) != 0) {
+    if (in_.fill(&more, 1) != 0) {
       throw source_error(path_, "idx",
                          "is longer than the " + std::to_string(bytes) +
                              " bytes of data that its header announces; copy or download it again");
@@ -36554,14 +36620,10 @@ class idx_file {
     return out;
   }
 
-  struct closer {
-    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
-  };
-
   /// 0, 0, type, rank, then each extent as 4 bytes. Returns the bytes of data that must follow.
   std::uint64_t read_header(idx_array& out) {
     unsigned char magic[4] = {};
-    const std::uint64_t got = fill(magic, 4);
+    const std::uint64_t got = in_.fill(magic, 4);
     const std::optional<dtype> type = type_of(magic[2]);
     if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
       static constexpr char digits[] = "0123456789abcdef";
@@ -36584,7 +36646,7 @@ class idx_file {
     bool too_many = false, none = false;
     for (int d = 0; d < magic[3]; ++d) {
       unsigned char extent[4];
-      if (fill(extent, 4) < 4)
+      if (in_.fill(extent, 4) < 4)
         throw source_error(path_, "idx", "cut off within its header; copy or download it again");
       const std::uint64_t n = load_big_endian(extent);
       if (d == 0)
@@ -36629,31 +36691,9 @@ class idx_file {
     }
   }
 
-  /// Reads up to `size` bytes, fewer only at the end.
-  std::uint64_t fill(void* to, std::uint64_t size) {
-    std::uint64_t done = 0;
-    while (done < size) {
-      const auto piece = static_cast<unsigned>(std::min<std::uint64_t>(size - done, 1 << 30));
-      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
-      if (n > 0) done += static_cast<std::uint64_t>(n);
-      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
-      int code = Z_OK;
-      const char* text = ::gzerror(gz_.get(), &code);
-      if (code == Z_BUF_ERROR)
-        throw source_error(path_, "idx", "cut off within its gzip data; copy or download it again");
-      if (code == Z_ERRNO) throw source_error(path_, "idx", "can't read it: " + system_text(errno));
-      if (code != Z_OK) {
-        throw source_error(
-            path_, "idx", std::string("its gzip data are damaged (") + text + "); copy or download it again");
-      }
-      break;
-    }
-    return done;
-  }
-
   const std::string& path_;
   opened_file opened_;
-  std::unique_ptr<::gzFile_s, closer> gz_;
+  gzip_file in_;
   std::uint64_t file_size_ = 0;
   bool packed_ = false;
 };
@@ -36859,25 +36899,37 @@ std::uint64_t image_folder::fingerprint() const noexcept {
 
 namespace wick::detail {
 
-memory_rows::memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
-                         std::vector<std::int64_t> targets)
-    : kept_(std::make_shared<const kept>(kept{std::move(owner), format, std::move(targets)})),
+array_rows::array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+                       std::uint64_t count)
+    : kept_(std::make_shared<const kept>(kept{std::move(owner), format})),
       data_(data),
       stride_(format.bytes),
       format_(&kept_->format),
-      targets_(kept_->targets.data()) {
-  if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
-}
+      count_(count) {}
 
-std::uint64_t memory_rows::fingerprint() const noexcept {
+std::uint64_t array_rows::fingerprint() const noexcept {
   fingerprint_hash h;
   h.add(to_string(format_->type));
   for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
-  for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
   const std::uint64_t rows =
       std::min(size(), (std::uint64_t{16} << 20) / std::max<std::size_t>(stride_, 1) + 1);
   for (std::uint64_t r = 0; r < rows; ++r) h.add(data_ + r * size() / rows * stride_, stride_);
   return h.add(size()).value();
+}
+
+memory_rows::memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+                         std::vector<std::int64_t> targets)
+    : rows_(std::move(owner), data, format, targets.size()),
+      targets_(std::make_shared<const std::vector<std::int64_t>>(std::move(targets))),
+      first_(targets_->data()) {
+  if (targets_->empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
+}
+
+std::uint64_t memory_rows::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(rows_.fingerprint());
+  for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
+  return h.value();
 }
 
 }  // namespace wick::detail
@@ -37141,6 +37193,43 @@ void record_fields::add(std::string_view field) {
     if (end == std::string_view::npos) return;
     field.remove_prefix(end + 1);
   }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/row_files.hpp
+/// \file
+/// The bodies of what read/detail/row_files.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+row_files::row_files(const files& of, const form& rows, const char* who, const char* advice)
+    : paths_(of), form_(rows), open_(of.size()) {
+  for (std::uint64_t f = 0; f < of.size(); ++f) {
+    const std::string path = of.path(f);
+    opened_file opened = open_regular(path, who);
+    const std::uint64_t size = opened.stamp.size;
+    const std::uint64_t rest = size < rows.header ? 1 : (size - rows.header) % rows.stride;
+    // The last one may do without what lies between rows.
+    const bool unpadded = size >= rows.header && rest == rows.bytes;
+    if (rest != 0 && !unpadded) {
+      throw source_error(path, who,
+                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
+                             std::to_string(rows.stride) + " behind " + std::to_string(rows.header) +
+                             "; check " + advice);
+    }
+    rows_.push_back((size - rows.header) / rows.stride + (unpadded ? 1 : 0));
+    stamps_.push_back(opened.stamp);
+    open_.keep(std::move(opened.file));
+  }
+}
+
+location row_files::at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept {
+  return {.path = paths_.path(file),
+          .file = open_[file],
+          .offset = form_.header + row * form_.stride,
+          .length = (count - 1) * form_.stride + form_.bytes,
+          .indexed = &stamps_[file]};
 }
 
 }  // namespace wick::detail
@@ -38485,7 +38574,7 @@ void mixture_journal::read_line(const std::string& path, std::string_view line, 
     e.weights.push_back(std::bit_cast<double>(r.number(16)));
     r.skip("\"");
   }
-  // Several ranks with one file have written the same edit, or one that was told that it came too late.
+  // Several ranks with one file have written the same edit, or another one that came too late.
   const bool again = r.good() && edit != 0 && edit <= to.edits.size();
   const std::size_t place = again ? edit - 1 : to.edits.size();
   std::uint64_t after = 0;
@@ -40868,67 +40957,39 @@ void scheduler::give_tokens(std::uint64_t n) noexcept {
 
 namespace wick::detail {
 
-struct file_windows::series_files {
-  explicit series_files(const files& of) : paths(of), open(of.size()) {}
-  files paths;
-  open_shards open;
-  std::vector<file_stamp> stamps;
-  std::vector<std::uint64_t> rows;
-};
+namespace {
 
-std::shared_ptr<const file_windows::series_files> file_windows::look_into(const files& of,
-                                                                          const file_rows& rows) {
-  if (rows.row_bytes == 0) {
-    throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
-  }
-  auto out = std::make_shared<series_files>(of);
-  for (std::uint64_t f = 0; f < of.size(); ++f) {
-    const std::string path = of.path(f);
-    opened_file opened = open_regular(path, "windows");
-    const std::uint64_t size = opened.stamp.size;
-    if (size < rows.header_bytes || (size - rows.header_bytes) % rows.row_bytes != 0) {
-      throw source_error(path, "windows",
-                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
-                             std::to_string(rows.row_bytes) + " behind " + std::to_string(rows.header_bytes) +
-                             "; check .row_bytes and .header_bytes");
-    }
-    out->rows.push_back((size - rows.header_bytes) / rows.row_bytes);
-    out->stamps.push_back(opened.stamp);
-    out->open.keep(std::move(opened.file));
-  }
-  return out;
+std::shared_ptr<const row_files> look_into(const files& of, const file_rows& rows) {
+  if (rows.row_bytes == 0) throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
+  return std::make_shared<const row_files>(of,
+                                           row_files::form{rows.row_bytes, rows.row_bytes, rows.header_bytes},
+                                           "windows", ".row_bytes and .header_bytes");
 }
 
-file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
-    : file_windows(look_into(of, rows), rows, length, stride) {}
+}  // namespace
 
-file_windows::file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
-                           std::int64_t stride)
-    : files_(std::move(all)),
+file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
+    : files_(look_into(of, rows)),
       rows_(rows),
       length_(positive_length("windows: ", length)),
-      order_(files_->rows, length_, length_, stride) {}
+      order_(files_->rows(), length_, length_, stride) {}
 
 location file_windows::at(std::uint64_t i) const noexcept {
   const window_order::place p = order_.at(i);
-  return {.path = files_->paths.path(p.series),
-          .file = files_->open[p.series],
-          .offset = rows_.header_bytes + p.row * rows_.row_bytes,
-          .length = length_ * rows_.row_bytes,
-          .indexed = &files_->stamps[p.series]};
+  return files_->at(p.series, p.row, length_);
 }
 
 std::string file_windows::key(std::uint64_t i) const {
   const window_order::place p = order_.at(i);
-  return files_->paths.key(p.series) + ", rows " + std::to_string(p.row) + " to " +
+  return files_->paths().key(p.series) + ", rows " + std::to_string(p.row) + " to " +
          std::to_string(p.row + length_ - 1);
 }
 
 std::uint64_t file_windows::fingerprint() const {
   fingerprint_hash h;
-  h.add(files_->paths.fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
+  h.add(files_->paths().fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
   h.add(rows_.row_bytes).add(rows_.header_bytes);
-  for (const std::uint64_t rows : files_->rows) h.add(rows);
+  for (const std::uint64_t rows : files_->rows()) h.add(rows);
   return h.value();
 }
 
@@ -41630,8 +41691,6 @@ thread_usage usage_of_this_thread() noexcept {
 /// a program.
 
 #include <charconv>
-#include <unistd.h>
-#include <zlib.h>
 
 namespace wick::detail {
 
@@ -41646,31 +41705,16 @@ std::string plain_text(const opened_file& from) {
 }
 
 std::string unpacked_text(const opened_file& from, const std::string& path) {
-  const int copy = ::dup(from.file.get());
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(copy < 0 ? nullptr : ::gzdopen(copy, "rb"), ::gzclose);
-  if (in == nullptr) {
-    const int fault = errno;
-    if (copy >= 0) ::close(copy);
-    throw source_error(path, "csv", "zlib can't open it: " + system_text(fault));
-  }
-  ::gzbuffer(in.get(), 1 << 18);
+  gzip_file in(from, path, "csv");
   std::string out;
   for (std::size_t size = 0;;) {
-    constexpr std::size_t piece = std::size_t{4} << 20;
-    const std::size_t room = std::max(piece, std::min<std::size_t>(size, std::size_t{1} << 30));
+    const std::size_t room = std::max(std::size_t{4} << 20, size);
     out.resize(size + room);
-    const int n = ::gzread(in.get(), out.data() + size, static_cast<unsigned>(room));
-    int code = Z_OK;
-    const char* const text = ::gzerror(in.get(), &code);
-    if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-      throw source_error(path, "csv",
-                         code == Z_ERRNO ? "can't be read: " + system_text(errno)
-                                         : std::string("its gzip data are damaged or cut off (") + text +
-                                               "); copy or download it again");
-    }
-    size += static_cast<std::size_t>(n);
+    const std::size_t n = in.fill(out.data() + size, room);
+    size += n;
+    if (n == room) continue;
     out.resize(size);
-    if (static_cast<std::size_t>(n) < room) return out;
+    return out;
   }
 }
 
@@ -41679,7 +41723,7 @@ std::string unpacked_text(const opened_file& from, const std::string& path) {
 std::string csv_text::read(const std::string& path) {
   const opened_file opened = open_regular(path, "csv");
   std::string out = plain_text(opened);
-  if (out.starts_with("\x1F\x8B")) out = unpacked_text(opened, path);
+  if (gzip_file::is_packed(out)) out = unpacked_text(opened, path);
   require_unchanged(opened, path, "csv");
   if (out.starts_with("\xEF\xBB\xBF")) out.erase(0, 3);
   if (const auto nul = out.find('\0'); nul != std::string::npos) {
@@ -41806,16 +41850,6 @@ std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
 
 // ---- columns ----
 
-csv_rows::csv_rows(std::vector<float> numbers, std::size_t columns)
-    : numbers_(std::make_shared<const std::vector<float>>(std::move(numbers))),
-      format_(std::make_shared<const row_format>(shape{static_cast<std::int64_t>(columns)}, dtype::float32)),
-      data_(reinterpret_cast<const std::byte*>(numbers_->data())),
-      count_(numbers_->size() / columns) {}
-
-std::uint64_t csv_rows::fingerprint() const noexcept {
-  return fingerprint_hash().add(numbers_->data(), numbers_->size() * sizeof(float)).add(count_).value();
-}
-
 namespace {
 
 /// "PATH: csv: line 7, column \"label\": …"
@@ -41920,11 +41954,12 @@ std::vector<std::string> csv::texts(std::string_view column) const {
   return out;
 }
 
-detail::csv_rows csv::numbers(const std::vector<std::string>& columns) const {
+detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
   if (columns.empty()) throw error("csv: numbers() of no column; name at least one");
   std::vector<std::size_t> which;
   for (const std::string& column : columns) which.push_back(number_of(column));
-  std::vector<float> out;
+  auto kept = std::make_shared<std::vector<float>>();
+  std::vector<float>& out = *kept;
   out.reserve(static_cast<std::size_t>(size()) * which.size());
   text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
     std::string_view digits = detail::trimmed(field);
@@ -41942,7 +41977,8 @@ detail::csv_rows csv::numbers(const std::vector<std::string>& columns) const {
     }
     out.push_back(n);
   });
-  return {std::move(out), which.size()};
+  const auto* const first = reinterpret_cast<const std::byte*>(out.data());
+  return {std::move(kept), first, {shape{static_cast<std::int64_t>(which.size())}, dtype::float32}, size()};
 }
 
 }  // namespace wick
@@ -42081,28 +42117,35 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
 
 }  // namespace detail
 
-npy::npy(const std::string& path) : called_(path) {
-  const detail::opened_file opened = detail::open_regular(path, "npy");
+namespace detail {
+
+namespace {
+
+/// \throws wick::error
+std::string npy_file(const std::string& path) {
+  const opened_file opened = open_regular(path, "npy");
   std::string file(static_cast<std::size_t>(opened.stamp.size), '\0');
-  file.resize(
-      detail::read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(file.data()), file.size(), 0));
-  detail::require_unchanged(opened, path, "npy");
+  file.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(file.data()), file.size(), 0));
+  require_unchanged(opened, path, "npy");
   if (file.starts_with("PK\x03\x04")) {
-    throw detail::source_error(path, "npy",
-                               "is a .npz archive of several arrays; name one: npy(path, \"x\")");
+    throw source_error(path, "npy", "is a .npz archive of several arrays; name one: npy(path, \"x\")");
   }
-  take(std::move(file));
+  return file;
 }
 
-npy::npy(const std::string& path, const std::string& name) : called_(path + ": " + name) {
-  take(detail::zip_archive(path).read(name));
-}
+}  // namespace
 
-void npy::take(std::string file) {
-  const detail::npy_header header(called_, file);
+}  // namespace detail
+
+npy::npy(const std::string& path) : called_(path), rows_(rows_of(called_, detail::npy_file(path))) {}
+
+npy::npy(const std::string& path, const std::string& name)
+    : called_(path + ": " + name), rows_(rows_of(called_, detail::zip_archive(path).read(name))) {}
+
+detail::array_rows npy::rows_of(const std::string& called, std::string file) {
+  const detail::npy_header header(called, file);
   if (header.extents.rank() == 0)
-    throw detail::source_error(called_, "npy", "is a single number; a source has rows: save an array [N, …]");
-  count_ = static_cast<std::uint64_t>(header.extents[0]);
+    throw detail::source_error(called, "npy", "is a single number; a source has rows: save an array [N, …]");
   shape row;
   for (std::size_t i = 1; i < header.extents.rank(); ++i) row.push_back(header.extents[i]);
   const std::size_t there = file.size() - header.data;
@@ -42110,35 +42153,21 @@ void npy::take(std::string file) {
   if (__builtin_mul_overflow(header.extents.count(), static_cast<std::int64_t>(detail::size_of(header.type)),
                              &bytes) ||
       static_cast<std::uint64_t>(bytes) != there) {
-    throw detail::source_error(called_, "npy",
+    throw detail::source_error(called, "npy",
                                "says that it is " + to_string(header.extents) + " of " +
                                    std::string(to_string(header.type)) + ", and has " +
                                    std::to_string(there) + " bytes of numbers; it is cut off or damaged");
   }
-  if (count_ == 0) throw detail::source_error(called_, "npy", "has no rows: " + to_string(header.extents));
-  row_ = std::make_shared<const detail::row_format>(row, header.type);
+  const auto count = static_cast<std::uint64_t>(header.extents[0]);
+  if (count == 0) throw detail::source_error(called, "npy", "has no rows: " + to_string(header.extents));
   file.erase(0, header.data);  // numbers lie as their type wants it, whatever the header's length is
-  file_ = std::make_shared<const std::string>(std::move(file));
-  data_ = reinterpret_cast<const std::byte*>(file_->data());
+  auto kept = std::make_shared<const std::string>(std::move(file));
+  const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
+  return {std::move(kept), data, {row, header.type}, count};
 }
 
 std::string npy::key(std::uint64_t i) const {
   return detail::printable(called_) + ", row " + std::to_string(i);
-}
-
-std::uint64_t npy::fingerprint() const noexcept {
-  fingerprint_hash h;
-  h.add(count_).add(static_cast<std::uint64_t>(row_->type));
-  for (const std::int64_t e : row_->extents) h.add(static_cast<std::uint64_t>(e));
-  const std::uint64_t rows = std::clamp<std::uint64_t>((std::uint64_t{16} << 20) / row_->bytes, 1, count_);
-  for (std::uint64_t r = 0; r < rows; ++r) {
-    // Evenly spaced; 2^64 rows of 16 MiB don't exist.
-    h.add(data_ + static_cast<std::uint64_t>(static_cast<double>(r) / static_cast<double>(rows) *
-                                             static_cast<double>(count_)) *
-                      row_->bytes,
-          row_->bytes);
-  }
-  return h.value();
 }
 
 }  // namespace wick
@@ -42149,75 +42178,53 @@ std::uint64_t npy::fingerprint() const noexcept {
 
 namespace wick::detail {
 
-struct fixed_records::table {
-  table(const files& of, std::uint64_t size, const records_options& options)
-      : paths(of), open(of.size()), bytes(size), header(options.header), stride(options.stride) {}
-  files paths;
-  open_shards open;
-  std::uint64_t bytes, header, stride;
-  std::vector<file_stamp> stamps;
-  std::vector<std::uint64_t> begins;  // the first record of each file, and the end
-};
+namespace {
 
-fixed_records::fixed_records(const files& of, std::uint64_t bytes, const records_options& options) {
+std::shared_ptr<const row_files> look_into(const files& of, std::uint64_t bytes,
+                                           const records_options& options) {
   if (bytes == 0) throw error("records: a record has 0 bytes; say how many");
   if (options.stride != 0 && options.stride < bytes) {
     throw error("records: a stride of " + std::to_string(options.stride) + " bytes, and records have " +
                 std::to_string(bytes) + "; give at least these");
   }
-  auto out = std::make_shared<table>(of, bytes, options);
-  if (out->stride == 0) out->stride = bytes;
-  std::uint64_t count = 0;
-  for (std::uint64_t f = 0; f < of.size(); ++f) {
-    const std::string path = of.path(f);
-    opened_file opened = open_regular(path, "records");
-    const std::uint64_t size = opened.stamp.size;
-    const std::uint64_t rest = size < out->header ? 1 : (size - out->header) % out->stride;
-    // The last one may do without what pads it.
-    if (rest != 0 && (size < out->header || rest != bytes)) {
-      throw source_error(path, "records",
-                         "has " + std::to_string(size) + " bytes, which are no whole records of " +
-                             std::to_string(out->stride) + " behind a header of " +
-                             std::to_string(out->header) +
-                             "; check the size of a record, .header and .stride");
-    }
-    out->begins.push_back(count);
-    count += (size - out->header) / out->stride + (rest != 0 ? 1 : 0);
-    out->stamps.push_back(opened.stamp);
-    out->open.keep(std::move(opened.file));
-  }
-  out->begins.push_back(count);
-  if (count == 0) throw source_error(of.path(0), "records", "and all other files have no record");
-  table_ = std::move(out);
+  const row_files::form form{bytes, options.stride == 0 ? bytes : options.stride, options.header};
+  return std::make_shared<const row_files>(of, form, "records", "the size of a record, .header and .stride");
 }
 
-std::uint64_t fixed_records::size() const noexcept { return table_->begins.back(); }
+std::shared_ptr<const std::vector<std::uint64_t>> begins_of(const row_files& all) {
+  std::vector<std::uint64_t> out{0};
+  for (const std::uint64_t rows : all.rows()) out.push_back(out.back() + rows);
+  if (out.back() == 0)
+    throw source_error(all.paths().path(0), "records",
+                       "has no record, and no other file has one; check .header");
+  return std::make_shared<const std::vector<std::uint64_t>>(std::move(out));
+}
+
+}  // namespace
+
+fixed_records::fixed_records(const files& of, std::uint64_t bytes, const records_options& options)
+    : files_(look_into(of, bytes, options)), bytes_(bytes), options_(options), begins_(begins_of(*files_)) {}
 
 fixed_records::place fixed_records::find(std::uint64_t i) const noexcept {
-  const auto& begins = table_->begins;
   const auto file =
-      static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()) - 1;
-  return {file, i - begins[file]};
+      static_cast<std::size_t>(std::upper_bound(begins_->begin(), begins_->end(), i) - begins_->begin()) - 1;
+  return {file, i - (*begins_)[file]};
 }
 
 location fixed_records::at(std::uint64_t i) const noexcept {
   const place p = find(i);
-  return {.path = table_->paths.path(p.file),
-          .file = table_->open[p.file],
-          .offset = table_->header + p.record * table_->stride,
-          .length = table_->bytes,
-          .indexed = &table_->stamps[p.file]};
+  return files_->at(p.file, p.record, 1);
 }
 
 std::string fixed_records::key(std::uint64_t i) const {
   const place p = find(i);
-  return table_->paths.key(p.file) + ", record " + std::to_string(p.record);
+  return files_->paths().key(p.file) + ", record " + std::to_string(p.record);
 }
 
 std::uint64_t fixed_records::fingerprint() const noexcept {
   fingerprint_hash h;
-  h.add(table_->paths.fingerprint()).add(table_->bytes).add(table_->header).add(table_->stride);
-  for (const std::uint64_t begin : table_->begins) h.add(begin);
+  h.add(files_->paths().fingerprint()).add(bytes_).add(options_.header).add(options_.stride);
+  for (const std::uint64_t begin : *begins_) h.add(begin);
   return h.value();
 }
 
@@ -42239,12 +42246,6 @@ namespace wick::detail {
 namespace {
 
 constexpr std::uint32_t no_32 = 0xFFFFFFFF;  // ZIP64 has the number
-
-std::uint64_t little(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
-  std::uint64_t n = 0;
-  for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
-  return n;
-}
 
 }  // namespace
 
@@ -42274,14 +42275,14 @@ void zip_archive::read_directory() {
   const std::size_t at = tail.rfind("PK\x05\x06");
   if (at == std::string::npos || tail.size() - at < end_size)
     damaged("is no ZIP archive: it has no end record");
-  std::uint64_t count = little(tail, at + 10, 2), size = little(tail, at + 12, 4),
-                offset = little(tail, at + 16, 4);
+  std::uint64_t count = load_little_endian(tail, at + 10, 2), size = load_little_endian(tail, at + 12, 4),
+                offset = load_little_endian(tail, at + 16, 4);
   if (at >= locator_size && tail.compare(at - locator_size, 4, "PK\x06\x07") == 0) {
-    const std::string end64 = bytes(little(tail, at - locator_size + 8, 8), end64_size);
+    const std::string end64 = bytes(load_little_endian(tail, at - locator_size + 8, 8), end64_size);
     if (!end64.starts_with("PK\x06\x06")) damaged("has no ZIP64 end record where it says");
-    count = little(end64, 32, 8);
-    size = little(end64, 40, 8);
-    offset = little(end64, 48, 8);
+    count = load_little_endian(end64, 32, 8);
+    size = load_little_endian(end64, 40, 8);
+    offset = load_little_endian(end64, 48, 8);
   }
   const std::string directory = bytes(offset, size);
   std::size_t next = 0;
@@ -42289,14 +42290,15 @@ void zip_archive::read_directory() {
     if (directory.size() - next < entry_size || directory.compare(next, 4, "PK\x01\x02") != 0)
       damaged("has a directory that ends early");
     member m;
-    m.flags = static_cast<unsigned>(little(directory, next + 8, 2));
-    m.method = static_cast<unsigned>(little(directory, next + 10, 2));
-    m.crc = static_cast<std::uint32_t>(little(directory, next + 16, 4));
-    m.packed = little(directory, next + 20, 4);
-    m.size = little(directory, next + 24, 4);
-    m.header = little(directory, next + 42, 4);
-    const std::size_t name = little(directory, next + 28, 2), extra = little(directory, next + 30, 2),
-                      comment = little(directory, next + 32, 2);
+    m.flags = static_cast<unsigned>(load_little_endian(directory, next + 8, 2));
+    m.method = static_cast<unsigned>(load_little_endian(directory, next + 10, 2));
+    m.crc = static_cast<std::uint32_t>(load_little_endian(directory, next + 16, 4));
+    m.packed = load_little_endian(directory, next + 20, 4);
+    m.size = load_little_endian(directory, next + 24, 4);
+    m.header = load_little_endian(directory, next + 42, 4);
+    const std::size_t name = load_little_endian(directory, next + 28, 2),
+                      extra = load_little_endian(directory, next + 30, 2),
+                      comment = load_little_endian(directory, next + 32, 2);
     if (directory.size() - next - entry_size < name + extra + comment)
       damaged("has a directory that ends early");
     m.name = directory.substr(next + entry_size, name);
@@ -42308,14 +42310,14 @@ void zip_archive::read_directory() {
 
 void zip_archive::read_zip64(std::string_view extra, member& of) {
   while (extra.size() >= 4) {
-    const std::uint64_t id = little(extra, 0, 2),
-                        size = std::min<std::uint64_t>(little(extra, 2, 2), extra.size() - 4);
+    const std::uint64_t id = load_little_endian(extra, 0, 2),
+                        size = std::min<std::uint64_t>(load_little_endian(extra, 2, 2), extra.size() - 4);
     std::string_view body = extra.substr(4, static_cast<std::size_t>(size));
     extra.remove_prefix(4 + static_cast<std::size_t>(size));
     if (id != 1) continue;
     for (std::uint64_t* const wanted : {&of.size, &of.packed, &of.header}) {
       if (*wanted != no_32 || body.size() < 8) continue;
-      *wanted = little(body, 0, 8);
+      *wanted = load_little_endian(body, 0, 8);
       body.remove_prefix(8);
     }
   }
@@ -42338,7 +42340,8 @@ std::string zip_archive::read(const std::string& name) const {
   constexpr std::size_t header_size = 30;
   const std::string header = bytes(m.header, header_size);
   if (!header.starts_with("PK\x03\x04")) damaged("has no member where its directory says");
-  const std::uint64_t begin = m.header + header_size + little(header, 26, 2) + little(header, 28, 2);
+  const std::uint64_t begin =
+      m.header + header_size + load_little_endian(header, 26, 2) + load_little_endian(header, 28, 2);
   std::string out = bytes(begin, m.packed);
   if (m.method == 8)
     out = unpack(m, out);
@@ -43073,11 +43076,7 @@ inline constexpr std::uint64_t version = 1;
 inline void put(std::string& out, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
 }
-inline std::uint64_t get(std::string_view from) noexcept {
-  std::uint64_t value = 0;
-  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(from[i]);
-  return value;
-}
+inline std::uint64_t get(std::string_view from) noexcept { return load_little_endian(from, 0, 8); }
 inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
 
 }  // namespace kept_form

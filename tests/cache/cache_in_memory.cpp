@@ -283,6 +283,16 @@ TEST_CASE("structs, vectors and optionals of parts are kept, and their bytes are
   CHECK(again.name == s.name);
 }
 
+TEST_CASE("a picture is kept decoded, cropped and resized as planned, without its file") {
+  wick::context c = context_at(0);
+  wick::lazy_image picture = wick::decode()(as_bytes(encode_png(photo(40, 30))), c);
+  picture = wick::resize({.max_size = 20})(std::move(picture), c);
+  wick::detail::settle(picture);
+  CHECK(picture.kept_bytes() == 20 * 15 * 3);
+  const wick::lazy_image again = wick::detail::cloning<wick::lazy_image>::of(picture);
+  CHECK(again.pixels() == picture.pixels());
+}
+
 TEST_CASE("what is kept shares its pixels: a sample that is changed leaves them as they were") {
   const folder of(6);
   wick::loader l(of.source() | wick::read() | wick::decode() | wick::cache_in_memory() |

@@ -38,7 +38,7 @@ class cache_in_memory_stage {
   using stage_kind = on_sample;
   using stage_hooks = hooks<hook::check, hook::note, hook::refresh>;
   static constexpr std::string_view name = "cache_in_memory";
-  static constexpr bool caches = true;
+  static constexpr bool keeps_samples = true;
 
   explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
 

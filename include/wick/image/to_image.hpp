@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -51,79 +52,70 @@ struct picture_axes {
   bool planes = false;  ///< [C, H, W]
   /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
   picture_axes(const shape& extents, dtype type, const array_options& options);
-  std::size_t size() const noexcept {
-    return static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
-           static_cast<std::size_t>(channels);
-  }
-};
 
-/// What to_image() and to_mask() have alike.
-class array_stage {
- public:
-  explicit array_stage(const array_options& options) noexcept : options_(options) {}
-  std::uint64_t fingerprint() const noexcept;
-
- protected:
-  template <class Array>
-  image copy(const Array& from) const {
-    if constexpr (byte_array<Array>) {
-      shape extents;
-      fixed_array<Array>::append(extents);
-      const picture_axes axes(extents, dtype::uint8, options_);
-      return of_bytes(axes, reinterpret_cast<const std::byte*>(&from));
+  /// `write(to)` writes the array, as it lies.
+  template <class Write>
+  image pixels(Write write) const {
+    image out(width, height, channels);
+    if (!planes || channels == 1) {
+      write(reinterpret_cast<std::byte*>(out.data()));
     } else {
-      using access = field_access<Array>;
-      const picture_axes axes(access::extents(from), access::type(from), options_);
-      std::vector<std::byte> bytes(axes.size());
-      access::write_to(from, {bytes.data(), false});
-      return of_bytes(axes, bytes.data());
+      std::vector<std::byte> bytes(out.pixels().size());
+      write(bytes.data());
+      interleave(bytes.data(), out);
     }
+    return out;
   }
 
  private:
-  static image of_bytes(const picture_axes& axes, const std::byte* from);
+  static void interleave(const std::byte* planes, image& to) noexcept;
+};
+
+/// to_image() makes lazy pictures, to_mask() masks.
+template <class Made>
+class from_array_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = std::is_same_v<Made, mask> ? "to_mask" : "to_image";
+  static constexpr phase in_slot = phase::decode;
+
+  explicit from_array_stage(const array_options& options) noexcept : options_(options) {}
+
+  template <class Array>
+    requires(still_array::is<Array>)
+  Made operator()(const Array& from, context&) const {
+    return Made(pixels_of(from));
+  }
+  template <class Item>
+    requires holds_behind<still_array, Item>
+  auto operator()(Item item, context& c) const {
+    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
+  }
+
+ private:
+  template <class Array>
+  image pixels_of(const Array& from) const {
+    if constexpr (byte_array<Array>) {
+      shape extents;
+      fixed_array<Array>::append(extents);
+      return picture_axes(extents, dtype::uint8, options_).pixels([&](std::byte* to) {
+        std::memcpy(to, &from, sizeof from);
+      });
+    } else {
+      using access = field_access<Array>;
+      return picture_axes(access::extents(from), access::type(from), options_).pixels([&](std::byte* to) {
+        access::write_to(from, {to, false});
+      });
+    }
+  }
   array_options options_;
 };
-
-class to_image_stage : public array_stage {
- public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "to_image";
-  static constexpr phase in_slot = phase::decode;
-  using array_stage::array_stage;
-
-  template <class Array>
-    requires(still_array::is<Array>)
-  lazy_image operator()(const Array& from, context&) const {
-    return copy(from);
-  }
-  template <class Item>
-    requires holds_behind<still_array, Item>
-  auto operator()(Item item, context& c) const {
-    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
-  }
-};
-
-class to_mask_stage : public array_stage {
- public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "to_mask";
-  static constexpr phase in_slot = phase::decode;
-  using array_stage::array_stage;
-
-  template <class Array>
-    requires(still_array::is<Array>)
-  mask operator()(const Array& from, context&) const {
-    return mask(copy(from));
-  }
-  template <class Item>
-    requires holds_behind<still_array, Item>
-  auto operator()(Item item, context& c) const {
-    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
-  }
-};
+using to_image_stage = from_array_stage<lazy_image>;
+using to_mask_stage = from_array_stage<mask>;
 
 }  // namespace detail
 

@@ -63,39 +63,57 @@ class memory_items {
   const T* first_;
 };
 
-/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>, ready for batch(). Made
-/// by in_memory(values, shape, targets) and by idx().
-class memory_rows {
+/// The rows of an array as a source: `at(i)` is a memory_view, ready for batch().
+class array_rows {
  public:
-  /// `owner` keeps what `data` points to alive; it holds targets.size() rows of that format.
-  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
-              std::vector<std::int64_t> targets);
+  /// `owner` keeps what `data` points to alive: `count` rows of that format, side by side.
+  array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+             std::uint64_t count);
 
-  std::uint64_t size() const noexcept { return kept_->targets.size(); }
-  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
-    return {memory_view(data_ + i * stride_, *format_), targets_[i]};
-  }
+  std::uint64_t size() const noexcept { return count_; }
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * stride_, *format_}; }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(targets_ + i, sizeof(*targets_), most);
     prefetch_bytes(data_ + i * stride_, stride_, most);
   }
   const row_format& format() const noexcept { return *format_; }
-  const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
-  /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  /// Of format and rows: all of them up to 16 MiB, else as many, evenly spaced.
   std::uint64_t fingerprint() const noexcept;
 
  private:
   struct kept {
     std::shared_ptr<const void> owner;
     row_format format;
-    std::vector<std::int64_t> targets;
   };
   std::shared_ptr<const kept> kept_;
   // What at() needs, without a way through kept_.
   const std::byte* data_;
   std::size_t stride_;
   const row_format* format_;
-  const std::int64_t* targets_;
+  std::uint64_t count_;
+};
+
+/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>. Made by in_memory(values,
+/// shape, targets) and by idx().
+class memory_rows {
+ public:
+  /// As array_rows, with targets.size() rows.
+  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+              std::vector<std::int64_t> targets);
+
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return {rows_.at(i), first_[i]}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(*first_), most);
+    rows_.prefetch(i, most);
+  }
+  const row_format& format() const noexcept { return rows_.format(); }
+  const std::vector<std::int64_t>& targets() const noexcept { return *targets_; }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  array_rows rows_;
+  std::shared_ptr<const std::vector<std::int64_t>> targets_;
+  const std::int64_t* first_;
 };
 
 }  // namespace detail

@@ -75,8 +75,8 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
-/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
-/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
+/// `void refresh()` or `void refresh(const Source&)`: takes again what it keeps of data that changes. Called
+/// when the loader is made and by loader.refresh(), while no worker looks at the stage.
 struct refresh {};
 }  // namespace hook
 

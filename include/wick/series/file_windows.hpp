@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include <wick/read/detail/row_files.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/location.hpp>
 #include <wick/series/windows.hpp>
@@ -34,13 +35,7 @@ class file_windows {
   std::uint64_t fingerprint() const;
 
  private:
-  struct series_files;
-
-  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
-               std::int64_t stride);
-  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
-
-  std::shared_ptr<const series_files> files_;
+  std::shared_ptr<const row_files> files_;
   file_rows rows_;
   std::uint64_t length_;
   window_order order_;

@@ -4,16 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <wick/read/files.hpp>
-#include <wick/read/memory_view.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/source.hpp>
+#include <wick/read/memory.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 
 namespace wick {
@@ -31,26 +28,6 @@ struct csv_files_options {
   std::string root = {};    ///< what relative paths are below; empty: the folder of the table
   std::string prefix = {};  ///< of each path: "images/"
   std::string suffix = {};  ///< of each path: ".jpg"
-};
-
-/// Source of rows of numbers, float32 [columns].
-class csv_rows {
- public:
-  csv_rows(std::vector<float> numbers, std::size_t columns);
-  std::uint64_t size() const noexcept { return count_; }
-  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * format_->bytes, *format_}; }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(data_ + i * format_->bytes, format_->bytes, most);
-  }
-  std::uint64_t fingerprint() const noexcept;
-  /// Row by row.
-  const std::vector<float>& numbers() const noexcept { return *numbers_; }
-
- private:
-  std::shared_ptr<const std::vector<float>> numbers_;
-  std::shared_ptr<const row_format> format_;
-  const std::byte* data_;
-  std::uint64_t count_;
 };
 
 /// A column of classes as numbers.
@@ -87,7 +64,7 @@ class csv {
   detail::csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
   /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
-  detail::csv_rows numbers(const std::vector<std::string>& columns) const;
+  detail::array_rows numbers(const std::vector<std::string>& columns) const;
 
  private:
   std::size_t number_of(std::string_view column) const;

@@ -4,12 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
+#include <wick/read/memory.hpp>
 #include <wick/read/memory_view.hpp>
 #include <wick/sample/shape.hpp>
-#include <wick/sample/source.hpp>
 
 namespace wick {
 
@@ -25,26 +24,20 @@ class npy {
   /// The array of this name in a .npz file. \throws wick::error as above, and when there is none of that name
   npy(const std::string& path, const std::string& name);
 
-  std::uint64_t size() const noexcept { return count_; }
-  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * row_->bytes, *row_}; }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(data_ + i * row_->bytes, row_->bytes, most);
-  }
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  memory_view at(std::uint64_t i) const noexcept { return rows_.at(i); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
   std::string key(std::uint64_t i) const;
-  /// Of shape, type, and rows: all of them up to 16 MiB, else as many, evenly spaced.
-  std::uint64_t fingerprint() const noexcept;
+  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
 
-  const shape& row_extents() const noexcept { return row_->extents; }
-  dtype type() const noexcept { return row_->type; }
+  const shape& row_extents() const noexcept { return rows_.format().extents; }
+  dtype type() const noexcept { return rows_.format().type; }
 
  private:
-  void take(std::string file);
+  static detail::array_rows rows_of(const std::string& called, std::string file);
 
   std::string called_;
-  std::shared_ptr<const std::string> file_;
-  std::shared_ptr<const detail::row_format> row_;
-  const std::byte* data_ = nullptr;
-  std::uint64_t count_ = 0;
+  detail::array_rows rows_;
 };
 
 }  // namespace wick

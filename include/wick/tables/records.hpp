@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
+#include <wick/read/detail/row_files.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/location.hpp>
 #include <wick/sample/context.hpp>
@@ -31,20 +33,23 @@ class fixed_records {
  public:
   /// \param bytes  of a record
   fixed_records(const files& of, std::uint64_t bytes, const records_options& options);
-  std::uint64_t size() const noexcept;
+  std::uint64_t size() const noexcept { return begins_->back(); }
   location at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many records each file has.
   std::uint64_t fingerprint() const noexcept;
 
  private:
-  struct table;
   struct place {
     std::size_t file;
     std::uint64_t record;
   };
   place find(std::uint64_t i) const noexcept;
-  std::shared_ptr<const table> table_;
+
+  std::shared_ptr<const row_files> files_;
+  std::uint64_t bytes_;
+  records_options options_;
+  std::shared_ptr<const std::vector<std::uint64_t>> begins_;  // the first record of each file, and the end
 };
 
 /// \throws wick::error

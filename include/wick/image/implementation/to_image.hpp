@@ -2,7 +2,6 @@
 /// The bodies of what image/to_image.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,7 +9,6 @@
 #include <wick/image/to_image.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/shape.hpp>
 
 namespace wick::detail {
@@ -45,22 +43,13 @@ picture_axes::picture_axes(const shape& extents, dtype type, const array_options
   width = static_cast<int>(extents[first + 1]);
 }
 
-std::uint64_t array_stage::fingerprint() const noexcept {
-  return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
-}
-
-image array_stage::of_bytes(const picture_axes& axes, const std::byte* from) {
-  image out(axes.width, axes.height, axes.channels);
-  const auto* level = reinterpret_cast<const std::uint8_t*>(from);
-  if (!axes.planes || axes.channels == 1) {
-    std::copy(level, level + axes.size(), out.data());
-    return out;
-  }
-  const auto n = static_cast<std::size_t>(axes.channels);
+void picture_axes::interleave(const std::byte* planes, image& to) noexcept {
+  const auto* level = reinterpret_cast<const std::uint8_t*>(planes);
+  const auto n = static_cast<std::size_t>(to.channels());
+  const std::size_t size = to.pixels().size();
   for (std::size_t c = 0; c < n; ++c) {
-    for (std::size_t i = c; i < axes.size(); i += n) out.data()[i] = *level++;
+    for (std::size_t i = c; i < size; i += n) to.data()[i] = *level++;
   }
-  return out;
 }
 
 }  // namespace wick::detail

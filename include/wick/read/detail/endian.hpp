@@ -1,5 +1,5 @@
 /// \file
-/// Big-endian numbers, as idx files have them.
+/// Numbers in the byte order of a file format.
 #pragma once
 
 #include <bit>
@@ -7,11 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace wick::detail {
 
 inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+}
+
+/// A number of so many bytes at `at`, the lowest first.
+inline std::uint64_t load_little_endian(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
+  std::uint64_t n = 0;
+  for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
+  return n;
 }
 
 inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }

@@ -3,19 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <fcntl.h>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unistd.h>
 #include <vector>
-#include <zlib.h>
 
 #include <wick/read/detail/endian.hpp>
+#include <wick/read/detail/gzip_file.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/shape.hpp>
@@ -32,16 +30,11 @@ struct idx_array {
 
 class idx_file {
  public:
-  explicit idx_file(const std::string& path) : path_(path) {
-    opened_ = open_regular(path, "idx");
-    unsigned char start[2] = {};
+  explicit idx_file(const std::string& path)
+      : path_(path), opened_(open_regular(path, "idx")), in_(opened_, path_, "idx") {
     file_size_ = opened_.stamp.size;
-    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
-    file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
-    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
-    if (gz_ != nullptr) static_cast<void>(second.release());
-    if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
-    ::gzbuffer(gz_.get(), 1 << 17);
+    char start[2] = {};
+    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && gzip_file::is_packed({start, 2});
   }
 
   /// Once. \throws wick::error naming the path, what was expected and what was found
@@ -61,7 +54,7 @@ class idx_file {
     idx_array out;
     const std::uint64_t bytes = read_header(out);
     out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
-    const std::uint64_t got = fill(out.data.get(), bytes);
+    const std::uint64_t got = in_.fill(out.data.get(), static_cast<std::size_t>(bytes));
     if (got < bytes) {
       throw source_error(path_, "idx",
                          "cut off: its header announces " + std::to_string(bytes) +
@@ -69,7 +62,7 @@ class idx_file {
                              "; copy or download it again");
     }
     std::byte more;
-    if (fill(&more, 1) != 0) {
+    if (in_.fill(&more, 1) != 0) {
       throw source_error(path_, "idx",
                          "is longer than the " + std::to_string(bytes) +
                              " bytes of data that its header announces; copy or download it again");
@@ -79,14 +72,10 @@ class idx_file {
     return out;
   }
 
-  struct closer {
-    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
-  };
-
   /// 0, 0, type, rank, then each extent as 4 bytes. Returns the bytes of data that must follow.
   std::uint64_t read_header(idx_array& out) {
     unsigned char magic[4] = {};
-    const std::uint64_t got = fill(magic, 4);
+    const std::uint64_t got = in_.fill(magic, 4);
     const std::optional<dtype> type = type_of(magic[2]);
     if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
       static constexpr char digits[] = "0123456789abcdef";
@@ -109,7 +98,7 @@ class idx_file {
     bool too_many = false, none = false;
     for (int d = 0; d < magic[3]; ++d) {
       unsigned char extent[4];
-      if (fill(extent, 4) < 4)
+      if (in_.fill(extent, 4) < 4)
         throw source_error(path_, "idx", "cut off within its header; copy or download it again");
       const std::uint64_t n = load_big_endian(extent);
       if (d == 0)
@@ -154,31 +143,9 @@ class idx_file {
     }
   }
 
-  /// Reads up to `size` bytes, fewer only at the end.
-  std::uint64_t fill(void* to, std::uint64_t size) {
-    std::uint64_t done = 0;
-    while (done < size) {
-      const auto piece = static_cast<unsigned>(std::min<std::uint64_t>(size - done, 1 << 30));
-      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
-      if (n > 0) done += static_cast<std::uint64_t>(n);
-      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
-      int code = Z_OK;
-      const char* text = ::gzerror(gz_.get(), &code);
-      if (code == Z_BUF_ERROR)
-        throw source_error(path_, "idx", "cut off within its gzip data; copy or download it again");
-      if (code == Z_ERRNO) throw source_error(path_, "idx", "can't read it: " + system_text(errno));
-      if (code != Z_OK) {
-        throw source_error(
-            path_, "idx", std::string("its gzip data are damaged (") + text + "); copy or download it again");
-      }
-      break;
-    }
-    return done;
-  }
-
   const std::string& path_;
   opened_file opened_;
-  std::unique_ptr<::gzFile_s, closer> gz_;
+  gzip_file in_;
   std::uint64_t file_size_ = 0;
   bool packed_ = false;
 };

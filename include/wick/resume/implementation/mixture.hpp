@@ -280,7 +280,7 @@ void mixture_journal::read_line(const std::string& path, std::string_view line, 
     e.weights.push_back(std::bit_cast<double>(r.number(16)));
     r.skip("\"");
   }
-  // Several ranks with one file have written the same edit, or one that was told that it came too late.
+  // Several ranks with one file have written the same edit, or another one that came too late.
   const bool again = r.good() && edit != 0 && edit <= to.edits.size();
   const std::size_t place = again ? edit - 1 : to.edits.size();
   std::uint64_t after = 0;

@@ -18,7 +18,7 @@ class epoch_orders {
   explicit epoch_orders(std::uint64_t seed) noexcept : seed_(seed) {}
 
   /// The order of an epoch. Made here unless a worker has made it, or is about to. \throws std::bad_alloc
-  std::shared_ptr<const epoch_order> get(const erased_plan& plan, std::uint64_t epoch) {
+  const std::shared_ptr<const epoch_order>& get(const erased_plan& plan, std::uint64_t epoch) {
     if (current_ == nullptr || current_epoch_ != epoch) {
       std::shared_ptr<const epoch_order> made = take_prepared(epoch);
       current_ = made != nullptr ? std::move(made) : plan.order(seed_, epoch);
@@ -45,9 +45,10 @@ class epoch_orders {
   }
 
   bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed); }
+  /// One worker does it; no other waits for that.
   void prepare() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (!wanted_.exchange(false, std::memory_order_relaxed)) return;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || !wanted_.exchange(false, std::memory_order_relaxed)) return;
     try {
       prepared_ = expected_->order(seed_, expected_epoch_);
     } catch (...) {  // get() tries again, and throws

@@ -14,6 +14,10 @@
 
 namespace wick::detail {
 
+/// Whether a stage has samples for later epochs: `find<Item>(context)` gives one, or null.
+template <class S>
+inline constexpr bool keeps_samples = requires { S::keeps_samples; };
+
 template <class Source, class... S>
 struct pipeline_types {
   static constexpr std::size_t size = sizeof...(S);
@@ -82,20 +86,18 @@ struct pipeline_types {
   static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
 
   /// The stage that keeps samples for later epochs; batching when there is none.
-  static constexpr std::size_t cache = [] { constexpr bool is[] = {requires {S::caches; }..., true
-};
-std::size_t n = 0;
-while (!is[n]) ++n;
-return n < batching ? n : batching;
-}
-();
+  static constexpr std::size_t cache = [] {
+    constexpr bool is[] = {keeps_samples<S>..., true};
+    std::size_t n = 0;
+    while (!is[n]) ++n;
+    return n < batching ? n : batching;
+  }();
 
-/// The order stages' functions for one epoch.
-template <std::size_t... I>
-static auto order_of(std::index_sequence<I...>)
-    -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
-using order = decltype(order_of(std::make_index_sequence<order_end>{}));
-}
-;
+  /// The order stages' functions for one epoch.
+  template <std::size_t... I>
+  static auto order_of(std::index_sequence<I...>)
+      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+};
 
 }  // namespace wick::detail

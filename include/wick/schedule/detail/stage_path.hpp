@@ -124,11 +124,10 @@ class stage_path<pipeline<Source, S...>> {
   // ---- samples ----
 
   /// A sample that a cache keeps, as it leaves that stage; null where it has to be made.
-  const auto* kept(const context& c) const noexcept {
-    if constexpr (types::cache < types::batching)
-      return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
-    else
-      return static_cast<const int*>(nullptr);
+  const auto* kept(const context& c) const noexcept
+    requires(types::cache < types::batching)
+  {
+    return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
   }
   template <class Item>
   static Item again(const Item& kept) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +11,14 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <vector>
-#include <zlib.h>
 
 #include <wick/read/detail/file_io.hpp>
+#include <wick/read/detail/gzip_file.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/read/files.hpp>
 #include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/tables/csv.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 
@@ -38,31 +35,16 @@ std::string plain_text(const opened_file& from) {
 }
 
 std::string unpacked_text(const opened_file& from, const std::string& path) {
-  const int copy = ::dup(from.file.get());
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(copy < 0 ? nullptr : ::gzdopen(copy, "rb"), ::gzclose);
-  if (in == nullptr) {
-    const int fault = errno;
-    if (copy >= 0) ::close(copy);
-    throw source_error(path, "csv", "zlib can't open it: " + system_text(fault));
-  }
-  ::gzbuffer(in.get(), 1 << 18);
+  gzip_file in(from, path, "csv");
   std::string out;
   for (std::size_t size = 0;;) {
-    constexpr std::size_t piece = std::size_t{4} << 20;
-    const std::size_t room = std::max(piece, std::min<std::size_t>(size, std::size_t{1} << 30));
+    const std::size_t room = std::max(std::size_t{4} << 20, size);
     out.resize(size + room);
-    const int n = ::gzread(in.get(), out.data() + size, static_cast<unsigned>(room));
-    int code = Z_OK;
-    const char* const text = ::gzerror(in.get(), &code);
-    if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-      throw source_error(path, "csv",
-                         code == Z_ERRNO ? "can't be read: " + system_text(errno)
-                                         : std::string("its gzip data are damaged or cut off (") + text +
-                                               "); copy or download it again");
-    }
-    size += static_cast<std::size_t>(n);
+    const std::size_t n = in.fill(out.data() + size, room);
+    size += n;
+    if (n == room) continue;
     out.resize(size);
-    if (static_cast<std::size_t>(n) < room) return out;
+    return out;
   }
 }
 
@@ -71,7 +53,7 @@ std::string unpacked_text(const opened_file& from, const std::string& path) {
 std::string csv_text::read(const std::string& path) {
   const opened_file opened = open_regular(path, "csv");
   std::string out = plain_text(opened);
-  if (out.starts_with("\x1F\x8B")) out = unpacked_text(opened, path);
+  if (gzip_file::is_packed(out)) out = unpacked_text(opened, path);
   require_unchanged(opened, path, "csv");
   if (out.starts_with("\xEF\xBB\xBF")) out.erase(0, 3);
   if (const auto nul = out.find('\0'); nul != std::string::npos) {
@@ -198,16 +180,6 @@ std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
 
 // ---- columns ----
 
-csv_rows::csv_rows(std::vector<float> numbers, std::size_t columns)
-    : numbers_(std::make_shared<const std::vector<float>>(std::move(numbers))),
-      format_(std::make_shared<const row_format>(shape{static_cast<std::int64_t>(columns)}, dtype::float32)),
-      data_(reinterpret_cast<const std::byte*>(numbers_->data())),
-      count_(numbers_->size() / columns) {}
-
-std::uint64_t csv_rows::fingerprint() const noexcept {
-  return fingerprint_hash().add(numbers_->data(), numbers_->size() * sizeof(float)).add(count_).value();
-}
-
 namespace {
 
 /// "PATH: csv: line 7, column \"label\": …"
@@ -312,11 +284,12 @@ std::vector<std::string> csv::texts(std::string_view column) const {
   return out;
 }
 
-detail::csv_rows csv::numbers(const std::vector<std::string>& columns) const {
+detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
   if (columns.empty()) throw error("csv: numbers() of no column; name at least one");
   std::vector<std::size_t> which;
   for (const std::string& column : columns) which.push_back(number_of(column));
-  std::vector<float> out;
+  auto kept = std::make_shared<std::vector<float>>();
+  std::vector<float>& out = *kept;
   out.reserve(static_cast<std::size_t>(size()) * which.size());
   text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
     std::string_view digits = detail::trimmed(field);
@@ -334,7 +307,8 @@ detail::csv_rows csv::numbers(const std::vector<std::string>& columns) const {
     }
     out.push_back(n);
   });
-  return {std::move(out), which.size()};
+  const auto* const first = reinterpret_cast<const std::byte*>(out.data());
+  return {std::move(kept), first, {shape{static_cast<std::int64_t>(which.size())}, dtype::float32}, size()};
 }
 
 }  // namespace wick

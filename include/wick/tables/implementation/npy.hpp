@@ -16,7 +16,6 @@
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/tables/detail/zip_archive.hpp>
 #include <wick/tables/npy.hpp>
 
@@ -114,28 +113,35 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
 
 }  // namespace detail
 
-npy::npy(const std::string& path) : called_(path) {
-  const detail::opened_file opened = detail::open_regular(path, "npy");
+namespace detail {
+
+namespace {
+
+/// \throws wick::error
+std::string npy_file(const std::string& path) {
+  const opened_file opened = open_regular(path, "npy");
   std::string file(static_cast<std::size_t>(opened.stamp.size), '\0');
-  file.resize(
-      detail::read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(file.data()), file.size(), 0));
-  detail::require_unchanged(opened, path, "npy");
+  file.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(file.data()), file.size(), 0));
+  require_unchanged(opened, path, "npy");
   if (file.starts_with("PK\x03\x04")) {
-    throw detail::source_error(path, "npy",
-                               "is a .npz archive of several arrays; name one: npy(path, \"x\")");
+    throw source_error(path, "npy", "is a .npz archive of several arrays; name one: npy(path, \"x\")");
   }
-  take(std::move(file));
+  return file;
 }
 
-npy::npy(const std::string& path, const std::string& name) : called_(path + ": " + name) {
-  take(detail::zip_archive(path).read(name));
-}
+}  // namespace
 
-void npy::take(std::string file) {
-  const detail::npy_header header(called_, file);
+}  // namespace detail
+
+npy::npy(const std::string& path) : called_(path), rows_(rows_of(called_, detail::npy_file(path))) {}
+
+npy::npy(const std::string& path, const std::string& name)
+    : called_(path + ": " + name), rows_(rows_of(called_, detail::zip_archive(path).read(name))) {}
+
+detail::array_rows npy::rows_of(const std::string& called, std::string file) {
+  const detail::npy_header header(called, file);
   if (header.extents.rank() == 0)
-    throw detail::source_error(called_, "npy", "is a single number; a source has rows: save an array [N, …]");
-  count_ = static_cast<std::uint64_t>(header.extents[0]);
+    throw detail::source_error(called, "npy", "is a single number; a source has rows: save an array [N, …]");
   shape row;
   for (std::size_t i = 1; i < header.extents.rank(); ++i) row.push_back(header.extents[i]);
   const std::size_t there = file.size() - header.data;
@@ -143,35 +149,21 @@ void npy::take(std::string file) {
   if (__builtin_mul_overflow(header.extents.count(), static_cast<std::int64_t>(detail::size_of(header.type)),
                              &bytes) ||
       static_cast<std::uint64_t>(bytes) != there) {
-    throw detail::source_error(called_, "npy",
+    throw detail::source_error(called, "npy",
                                "says that it is " + to_string(header.extents) + " of " +
                                    std::string(to_string(header.type)) + ", and has " +
                                    std::to_string(there) + " bytes of numbers; it is cut off or damaged");
   }
-  if (count_ == 0) throw detail::source_error(called_, "npy", "has no rows: " + to_string(header.extents));
-  row_ = std::make_shared<const detail::row_format>(row, header.type);
+  const auto count = static_cast<std::uint64_t>(header.extents[0]);
+  if (count == 0) throw detail::source_error(called, "npy", "has no rows: " + to_string(header.extents));
   file.erase(0, header.data);  // numbers lie as their type wants it, whatever the header's length is
-  file_ = std::make_shared<const std::string>(std::move(file));
-  data_ = reinterpret_cast<const std::byte*>(file_->data());
+  auto kept = std::make_shared<const std::string>(std::move(file));
+  const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
+  return {std::move(kept), data, {row, header.type}, count};
 }
 
 std::string npy::key(std::uint64_t i) const {
   return detail::printable(called_) + ", row " + std::to_string(i);
-}
-
-std::uint64_t npy::fingerprint() const noexcept {
-  fingerprint_hash h;
-  h.add(count_).add(static_cast<std::uint64_t>(row_->type));
-  for (const std::int64_t e : row_->extents) h.add(static_cast<std::uint64_t>(e));
-  const std::uint64_t rows = std::clamp<std::uint64_t>((std::uint64_t{16} << 20) / row_->bytes, 1, count_);
-  for (std::uint64_t r = 0; r < rows; ++r) {
-    // Evenly spaced; 2^64 rows of 16 MiB don't exist.
-    h.add(data_ + static_cast<std::uint64_t>(static_cast<double>(r) / static_cast<double>(rows) *
-                                             static_cast<double>(count_)) *
-                      row_->bytes,
-          row_->bytes);
-  }
-  return h.value();
 }
 
 }  // namespace wick

@@ -21,12 +21,6 @@ namespace {
 
 constexpr std::uint32_t no_32 = 0xFFFFFFFF;  // ZIP64 has the number
 
-std::uint64_t little(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
-  std::uint64_t n = 0;
-  for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
-  return n;
-}
-
 }  // namespace
 
 zip_archive::zip_archive(const std::string& path) : path_(path), file_(open_regular(path, "npz")) {
@@ -55,14 +49,14 @@ void zip_archive::read_directory() {
   const std::size_t at = tail.rfind("PK\x05\x06");
   if (at == std::string::npos || tail.size() - at < end_size)
     damaged("is no ZIP archive: it has no end record");
-  std::uint64_t count = little(tail, at + 10, 2), size = little(tail, at + 12, 4),
-                offset = little(tail, at + 16, 4);
+  std::uint64_t count = load_little_endian(tail, at + 10, 2), size = load_little_endian(tail, at + 12, 4),
+                offset = load_little_endian(tail, at + 16, 4);
   if (at >= locator_size && tail.compare(at - locator_size, 4, "PK\x06\x07") == 0) {
-    const std::string end64 = bytes(little(tail, at - locator_size + 8, 8), end64_size);
+    const std::string end64 = bytes(load_little_endian(tail, at - locator_size + 8, 8), end64_size);
     if (!end64.starts_with("PK\x06\x06")) damaged("has no ZIP64 end record where it says");
-    count = little(end64, 32, 8);
-    size = little(end64, 40, 8);
-    offset = little(end64, 48, 8);
+    count = load_little_endian(end64, 32, 8);
+    size = load_little_endian(end64, 40, 8);
+    offset = load_little_endian(end64, 48, 8);
   }
   const std::string directory = bytes(offset, size);
   std::size_t next = 0;
@@ -70,14 +64,15 @@ void zip_archive::read_directory() {
     if (directory.size() - next < entry_size || directory.compare(next, 4, "PK\x01\x02") != 0)
       damaged("has a directory that ends early");
     member m;
-    m.flags = static_cast<unsigned>(little(directory, next + 8, 2));
-    m.method = static_cast<unsigned>(little(directory, next + 10, 2));
-    m.crc = static_cast<std::uint32_t>(little(directory, next + 16, 4));
-    m.packed = little(directory, next + 20, 4);
-    m.size = little(directory, next + 24, 4);
-    m.header = little(directory, next + 42, 4);
-    const std::size_t name = little(directory, next + 28, 2), extra = little(directory, next + 30, 2),
-                      comment = little(directory, next + 32, 2);
+    m.flags = static_cast<unsigned>(load_little_endian(directory, next + 8, 2));
+    m.method = static_cast<unsigned>(load_little_endian(directory, next + 10, 2));
+    m.crc = static_cast<std::uint32_t>(load_little_endian(directory, next + 16, 4));
+    m.packed = load_little_endian(directory, next + 20, 4);
+    m.size = load_little_endian(directory, next + 24, 4);
+    m.header = load_little_endian(directory, next + 42, 4);
+    const std::size_t name = load_little_endian(directory, next + 28, 2),
+                      extra = load_little_endian(directory, next + 30, 2),
+                      comment = load_little_endian(directory, next + 32, 2);
     if (directory.size() - next - entry_size < name + extra + comment)
       damaged("has a directory that ends early");
     m.name = directory.substr(next + entry_size, name);
@@ -89,14 +84,14 @@ void zip_archive::read_directory() {
 
 void zip_archive::read_zip64(std::string_view extra, member& of) {
   while (extra.size() >= 4) {
-    const std::uint64_t id = little(extra, 0, 2),
-                        size = std::min<std::uint64_t>(little(extra, 2, 2), extra.size() - 4);
+    const std::uint64_t id = load_little_endian(extra, 0, 2),
+                        size = std::min<std::uint64_t>(load_little_endian(extra, 2, 2), extra.size() - 4);
     std::string_view body = extra.substr(4, static_cast<std::size_t>(size));
     extra.remove_prefix(4 + static_cast<std::size_t>(size));
     if (id != 1) continue;
     for (std::uint64_t* const wanted : {&of.size, &of.packed, &of.header}) {
       if (*wanted != no_32 || body.size() < 8) continue;
-      *wanted = little(body, 0, 8);
+      *wanted = load_little_endian(body, 0, 8);
       body.remove_prefix(8);
     }
   }
@@ -119,7 +114,8 @@ std::string zip_archive::read(const std::string& name) const {
   constexpr std::size_t header_size = 30;
   const std::string header = bytes(m.header, header_size);
   if (!header.starts_with("PK\x03\x04")) damaged("has no member where its directory says");
-  const std::uint64_t begin = m.header + header_size + little(header, 26, 2) + little(header, 28, 2);
+  const std::uint64_t begin =
+      m.header + header_size + load_little_endian(header, 26, 2) + load_little_endian(header, 28, 2);
   std::string out = bytes(begin, m.packed);
   if (m.method == 8)
     out = unpack(m, out);

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include <wick/read/detail/endian.hpp>
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/read/file_stamp.hpp>
@@ -32,11 +33,7 @@ inline constexpr std::uint64_t version = 1;
 inline void put(std::string& out, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
 }
-inline std::uint64_t get(std::string_view from) noexcept {
-  std::uint64_t value = 0;
-  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(from[i]);
-  return value;
-}
+inline std::uint64_t get(std::string_view from) noexcept { return load_little_endian(from, 0, 8); }
 inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
 
 }  // namespace kept_form
