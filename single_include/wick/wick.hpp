@@ -8161,9 +8161,11 @@ class memory_cache {
     (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
     return found;
   }
-  /// Whether so much more may be added. A cache that is full says no from then on.
-  bool has_room(std::uint64_t index, std::size_t bytes) noexcept;
-  /// Keeps a sample of so many bytes, unless another thread was first. \throws std::bad_alloc
+  /// Takes room for a sample, for add() or give_back(). A cache that is full has none from then on.
+  bool reserve(std::size_t bytes) noexcept { return !full_.load(std::memory_order_relaxed) && take(bytes); }
+  void give_back(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// Keeps a sample in the room that was taken for it, or gives that back: another thread was first, or there
+  /// is no room for the table. \throws std::bad_alloc; the room is not given back then
   void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
 
   /// A line for the report; empty before the first sample.
@@ -8367,11 +8369,15 @@ class cache_in_memory_stage {
     settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
     const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
-    if (!cache_->has_room(c.index(), bytes)) return item;
+    if (!cache_->reserve(bytes)) return item;
     try {
       owned<memory_cache::entry> kept(new memory_cache::kept<Item>(cloning<Item>::of(item)));
       cache_->add(c.index(), std::move(kept), bytes);
     } catch (const std::bad_alloc&) {  // the sample itself is there; it is made again in the next epoch
+      cache_->give_back(bytes);
+    } catch (...) {
+      cache_->give_back(bytes);
+      throw;
     }
     return item;
   }
@@ -25036,34 +25042,23 @@ bool memory_cache::take(std::size_t bytes) noexcept {
   return true;
 }
 
-bool memory_cache::has_room(std::uint64_t index, std::size_t bytes) noexcept {
-  if (index >= samples_ || full_.load(std::memory_order_relaxed)) return false;
-  std::size_t all = bytes;
-  if (chunks_[index / chunk_size].load(std::memory_order_acquire) == nullptr) all += sizeof(chunk);
-  if (all <= most_ && used_.load(std::memory_order_relaxed) <= most_ - all) return true;
-  full_.store(true, std::memory_order_relaxed);
-  return false;
-}
-
 void memory_cache::add(std::uint64_t index, owned<entry> sample, std::size_t bytes) {
+  if (index >= samples_) return give_back(bytes);  // the source has grown since
   std::atomic<chunk*>& place = chunks_[index / chunk_size];
   chunk* in = place.load(std::memory_order_acquire);
   if (in == nullptr) {
-    if (!take(sizeof(chunk))) return;
     auto made = make_owned<chunk>();
+    if (!take(sizeof(chunk))) return give_back(bytes);
     if (place.compare_exchange_strong(in, made.get(), std::memory_order_acq_rel))
       in = made.release();
     else  // another thread's is there
-      used_.fetch_sub(sizeof(chunk), std::memory_order_relaxed);
+      give_back(sizeof(chunk));
   }
-  if (!take(bytes)) return;
   const entry* none = nullptr;
-  if (in->at[index % chunk_size].compare_exchange_strong(none, sample.get(), std::memory_order_acq_rel)) {
-    static_cast<void>(sample.release());
-    kept_.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    used_.fetch_sub(bytes, std::memory_order_relaxed);
-  }
+  if (!in->at[index % chunk_size].compare_exchange_strong(none, sample.get(), std::memory_order_acq_rel))
+    return give_back(bytes);
+  static_cast<void>(sample.release());
+  kept_.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::string memory_cache::note() const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -117,6 +118,33 @@ TEST_CASE("where they don't fit, a fixed part of the samples is kept") {
   }();
   CHECK(contains(notes, "cache_in_memory keeps " + std::to_string(1000 - runs[1]) + " of 1000 samples",
                  "it is full"));
+}
+
+TEST_CASE("threads that add at the same time keep no more than there is room for, and each sample once") {
+  using wick::detail::memory_cache;
+  constexpr std::uint64_t samples = 20'000;
+  constexpr std::size_t each = 100, room = 400'000;
+  memory_cache cache(samples, room);
+  std::atomic<std::uint64_t> added{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint64_t i = 0; i < samples && cache.reserve(each); ++i)
+        cache.add(i, wick::detail::owned<memory_cache::entry>(new memory_cache::kept<std::uint64_t>(i)),
+                  each);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    const auto* const found = static_cast<const memory_cache::kept<std::uint64_t>*>(cache.find(i, 0));
+    if (found == nullptr) continue;
+    ++added;
+    REQUIRE(found->item == i);
+  }
+  CHECK(added > 2'000);
+  CHECK(added * each < room);
+  CHECK(cache.find(samples, 0) == nullptr);
+  CHECK(contains(cache.note(), "keeps " + std::to_string(added) + " of 20000", "it is full"));
 }
 
 TEST_CASE("pictures come out the same whatever is kept, at any number of workers, and behind any stage") {

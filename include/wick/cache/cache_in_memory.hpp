@@ -55,11 +55,15 @@ class cache_in_memory_stage {
     settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
     const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
-    if (!cache_->has_room(c.index(), bytes)) return item;
+    if (!cache_->reserve(bytes)) return item;
     try {
       owned<memory_cache::entry> kept(new memory_cache::kept<Item>(cloning<Item>::of(item)));
       cache_->add(c.index(), std::move(kept), bytes);
     } catch (const std::bad_alloc&) {  // the sample itself is there; it is made again in the next epoch
+      cache_->give_back(bytes);
+    } catch (...) {
+      cache_->give_back(bytes);
+      throw;
     }
     return item;
   }

@@ -40,9 +40,11 @@ class memory_cache {
     (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
     return found;
   }
-  /// Whether so much more may be added. A cache that is full says no from then on.
-  bool has_room(std::uint64_t index, std::size_t bytes) noexcept;
-  /// Keeps a sample of so many bytes, unless another thread was first. \throws std::bad_alloc
+  /// Takes room for a sample, for add() or give_back(). A cache that is full has none from then on.
+  bool reserve(std::size_t bytes) noexcept { return !full_.load(std::memory_order_relaxed) && take(bytes); }
+  void give_back(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// Keeps a sample in the room that was taken for it, or gives that back: another thread was first, or there
+  /// is no room for the table. \throws std::bad_alloc; the room is not given back then
   void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
 
   /// A line for the report; empty before the first sample.

@@ -43,34 +43,23 @@ bool memory_cache::take(std::size_t bytes) noexcept {
   return true;
 }
 
-bool memory_cache::has_room(std::uint64_t index, std::size_t bytes) noexcept {
-  if (index >= samples_ || full_.load(std::memory_order_relaxed)) return false;
-  std::size_t all = bytes;
-  if (chunks_[index / chunk_size].load(std::memory_order_acquire) == nullptr) all += sizeof(chunk);
-  if (all <= most_ && used_.load(std::memory_order_relaxed) <= most_ - all) return true;
-  full_.store(true, std::memory_order_relaxed);
-  return false;
-}
-
 void memory_cache::add(std::uint64_t index, owned<entry> sample, std::size_t bytes) {
+  if (index >= samples_) return give_back(bytes);  // the source has grown since
   std::atomic<chunk*>& place = chunks_[index / chunk_size];
   chunk* in = place.load(std::memory_order_acquire);
   if (in == nullptr) {
-    if (!take(sizeof(chunk))) return;
     auto made = make_owned<chunk>();
+    if (!take(sizeof(chunk))) return give_back(bytes);
     if (place.compare_exchange_strong(in, made.get(), std::memory_order_acq_rel))
       in = made.release();
     else  // another thread's is there
-      used_.fetch_sub(sizeof(chunk), std::memory_order_relaxed);
+      give_back(sizeof(chunk));
   }
-  if (!take(bytes)) return;
   const entry* none = nullptr;
-  if (in->at[index % chunk_size].compare_exchange_strong(none, sample.get(), std::memory_order_acq_rel)) {
-    static_cast<void>(sample.release());
-    kept_.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    used_.fetch_sub(bytes, std::memory_order_relaxed);
-  }
+  if (!in->at[index % chunk_size].compare_exchange_strong(none, sample.get(), std::memory_order_acq_rel))
+    return give_back(bytes);
+  static_cast<void>(sample.release());
+  kept_.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::string memory_cache::note() const {
