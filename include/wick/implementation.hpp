@@ -40,6 +40,7 @@
 #include <wick/image/implementation/mask.hpp>
 #include <wick/image/implementation/normalize.hpp>
 #include <wick/image/implementation/pad.hpp>
+#include <wick/image/implementation/padding.hpp>
 #include <wick/image/implementation/parts.hpp>
 #include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>

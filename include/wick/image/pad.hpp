@@ -5,11 +5,9 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
-#include <wick/pixels/wide_rows.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/stage.hpp>
@@ -24,16 +22,6 @@ struct pad_options {
   int mask_fill =
       0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
 };
-
-void require_edges(std::string_view stage, const edges& e);
-
-/// The source coordinate for each padded one; -1 where the fill goes.
-std::vector<int> padded_axis(int size, int before, int after, padding_mode mode);
-
-/// `picture` with a border. \throws wick::error when it is mirrored by more than it has
-image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
-/// The same of numbers of 16 bits.
-wide_rows pad_wide(const wide_rows& numbers, const border& around);
 
 class pad_stage : public geometry_stage<pad_stage> {
  public:

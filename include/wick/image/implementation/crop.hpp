@@ -10,6 +10,7 @@
 
 #include <wick/image/crop.hpp>
 #include <wick/image/detail/arguments.hpp>
+#include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>

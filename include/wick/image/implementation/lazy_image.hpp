@@ -11,7 +11,7 @@
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/pad.hpp>
+#include <wick/image/detail/padding.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
