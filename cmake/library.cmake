@@ -94,7 +94,7 @@ file(GLOB_RECURSE _core ${_depends} "${PROJECT_SOURCE_DIR}/include/wick/*.hpp")
 set(_torch ${_core})
 list(FILTER _torch INCLUDE REGEX "include/wick/(torch/[^/]*|wick)\\.hpp$")
 set(_implementation ${_core})
-list(FILTER _implementation INCLUDE REGEX "/implementation(/[^/]+)?\\.hpp$")
+list(FILTER _implementation INCLUDE REGEX "/(impl/[^/]+|implementation)\\.hpp$")
 list(REMOVE_ITEM _core ${_torch} ${_implementation})
 set(_base "${PROJECT_SOURCE_DIR}/include")
 

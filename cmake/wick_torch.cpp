@@ -1,2 +1,2 @@
 // The bodies of what needs LibTorch, for those who take wick through CMake.
-#include <wick/torch/implementation/all.hpp>
+#include <wick/torch/impl/all.hpp>

@@ -26,32 +26,12 @@ MOST_NAMES = 201
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
-    "read": (
-        "Sources and reading",
+    "sources": (
+        "Sources",
         "A pipeline begins with a source. It knows how many samples there are and where each lies, and reads none of them: that is "
-        "what `read()` is for, in the pipeline, on the loader's workers and I/O threads. A type of your own is a source as soon as "
-        "it has `size()` and `at(i)`: see [source](sample.md#source).",
-        ["records", "from_python_dataloader", "from_torch_data"],
-    ),
-    "series": (
-        "Series",
-        "Windows over measurements that follow each other, in memory or in files. [windows()](torch.md#windows) of tensors is their like.",
-        ["series"],
-    ),
-    "replay": (
-        "Replay buffer",
-        "Data that a program makes while it trains on it. A loader takes it anew at each `refresh()`.",
-        ["changing_data"],
-    ),
-    "tables": (
-        "Tables and records",
-        "Lists of files with labels, numbers and texts in CSV, by columns; and structs of one size that follow each other in files.",
-        ["lists"],
-    ),
-    "tar": (
-        "Tar shards",
-        "Tar archives as a source: what belongs together in a shard is one record, and only the members that are wanted are read.",
-        ["records"],
+        "what [read()](io.md#read) is for, in the pipeline, on the loader's workers and I/O threads. A type of your own is a source as "
+        "soon as it has `size()` and `at(i)`: see [source](pipeline.md#source).",
+        ["records", "lists", "series", "changing_data", "from_python_dataloader", "from_torch_data"],
     ),
     "text": (
         "Text",
@@ -59,63 +39,51 @@ ROOMS = {
         "`std::string_view`.",
         ["text"],
     ),
-    "order": (
-        "Order",
+    "io": (
+        "Reading",
+        "`read()` turns the place of a sample into its bytes. It reads what the page cache has at once, and suspends the sample where "
+        "it would have to wait for a disk.",
+        ["records"],
+    ),
+    "sampling": (
+        "Sampling and order",
         "Which sample stands where in an epoch. These stages come directly behind the source and work on positions; nothing is read. "
         "An order is computed from the seed and the epoch, so it takes no memory and is the same on every machine. `concat()`, "
         "`mix()` and `zip()` make one source of several.",
         ["from_python_dataloader"],
     ),
+    "pipeline": (
+        "Pipelines and samples",
+        "`source | stage | stage` is a value: copy it, name it, give it to several loaders. A stage is one of wick's, or any callable. "
+        "Stages without a source can be joined, too, and put into several pipelines: `auto augment = random_resized_crop(224) | "
+        "random_horizontal_flip();`. Nothing runs before a [loader](loader.md) has the pipeline. Here is, too, what a type must have to be "
+        "a source or a stage.",
+        ["from_python_dataloader", "from_torch_data"],
+    ),
     "image": (
         "Pictures",
-        "Stages on pictures, with the definitions and the defaults of torchvision. Sizes are given as height, width. Crops, resizes "
-        "and flips only note what is to be done; it is done in one pass, when the place of the picture in its batch is known. "
-        "A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then. Masks, boxes, keypoints and polygons "
-        "in the same sample go along with the geometry; colors are for pictures alone.",
+        "Decoding, and what belongs to a picture: masks, boxes, keypoints and polygons, which follow its geometry. A picture is lazy: "
+        "crops, resizes and flips only note what is to be done. It is done in one pass, when the place of the picture in its batch is "
+        "known. A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then.",
         ["parts", "from_python_dataloader"],
     ),
-    "cache": (
-        "Caches",
-        "What does not change from epoch to epoch is made once. A cache stands anywhere before `batch()`: behind `read()` it keeps files, "
-        "behind `decode()` pixels. Stages that draw random numbers come behind it.",
-        ["caching"],
-    ),
-    "color": (
-        "Color",
-        "Stages that change what pixels look like and leave them where they are, with torchvision's definitions on pictures of 8 bits. "
-        "They only note what is to be done; it is done in the picture's place in its batch. Those whose name begins with `random_` draw "
-        "whether and how much.",
-        ["from_python_dataloader"],
-    ),
-    "mixing": (
-        "Mixing samples",
-        "Pictures made of several samples of one epoch, and their labels. They stand on [with_others()](pipeline.md#with_others) and "
-        "[join()](pipeline.md#join), which make one sample of several of any kind.",
-        ["mixing"],
-    ),
-    "geometry": (
-        "More geometry",
-        "Stages that turn, tilt and frame pictures, or crop by what is in them, or several times. Masks, boxes, keypoints and polygons "
-        "follow. All but `random_iou_crop()` carry out first what comes before them.",
-        ["parts", "from_python_dataloader"],
-    ),
-    "augment": (
-        "Augmentation by lists",
-        "Stages that draw operations on color and geometry, with the lists, strengths and defaults of torchvision. What comes before an "
-        "operation on geometry is carried out first. Masks, boxes, keypoints and polygons follow.",
-        ["from_python_dataloader"],
+    "transforms": (
+        "Transforms",
+        "Stages on pictures, with the definitions and the defaults of torchvision. Sizes are given as height, width. Masks, boxes, "
+        "keypoints and polygons in the same sample go along with the geometry; colors are for pictures alone. Stages whose name begins "
+        "with `random_` draw whether and how much. `mixup()`, `cutmix()` and `mosaic()` make pictures of several samples of an epoch.",
+        ["parts", "mixing", "from_python_dataloader"],
     ),
     "pixels": (
         "Pixels",
         "A picture in memory, and how its pixels are resampled.",
         [],
     ),
-    "pipeline": (
-        "Pipelines",
-        "`source | stage | stage` is a value: copy it, name it, give it to several loaders. A stage is one of wick's, or any callable. "
-        "Stages without a source can be joined, too, and put into several pipelines: `auto augment = random_resized_crop(224) | "
-        "random_horizontal_flip();`. Nothing runs before a [loader](loader.md) has the pipeline.",
-        ["from_python_dataloader", "from_torch_data"],
+    "cache": (
+        "Caches",
+        "What does not change from epoch to epoch is made once. A cache stands anywhere before `batch()`: behind `read()` it keeps files, "
+        "behind `decode()` pixels. Stages that draw random numbers come behind it.",
+        ["caching"],
     ),
     "batch": (
         "Batches",
@@ -131,48 +99,32 @@ ROOMS = {
     ),
     "loader": (
         "The loader",
-        "What a training program holds: it runs a pipeline on threads of its own or on an [executor](run.md#executor) that is shared, "
+        "What a training program holds: it runs a pipeline on threads of its own or on an [executor](async.md#executor) that is shared, "
         "and gives batches in order, epoch after epoch.",
         ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture", "replaying"],
     ),
-    "receipt": (
-        "Receipts",
-        "What a batch was made of, as [loader](loader.md#loader)`::receipt()` says it, and whose part of it `replay()` makes again.",
-        ["replaying"],
+    "recovery": (
+        "Bad samples, checkpoints, receipts",
+        "What becomes of a sample that fails. The state of a [loader](loader.md#loader) in a file, and a number by which two trainings "
+        "can be compared. What a batch was made of, for `replay()`.",
+        ["bad_samples", "checkpoint", "replaying"],
     ),
-    "measure": (
-        "Measuring a pipeline",
-        "The benchmark that is else written by hand: what a pipeline gives without a training step, and which stage limits it.",
-        [],
-    ),
-    "failure": (
-        "Bad samples",
-        "What becomes of a sample that fails, what is told about it, and when it is too much.",
-        ["bad_samples"],
-    ),
-    "resume": (
-        "Checkpoint and resume",
-        "The state of a loader in a file, and a number by which two trainings can be compared. The state itself comes from "
-        "[loader](loader.md#loader)`::state()`.",
-        ["checkpoint"],
-    ),
-    "observe": (
+    "profile": (
         "The report",
         "Where the time went, and what to change; and how far an epoch is.",
-        [],
+        ["tracing"],
     ),
-    "sample": (
-        "Samples, sources and stages",
-        "What travels through a pipeline, and what a type must have to be a source or a stage. A program that uses wick's own stages "
-        "and callables needs little of this; one with a source or a stage of its own begins here.",
-        ["from_torch_data", "from_python_dataloader"],
+    "tools": (
+        "Whole passes",
+        "Functions that run a pipeline from end to end: its speed without a training step, the lengths of its samples, its tokens in a file.",
+        ["text", "any_length"],
     ),
     "codec": (
         "Codecs",
         "The decoders that [decode()](image.md#decode) asks, and what one of your own has to have.",
         [],
     ),
-    "run": (
+    "async": (
         "Coroutines",
         "Threads that run coroutines. A stage that has to wait for something is a coroutine that returns a `wick::task`, and awaits "
         "what is listed here; a worker never blocks.",
@@ -198,7 +150,7 @@ class House:
         self.hidden = {}  # the same for wick::detail: classes only
         self.hooks, self.seen = [], 0
         self.purpose = {}  # header: its first comment
-        texts = {h.relative_to(HEADERS).as_posix(): h.read_text(encoding="utf-8") for h in sorted(HEADERS.rglob("*.hpp")) if h.parent.name != "implementation"}
+        texts = {h.relative_to(HEADERS).as_posix(): h.read_text(encoding="utf-8") for h in sorted(HEADERS.rglob("*.hpp")) if h.parent.name != "impl"}
         for path, text in texts.items():
             about = re.match(r"/// \\file\n((?:///.*\n)*)", text)
             self.purpose[path] = " ".join(line[3:].strip() for line in about.group(1).splitlines()) if about else ""
@@ -233,14 +185,13 @@ class House:
                 self.hooks.append(d)
 
     def room_of(self, declaration):
-        room = declaration.header.split("/")[0] if "/" in declaration.header else ""
-        return "loader" if room == "schedule" else room  # what a loader may be told
+        return declaration.header.split("/")[0] if "/" in declaration.header else ""
 
     def main(self, name):
         """The declaration by which a name is listed: that of the most general room."""
         order = list(ROOMS)
         rooms = {self.room_of(d) for d in self.public[name]}
-        room = "sample" if "sample" in rooms else min(rooms - {"torch"} or rooms, key=order.index)
+        room = "pipeline" if "pipeline" in rooms else min(rooms - {"torch"} or rooms, key=order.index)
         return next(d for d in self.public[name] if self.room_of(d) == room)
 
 

@@ -94,8 +94,8 @@ part_python() {
 }
 
 part_valgrind() {
-  local room rooms=(codec tar text)
-  wick_build_preset default "${rooms[@]/#/wick_test_}" wick_test_jpeg || return
+  local room rooms=(codec sources text)
+  wick_build_preset default "${rooms[@]/#/wick_test_}" || return
   for room in "${rooms[@]}"; do
     wick_step "valgrind-$room" valgrind -q --error-exitcode=9 --trace-children=no --child-silent-after-fork=yes \
       "build/default/tests/wick_test_$room" --no-version

@@ -71,7 +71,7 @@ check_spelling() {
 }
 
 # A header is looked at through programs that use it, so that templates are instantiated. What the headers in
-# implementation/ define is no inline function: they are included once.
+# impl/ define is no inline function: they are included once.
 check_tidy() {
   local options=(--quiet) source status=0
   for source in tests/warnings/*.cpp tools/*.cpp cmake/*.cpp; do

@@ -17,7 +17,7 @@
 #include <vector>
 #include <zlib.h>
 
-#include <wick/read/idx.hpp>
+#include <wick/sources/idx.hpp>
 
 namespace {
 

@@ -14,28 +14,28 @@ TINY = ("tiny", ["--only", "wick", "--rounds", "3"], r"^wick, \d+ workers +([\d.
 SPAWN = ("engine", ["--only", "wick", "--case", "spawn", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 FIB = ("engine", ["--only", "wick", "--case", "fib", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 SHORT = ("engine", ["--only", "wick", "--case", "few_spawns", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
-GRAIN, QUEUES = "schedule/detail/grain.hpp", "run/detail/run_queues.hpp"
+GRAIN, QUEUES = "loader/detail/grain.hpp", "async/detail/run_queues.hpp"
 CONSTANTS = [
     ("run_ticks", GRAIN, "run_ticks = {};", 40000, TINY),
     ("max_run", GRAIN, "max_run = {};", 4096, TINY),
     ("ticks of a short sample", GRAIN, "load(std::memory_order_relaxed) < {} &&", 25000, TINY),
     ("ticks not worth a wake", GRAIN, "samples < {} / each", 30000, TINY),
     ("ticks of a slow sample", GRAIN, "load(std::memory_order_relaxed) > {};", 10000, TINY),
-    ("away_ticks", "schedule/detail/worker_jobs.hpp", "away_ticks = {};", 500000, TINY),
+    ("away_ticks", "loader/detail/worker_jobs.hpp", "away_ticks = {};", 500000, TINY),
     ("MiB of cheap blocks", "batch/detail/slab.hpp", "cheap = std::size_t{{{}}} << 20", 16, TINY),
-    ("batches ahead, at least", "schedule/implementation/scheduler.hpp", ": on_.workers() < 8   ? {}", 4, TINY),
-    ("batches ahead, at most", "schedule/implementation/scheduler.hpp", "most_(options.prefetch != 0 ? options.prefetch : {})", 8, TINY),
-    ("runs between two tries of a depth", "schedule/detail/prefetch_choice.hpp", "try_every = {};", 64, TINY),
+    ("batches ahead, at least", "loader/impl/scheduler.hpp", ": on_.workers() < 8   ? {}", 4, TINY),
+    ("batches ahead, at most", "loader/impl/scheduler.hpp", "most_(options.prefetch != 0 ? options.prefetch : {})", 8, TINY),
+    ("runs between two tries of a depth", "loader/detail/prefetch_choice.hpp", "try_every = {};", 64, TINY),
     ("period of slab sizes", "batch/detail/slab.hpp", "period = {};", 256, TINY),
-    ("tries of a brief lock", "system/detail/brief_lock.hpp", "tries = {};", 100, TINY),
+    ("tries of a brief lock", "async/detail/brief_lock.hpp", "tries = {};", 100, TINY),
     ("bytes of a small column", "batch/collate.hpp", "few_bytes = {};", 4096, TINY),
-    ("frames in a list", "run/detail/frame_pool.hpp", "list_length = {},", 64, SPAWN),
+    ("frames in a list", "async/detail/frame_pool.hpp", "list_length = {},", 64, SPAWN),
     ("jobs taken at a time", QUEUES, "max_taken = {};", 8, FIB),
     ("naps in vain", QUEUES, "max_empty_naps = {};", 4, SHORT),
-    ("µs worth a wake", "run/detail/sharing_record.hpp", "microseconds({}), worth_a_move", 20, SHORT),
-    ("ns worth a move", "run/detail/sharing_record.hpp", "worth_a_move{{{}}}", 250, SHORT),
-    ("µs of the shortest nap", "run/detail/sharing_record.hpp", "shortest_nap = std::chrono::microseconds({})", 100, SHORT),
-    ("tasks on top of one another", "run/detail/resume.hpp", "max_depth = {};", 48, FIB),
+    ("µs worth a wake", "async/detail/sharing_record.hpp", "microseconds({}), worth_a_move", 20, SHORT),
+    ("ns worth a move", "async/detail/sharing_record.hpp", "worth_a_move{{{}}}", 250, SHORT),
+    ("µs of the shortest nap", "async/detail/sharing_record.hpp", "shortest_nap = std::chrono::microseconds({})", 100, SHORT),
+    ("tasks on top of one another", "async/detail/resume.hpp", "max_depth = {};", 48, FIB),
 ]
 
 

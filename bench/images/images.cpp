@@ -27,8 +27,8 @@
 #include "support/options.hpp"
 #include "support/python_peer.hpp"
 #include "support/timing.hpp"
+#include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/core.hpp>
-#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "order/work.hpp"
-#include <wick/order/detail/permutation.hpp>
+#include <wick/sampling/detail/permutation.hpp>
 
 namespace order {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include <wick/sample/sample.hpp>
+#include <wick/pipeline/sample.hpp>
 
 namespace order {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <thread>
 
-#include <wick/system/cpus.hpp>
+#include <wick/async/cpus.hpp>
 
 namespace wick_bench {
 

@@ -25,10 +25,10 @@
 #ifdef WICK_PNG_LIBDEFLATE
 #define WICK_HAS_LIBDEFLATE
 #endif
-#include <wick/codec/implementation/stb_image.hpp>
+#include <wick/codec/impl/stb_image.hpp>
 #include <wick/implementation.hpp>
-#include <wick/torch/implementation/all.hpp>
+#include <wick/torch/impl/all.hpp>
 #ifdef WICK_HAS_LIBJPEG_TURBO
-#include <wick/jpeg/implementation/libjpeg_turbo.hpp>
+#include <wick/codec/impl/libjpeg_turbo.hpp>
 #endif
 #endif

@@ -15,12 +15,12 @@
 
 #include "support/doctest.hpp"
 #include "support/future.hpp"
+#include <wick/async/executor.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/when_all.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/when_all.hpp>
+#include <wick/sampling/order.hpp>
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
+#include <wick/sampling/order.hpp>
 
 using wick_test::cell;
 using wick_test::contains;

@@ -9,10 +9,10 @@
 
 #include "../support/doctest.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/failure/on_error.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/sampling/order.hpp>
 
 namespace {
 

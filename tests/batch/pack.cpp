@@ -14,10 +14,10 @@
 #include "support/message_of.hpp"
 #include "support/sha256.hpp"
 #include <wick/batch/pack.hpp>
-#include <wick/failure/on_error.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
-#include <wick/sample/random.hpp>
+#include <wick/pipeline/random.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/sampling/order.hpp>
 
 using wick_test::contains;
 using wick_test::message_of;

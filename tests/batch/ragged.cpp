@@ -13,9 +13,9 @@
 #include "support/message_of.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/batch/ragged.hpp>
-#include <wick/failure/on_error.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/sampling/order.hpp>
 
 using wick_test::contains;
 using wick_test::message_of;

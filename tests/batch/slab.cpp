@@ -17,9 +17,9 @@
 #include <unistd.h>
 #endif
 
+#include <wick/async/cpus.hpp>
+#include <wick/async/detail/cpu_set.hpp>
 #include <wick/batch/detail/slab.hpp>
-#include <wick/system/cpus.hpp>
-#include <wick/system/detail/cpu_set.hpp>
 
 using wick::detail::slab;
 using wick::detail::slab_pool;

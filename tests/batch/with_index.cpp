@@ -11,13 +11,13 @@
 #include "../support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/batch/with_index.hpp>
-#include <wick/failure/on_error.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/concat.hpp>
-#include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/read/memory.hpp>
-#include <wick/sample/source.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/sampling/concat.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sources/memory.hpp>
 
 namespace {
 

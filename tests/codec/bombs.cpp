@@ -15,9 +15,9 @@
 #include "../support/peak_memory.hpp"
 #include "../support/picture.hpp"
 #include "../support/sanitized.hpp"
+#include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 using namespace wick_test;
 using wick::image;

@@ -13,7 +13,7 @@
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
 #include <wick/image/decode.hpp>
-#include <wick/sample/random.hpp>
+#include <wick/pipeline/random.hpp>
 
 using namespace wick_test;
 using wick::color;

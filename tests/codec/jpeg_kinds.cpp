@@ -10,9 +10,9 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
+#include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 #ifdef WICK_TEST_LIBJPEG_TURBO
 

@@ -9,8 +9,8 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
+#include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 using namespace wick_test;
 using wick::color;

@@ -14,11 +14,11 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
-#include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/image/flip.hpp>
-#include <wick/image/resize.hpp>
-#include <wick/sample/random.hpp>
+#include <wick/pipeline/random.hpp>
+#include <wick/transforms/crop.hpp>
+#include <wick/transforms/flip.hpp>
+#include <wick/transforms/resize.hpp>
 
 using namespace wick_test;
 using wick::color;

@@ -4,8 +4,8 @@
 
 #include "engine.hpp"
 #include "pitfall.hpp"
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include "../support/stack_span.hpp"
 #include "engine.hpp"
 #include "pitfall.hpp"
-#include <wick/run/executor.hpp>
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 
 namespace {
 

@@ -2,8 +2,8 @@
 // branch that was not taken. Way around: one co_await a statement, into a variable with a name, in an if.
 #include "engine.hpp"
 #include "pitfall.hpp"
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 
 namespace {
 

@@ -8,11 +8,11 @@
 
 #include "engine.hpp"
 #include "pitfall.hpp"
-#include <wick/run/executor.hpp>
-#include <wick/run/scope.hpp>
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
-#include <wick/run/when_all.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/scope.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
+#include <wick/async/when_all.hpp>
 
 namespace {
 

@@ -2,13 +2,13 @@
 /// The bodies of the engine: each of these programs is one file, and links nothing else of wick.
 #pragma once
 
-#include <wick/run/implementation/budget.hpp>
-#include <wick/run/implementation/executor.hpp>
-#include <wick/run/implementation/io_pool.hpp>
-#include <wick/run/implementation/tenants.hpp>
-#include <wick/run/implementation/timer_queue.hpp>
-#include <wick/system/implementation/cpu_set.hpp>
-#include <wick/system/implementation/cpus.hpp>
-#include <wick/system/implementation/file_system.hpp>
-#include <wick/system/implementation/process.hpp>
-#include <wick/system/implementation/processor_time.hpp>
+#include <wick/async/impl/cpu_set.hpp>
+#include <wick/async/impl/cpus.hpp>
+#include <wick/async/impl/executor.hpp>
+#include <wick/async/impl/io_pool.hpp>
+#include <wick/async/impl/process.hpp>
+#include <wick/async/impl/processor_time.hpp>
+#include <wick/async/impl/tenants.hpp>
+#include <wick/async/impl/timer_queue.hpp>
+#include <wick/io/impl/file_system.hpp>
+#include <wick/pipeline/impl/budget.hpp>

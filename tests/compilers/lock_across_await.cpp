@@ -6,10 +6,10 @@
 
 #include "engine.hpp"
 #include "pitfall.hpp"
-#include <wick/run/async_mutex.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/scope.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/async_mutex.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/scope.hpp>
+#include <wick/async/task.hpp>
 
 namespace {
 

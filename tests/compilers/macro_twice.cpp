@@ -2,8 +2,8 @@
 // `assert(co_await …)`. Way around: await into a variable, hand the variable to the macro.
 #include "engine.hpp"
 #include "pitfall.hpp"
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 
 #define LARGER(a, b) ((a) < (b) ? (b) : (a))
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "pitfall.hpp"
-#include <wick/sample/source.hpp>
+#include <wick/pipeline/source.hpp>
 
 #ifdef PITFALL
 inline void only_prefetch(const char* at, std::size_t bytes) noexcept {

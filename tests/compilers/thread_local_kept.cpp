@@ -9,9 +9,9 @@
 
 #include "engine.hpp"
 #include "pitfall.hpp"
-#include <wick/run/executor.hpp>
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 
 [[gnu::noinline]] inline int* accessor() noexcept {
   thread_local int mine = 0;

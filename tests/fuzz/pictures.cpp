@@ -16,11 +16,11 @@
 #include <zlib.h>
 
 #include <wick/codec/detail/byte_order.hpp>
+#include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/detail/png_header.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/jpeg/detail/libjpeg_turbo.hpp>
-#include <wick/sample/context.hpp>
+#include <wick/pipeline/context.hpp>
 
 namespace {
 

@@ -13,14 +13,14 @@
 #include "../support/picture.hpp"
 #include <wick/batch/ragged.hpp>
 #include <wick/image/boxes.hpp>
-#include <wick/image/crop.hpp>
 #include <wick/image/detail/steps.hpp>
-#include <wick/image/flip.hpp>
-#include <wick/image/pad.hpp>
-#include <wick/image/resize.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/zip.hpp>
-#include <wick/read/memory.hpp>
+#include <wick/sampling/zip.hpp>
+#include <wick/sources/memory.hpp>
+#include <wick/transforms/crop.hpp>
+#include <wick/transforms/flip.hpp>
+#include <wick/transforms/pad.hpp>
+#include <wick/transforms/resize.hpp>
 
 using namespace wick_test;
 using wick::boxes;

@@ -11,12 +11,12 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/image/flip.hpp>
-#include <wick/image/pad.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/read/memory.hpp>
+#include <wick/sources/memory.hpp>
+#include <wick/transforms/crop.hpp>
+#include <wick/transforms/flip.hpp>
+#include <wick/transforms/pad.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::detail::on_sample_or_data>);
 

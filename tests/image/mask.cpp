@@ -8,12 +8,12 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/geometry/affine.hpp>
-#include <wick/image/crop.hpp>
-#include <wick/image/flip.hpp>
 #include <wick/image/mask.hpp>
-#include <wick/image/pad.hpp>
-#include <wick/image/resize.hpp>
+#include <wick/transforms/affine.hpp>
+#include <wick/transforms/crop.hpp>
+#include <wick/transforms/flip.hpp>
+#include <wick/transforms/pad.hpp>
+#include <wick/transforms/resize.hpp>
 
 using namespace wick_test;
 using wick::image;

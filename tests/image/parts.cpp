@@ -14,16 +14,16 @@
 #include "../support/picture.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/color/jitter.hpp>
-#include <wick/geometry/affine.hpp>
-#include <wick/geometry/letterbox.hpp>
-#include <wick/image/transforms.hpp>
+#include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
-#include <wick/order/zip.hpp>
-#include <wick/read/files.hpp>
-#include <wick/read/memory.hpp>
-#include <wick/read/read.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sampling/zip.hpp>
+#include <wick/sources/files.hpp>
+#include <wick/sources/memory.hpp>
+#include <wick/transforms/affine.hpp>
+#include <wick/transforms/jitter.hpp>
+#include <wick/transforms/letterbox.hpp>
+#include <wick/transforms/transforms.hpp>
 
 using namespace wick_test;
 using wick::boxes;

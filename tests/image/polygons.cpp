@@ -8,11 +8,11 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/geometry/affine.hpp>
-#include <wick/image/crop.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/keypoints.hpp>
 #include <wick/image/polygons.hpp>
+#include <wick/transforms/affine.hpp>
+#include <wick/transforms/crop.hpp>
 
 using namespace wick_test;
 using wick::polygons;

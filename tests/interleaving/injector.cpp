@@ -6,7 +6,7 @@
 #include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/run/detail/injector.hpp>
+#include <wick/async/detail/injector.hpp>
 
 using namespace wick_test::interleaving;
 
@@ -94,10 +94,10 @@ TEST_CASE("in every interleaving each job is taken once, complete and in order")
 }
 
 TEST_CASE("each order of memory in the injector is needed: a weaker one is found") {
-  each_order_is_needed("run/detail/injector.hpp", all, spared_in_injector);
+  each_order_is_needed("async/detail/injector.hpp", all, spared_in_injector);
 }
 
 TEST_CASE("each operation of the injector is needed: a fault in it is found") {
-  each_operation_is_needed("run/detail/injector.hpp", all, {});
+  each_operation_is_needed("async/detail/injector.hpp", all, {});
   CHECK(found({{"lock_guard", operation::lock, fault::dropped}}, all).failed);
 }

@@ -7,7 +7,7 @@
 #include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/run/detail/run_queues.hpp>
+#include <wick/async/detail/run_queues.hpp>
 
 using namespace wick_test::interleaving;
 
@@ -204,11 +204,11 @@ TEST_CASE("the sleep protocol's faults are found") {
 }
 
 TEST_CASE("each order of memory in the run queues' own code is needed: a weaker one is found") {
-  each_order_is_needed("run/detail/run_queues.hpp", all, {}, {"stolen"});
+  each_order_is_needed("async/detail/run_queues.hpp", all, {}, {"stolen"});
 }
 
 TEST_CASE("each operation in the run queues' own code is needed: a fault in it is found") {
-  each_operation_is_needed("run/detail/run_queues.hpp", all, {});
+  each_operation_is_needed("async/detail/run_queues.hpp", all, {});
 }
 
 TEST_CASE("what the parts' orders need not be, they need not be for the workers: all of them at once") {

@@ -19,7 +19,7 @@
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
-#include <wick/schedule/detail/batch_job.hpp>
+#include <wick/loader/detail/batch_job.hpp>
 
 using namespace wick_test;
 

@@ -15,8 +15,8 @@
 #include "support/picture.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/async/detail/processor_time.hpp>
 #include <wick/core.hpp>
-#include <wick/system/detail/processor_time.hpp>
 
 using wick_test::cell;
 using wick_test::contains;

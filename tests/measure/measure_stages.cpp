@@ -22,7 +22,7 @@
 #include "support/temp_dir.hpp"
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/measure/measure.hpp>
+#include <wick/tools/measure.hpp>
 
 using namespace wick_test;
 using wick::detail::isolated_cache;

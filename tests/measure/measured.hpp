@@ -20,7 +20,7 @@
 #include "support/temp_dir.hpp"
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/measure/measure.hpp>
+#include <wick/tools/measure.hpp>
 
 namespace wick_test {
 

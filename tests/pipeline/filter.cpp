@@ -4,11 +4,11 @@
 
 #include "support/doctest.hpp"
 #include <wick/image/decode.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/dropped.hpp>
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/detail/dropped.hpp>
-#include <wick/sample/sample.hpp>
+#include <wick/pipeline/sample.hpp>
 
 using wick::detail::apply;
 

@@ -12,8 +12,8 @@
 #include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/sampling/order.hpp>
 
 using wick_test::bytes_of;
 using wick_test::cell;

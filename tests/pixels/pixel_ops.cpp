@@ -6,8 +6,8 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pixels/pixel_ops.hpp>
-#include <wick/sample/fingerprint.hpp>
 
 using namespace wick_test;
 using wick::image;

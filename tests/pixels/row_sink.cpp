@@ -6,9 +6,9 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/pipeline/random.hpp>
+#include <wick/pixels/resample.hpp>
 #include <wick/pixels/row_sink.hpp>
-#include <wick/resample/resample.hpp>
-#include <wick/sample/random.hpp>
 
 using namespace wick_test;
 using wick::image;

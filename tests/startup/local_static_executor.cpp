@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "../support/future.hpp"
-#include <wick/run/executor.hpp>
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 
 namespace {
 

@@ -7,12 +7,12 @@
 #include <cstdlib>
 
 #include "../support/future.hpp"
-#include <wick/run/executor.hpp>
-#include <wick/run/job.hpp>
-#include <wick/run/sleep.hpp>
-#include <wick/run/stop_token.hpp>
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/job.hpp>
+#include <wick/async/sleep.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 
 namespace {
 

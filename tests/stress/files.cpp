@@ -32,17 +32,17 @@
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include "world.hpp"
+#include <wick/async/async_mutex.hpp>
+#include <wick/async/executor.hpp>
 #include <wick/batch/batch.hpp>
+#include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/read/files.hpp>
-#include <wick/read/memory.hpp>
-#include <wick/read/read.hpp>
-#include <wick/resume/state_file.hpp>
-#include <wick/run/async_mutex.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/tar/tar.hpp>
+#include <wick/recovery/state_file.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sources/files.hpp>
+#include <wick/sources/memory.hpp>
+#include <wick/sources/tar.hpp>
 
 namespace wick_stress {
 namespace {

@@ -17,17 +17,17 @@
 #include <vector>
 
 #include "world.hpp"
+#include <wick/async/executor.hpp>
+#include <wick/async/scope.hpp>
+#include <wick/async/sleep.hpp>
+#include <wick/async/sync_wait.hpp>
+#include <wick/async/task.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/read/memory.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/scope.hpp>
-#include <wick/run/sleep.hpp>
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/task.hpp>
-#include <wick/sample/context.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sources/memory.hpp>
 
 namespace wick_stress {
 namespace {

@@ -23,8 +23,8 @@
 
 #include "heap.hpp"
 #include "world.hpp"
-#include <wick/read/detail/known_places.hpp>
-#include <wick/run/detail/frame_pool.hpp>
+#include <wick/async/detail/frame_pool.hpp>
+#include <wick/io/detail/known_places.hpp>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define WICK_STRESS_SANITIZED 1

@@ -10,11 +10,11 @@
 
 #include "../support/future.hpp"
 #include "world.hpp"
-#include <wick/run/executor.hpp>
-#include <wick/run/sleep.hpp>
-#include <wick/run/stop_token.hpp>
-#include <wick/run/task.hpp>
-#include <wick/run/when_all.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/sleep.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/async/task.hpp>
+#include <wick/async/when_all.hpp>
 
 namespace wick_stress {
 namespace {

@@ -11,14 +11,14 @@
 
 #include "../support/future.hpp"
 #include "world.hpp"
-#include <wick/run/async_mutex.hpp>
-#include <wick/run/async_semaphore.hpp>
-#include <wick/run/budget.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/scope.hpp>
-#include <wick/run/sleep.hpp>
-#include <wick/run/stop_token.hpp>
-#include <wick/run/task.hpp>
+#include <wick/async/async_mutex.hpp>
+#include <wick/async/async_semaphore.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/scope.hpp>
+#include <wick/async/sleep.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/async/task.hpp>
+#include <wick/pipeline/budget.hpp>
 
 namespace wick_stress {
 namespace {

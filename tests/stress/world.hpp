@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <wick/run/executor.hpp>
+#include <wick/async/executor.hpp>
 
 namespace wick_stress {
 

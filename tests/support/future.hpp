@@ -6,10 +6,10 @@
 #include <mutex>
 #include <utility>
 
-#include <wick/run/detail/outcome.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/task.hpp>
-#include <wick/system/detail/condition.hpp>
+#include <wick/async/detail/condition.hpp>
+#include <wick/async/detail/outcome.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/task.hpp>
 
 namespace wick_test {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/sample/error.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick_test {
 

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include <wick/async/sleep.hpp>
+#include <wick/async/task.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/run/sleep.hpp>
-#include <wick/run/task.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/sample.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/sample.hpp>
 
 namespace wick_test {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include <wick/sample/random.hpp>
+#include <wick/pipeline/random.hpp>
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push

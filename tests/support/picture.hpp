@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/sample.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/sample.hpp>
 
 namespace wick_test {
 

@@ -9,9 +9,9 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
-#include <wick/read/file_stamp.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
 #include <wick/text/detail/kept_index.hpp>
 #include <wick/text/detail/text_extents.hpp>
 

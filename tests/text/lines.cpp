@@ -19,12 +19,12 @@
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/read/detail/file_io.hpp>
-#include <wick/read/read.hpp>
-#include <wick/sample/source.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/sampling/order.hpp>
 #include <wick/text/detail/kept_index.hpp>
 #include <wick/text/detail/text_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>

@@ -18,7 +18,7 @@
 #include "fake_device.hpp"
 #include "fake_pinned.hpp"
 #include <wick/loader/loader.hpp>
-#include <wick/read/memory.hpp>
+#include <wick/sources/memory.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/pin.hpp>
 #include <wick/torch/transfer.hpp>

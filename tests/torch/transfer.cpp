@@ -16,9 +16,9 @@
 #include "../support/eventually.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
+#include <wick/async/sync_wait.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/read/memory.hpp>
-#include <wick/run/sync_wait.hpp>
+#include <wick/sources/memory.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>

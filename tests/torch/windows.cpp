@@ -17,7 +17,7 @@
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
 #include <wick/loader/loader.hpp>
-#include <wick/order/order.hpp>
+#include <wick/sampling/order.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/windows.hpp>
 

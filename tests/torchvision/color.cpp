@@ -13,10 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/augment/augment.hpp>
-#include <wick/color/transforms.hpp>
-#include <wick/geometry/transforms.hpp>
-#include <wick/image/transforms.hpp>
+#include <wick/transforms/augment.hpp>
+#include <wick/transforms/transforms.hpp>
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include <wick/batch/collate.hpp>
 #include <wick/batch/detail/named_fields.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/fetch_to_write.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/batch/fields.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/shape.hpp>
-#include <wick/sample/source.hpp>
-#include <wick/system/detail/fetch_to_write.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/source.hpp>
 
 namespace wick::detail {
 

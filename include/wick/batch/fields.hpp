@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
 
 namespace wick::detail {
 

@@ -17,10 +17,10 @@
 #include <wick/batch/detail/ragged_column.hpp>
 #include <wick/batch/fields.hpp>
 #include <wick/batch/ragged.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/shape.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include <wick/batch/collate.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

@@ -11,15 +11,15 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/executor.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/cache/detail/keeping.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/stage.hpp>
 #include <wick/pipeline/with_others.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/stage.hpp>
-#include <wick/system/detail/owned.hpp>
 
 namespace wick {
 

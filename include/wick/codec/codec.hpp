@@ -100,7 +100,7 @@ class codec_list {
 };
 
 /// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/implementation/builtin_codecs.hpp.
+/// codec/impl/builtin_codecs.hpp.
 std::span<const codec* const> builtin_codecs() noexcept;
 }  // namespace detail
 

@@ -10,8 +10,8 @@
 
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

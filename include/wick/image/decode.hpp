@@ -11,10 +11,10 @@
 #include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/image/detail/first_part.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

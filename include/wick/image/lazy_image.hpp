@@ -11,14 +11,14 @@
 
 #include <wick/codec/codec.hpp>
 #include <wick/image/detail/steps.hpp>
-#include <wick/observe/phases.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/warp.hpp>
 #include <wick/pixels/wide_rows.hpp>
-#include <wick/resample/warp.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
 
 namespace wick {
 

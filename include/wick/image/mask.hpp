@@ -11,11 +11,11 @@
 #include <wick/image/decode.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
-#include <wick/sample/stage.hpp>
 
 namespace wick {
 

@@ -14,23 +14,23 @@
 #include <utility>
 #include <vector>
 
-#include <wick/failure/ledger.hpp>
-#include <wick/failure/on_error.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/task.hpp>
+#include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/epoch_range.hpp>
 #include <wick/loader/detail/loader_of.hpp>
 #include <wick/loader/detail/own_executor.hpp>
-#include <wick/observe/report.hpp>
+#include <wick/loader/detail/pipeline_types.hpp>
+#include <wick/loader/detail/typed_pipeline.hpp>
+#include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/receipt/receipt.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/resume/mixture.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/task.hpp>
-#include <wick/schedule/detail/pipeline_types.hpp>
-#include <wick/schedule/detail/typed_pipeline.hpp>
-#include <wick/schedule/loader_options.hpp>
-#include <wick/system/detail/owned.hpp>
-#include <wick/trace/trace.hpp>
+#include <wick/profile/report.hpp>
+#include <wick/profile/trace.hpp>
+#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/mixture.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/recovery/receipt.hpp>
 
 namespace wick {
 

@@ -8,11 +8,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/detail/dropped.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/detail/dropped.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

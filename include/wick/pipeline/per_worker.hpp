@@ -10,11 +10,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/async/worker_local.hpp>
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/run/worker_local.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

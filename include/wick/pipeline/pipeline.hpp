@@ -13,9 +13,9 @@
 
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/why_not.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/source.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

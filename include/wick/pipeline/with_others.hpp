@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/task.hpp>
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/run/task.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/random.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/random.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <span>
 
+#include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
-#include <wick/sample/shape.hpp>
 
 namespace wick {
 

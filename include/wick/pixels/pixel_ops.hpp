@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <span>
 
+#include <wick/pipeline/shape.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/sample/shape.hpp>
 
 namespace wick::detail {
 

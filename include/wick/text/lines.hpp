@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include <wick/read/files.hpp>
-#include <wick/read/location.hpp>
+#include <wick/io/location.hpp>
+#include <wick/sources/files.hpp>
 #include <wick/text/detail/text_index.hpp>
 
 namespace wick {

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/io/read.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/read/files.hpp>
-#include <wick/read/read.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/source.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/sources/files.hpp>
 #include <wick/text/detail/chunk_places.hpp>
 #include <wick/text/detail/token_ids.hpp>
 #include <wick/text/detail/token_store.hpp>

@@ -11,7 +11,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
 
-#include <wick/resume/state.hpp>
+#include <wick/recovery/state.hpp>
 
 namespace wick {
 

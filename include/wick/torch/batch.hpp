@@ -10,7 +10,7 @@
 #include <wick/batch/batch.hpp>
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
-#include <wick/sample/sample.hpp>
+#include <wick/pipeline/sample.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {

@@ -4,8 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <wick/image/normalize.hpp>
-#include <wick/sample/context.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/transforms/normalize.hpp>
 
 namespace wick::detail {
 

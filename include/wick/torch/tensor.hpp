@@ -14,8 +14,8 @@
 
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/fields.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
 
 namespace wick::detail {
 

@@ -8,9 +8,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <wick/read/memory_view.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/source.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/sources/memory_view.hpp>
 
 namespace wick {
 

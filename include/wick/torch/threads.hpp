@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <wick/run/executor.hpp>
+#include <wick/async/executor.hpp>
 
 namespace wick {
 

@@ -15,8 +15,8 @@
 
 #include <wick/batch/batch.hpp>
 #include <wick/batch/fields.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {

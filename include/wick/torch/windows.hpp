@@ -1,5 +1,5 @@
 /// \file
-/// Overlapping windows over tensors as a source: series/windows.hpp of rows that Torch has in memory.
+/// Overlapping windows over tensors as a source: sources/windows.hpp of rows that Torch has in memory.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <wick/series/windows.hpp>
+#include <wick/sources/windows.hpp>
 
 namespace wick {
 

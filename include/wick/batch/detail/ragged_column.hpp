@@ -17,9 +17,9 @@
 #include <wick/batch/collate.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/fields.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/sample/shape.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/shape.hpp>
 
 namespace wick {
 

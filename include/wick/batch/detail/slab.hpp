@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/system/detail/brief_lock.hpp>
-#include <wick/system/detail/owned.hpp>
+#include <wick/async/detail/brief_lock.hpp>
+#include <wick/async/detail/owned.hpp>
 
 #ifdef __linux__
 #include <sched.h>

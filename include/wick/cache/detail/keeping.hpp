@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <wick/batch/fields.hpp>
-#include <wick/sample/sample.hpp>
+#include <wick/pipeline/sample.hpp>
 
 namespace wick::detail {
 

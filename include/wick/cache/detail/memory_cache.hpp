@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <wick/system/detail/owned.hpp>
+#include <wick/async/detail/owned.hpp>
 
 namespace wick::detail {
 

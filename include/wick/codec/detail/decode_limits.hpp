@@ -6,7 +6,7 @@
 #include <string>
 
 #include <wick/codec/codec.hpp>
-#include <wick/sample/error.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick::detail {
 

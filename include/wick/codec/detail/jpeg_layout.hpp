@@ -15,8 +15,8 @@
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/signature.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/sample.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
 
 namespace wick::detail {
 

@@ -12,7 +12,7 @@
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/signature.hpp>
-#include <wick/sample/error.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick::detail {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <wick/sample/error.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick::detail {
 

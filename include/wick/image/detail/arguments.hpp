@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include <wick/sample/error.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick::detail {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/sample/sample.hpp>
+#include <wick/pipeline/sample.hpp>
 
 namespace wick::detail {
 

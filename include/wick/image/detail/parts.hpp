@@ -15,12 +15,12 @@
 #include <wick/batch/fields.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/observe/phases.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/stage.hpp>
 
 namespace wick::detail {
 

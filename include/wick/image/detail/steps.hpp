@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include <wick/pixels/geometry.hpp>
-#include <wick/resample/warp.hpp>
+#include <wick/pixels/warp.hpp>
 
 namespace wick {
 

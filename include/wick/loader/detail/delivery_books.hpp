@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include <wick/failure/detail/drop_book.hpp>
-#include <wick/failure/detail/error_account.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/report_book.hpp>
-#include <wick/schedule/detail/batch_job.hpp>
-#include <wick/schedule/detail/pipeline_run.hpp>
+#include <wick/recovery/detail/drop_book.hpp>
+#include <wick/recovery/detail/error_account.hpp>
 
 namespace wick::detail {
 

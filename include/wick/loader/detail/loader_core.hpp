@@ -10,26 +10,26 @@
 #include <string>
 #include <vector>
 
-#include <wick/failure/ledger.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/single_user.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/task.hpp>
+#include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/delivery_books.hpp>
+#include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/mixture_edits.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/detail/sample_group.hpp>
-#include <wick/observe/report.hpp>
-#include <wick/receipt/detail/replayable.hpp>
-#include <wick/receipt/receipt.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/resume/mixture.hpp>
-#include <wick/resume/state.hpp>
-#include <wick/run/detail/single_user.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/task.hpp>
-#include <wick/schedule/detail/erased_pipeline.hpp>
-#include <wick/schedule/detail/pipeline_run.hpp>
-#include <wick/schedule/detail/scheduler.hpp>
-#include <wick/schedule/loader_options.hpp>
-#include <wick/system/detail/owned.hpp>
-#include <wick/trace/trace.hpp>
+#include <wick/loader/detail/scheduler.hpp>
+#include <wick/loader/loader_options.hpp>
+#include <wick/profile/report.hpp>
+#include <wick/profile/trace.hpp>
+#include <wick/recovery/detail/replayable.hpp>
+#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/mixture.hpp>
+#include <wick/recovery/receipt.hpp>
+#include <wick/recovery/state.hpp>
 
 namespace wick::detail {
 

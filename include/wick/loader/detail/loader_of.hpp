@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/single_user.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/task.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/loader/detail/replayed_batch.hpp>
-#include <wick/receipt/receipt.hpp>
-#include <wick/run/detail/single_user.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/task.hpp>
-#include <wick/schedule/detail/batch_job.hpp>
-#include <wick/schedule/detail/erased_pipeline.hpp>
-#include <wick/schedule/loader_options.hpp>
-#include <wick/system/detail/owned.hpp>
+#include <wick/loader/loader_options.hpp>
+#include <wick/recovery/receipt.hpp>
 
 namespace wick::detail {
 

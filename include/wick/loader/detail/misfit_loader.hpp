@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
+#include <wick/loader/detail/pipeline_types.hpp>
+#include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/schedule/detail/pipeline_types.hpp>
-#include <wick/schedule/loader_options.hpp>
 
 namespace wick {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <wick/resume/mixture.hpp>
-#include <wick/resume/state.hpp>
-#include <wick/schedule/detail/pipeline_run.hpp>
-#include <wick/schedule/detail/scheduler.hpp>
-#include <wick/system/detail/owned.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/loader/detail/scheduler.hpp>
+#include <wick/recovery/mixture.hpp>
+#include <wick/recovery/state.hpp>
 
 namespace wick::detail {
 

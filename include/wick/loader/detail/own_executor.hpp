@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <string>
 
-#include <wick/run/executor.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/schedule/loader_options.hpp>
-#include <wick/system/cpus.hpp>
-#include <wick/system/detail/owned.hpp>
+#include <wick/async/cpus.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/loader/loader_options.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick::detail {
 

@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/task.hpp>
 #include <wick/batch/detail/slab.hpp>
-#include <wick/failure/detail/error_account.hpp>
-#include <wick/order/order.hpp>
-#include <wick/receipt/detail/draw_notes.hpp>
-#include <wick/receipt/receipt.hpp>
-#include <wick/run/sequencer.hpp>
-#include <wick/run/task.hpp>
-#include <wick/schedule/detail/batch_completion.hpp>
-#include <wick/schedule/detail/batch_job.hpp>
-#include <wick/schedule/detail/pipeline_run.hpp>
-#include <wick/system/detail/owned.hpp>
+#include <wick/loader/detail/batch_completion.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/loader/sequencer.hpp>
+#include <wick/recovery/detail/draw_notes.hpp>
+#include <wick/recovery/detail/error_account.hpp>
+#include <wick/recovery/receipt.hpp>
+#include <wick/sampling/order.hpp>
 
 namespace wick::detail {
 

@@ -10,21 +10,21 @@
 #include <utility>
 #include <vector>
 
-#include <wick/failure/ledger.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/processor_time.hpp>
+#include <wick/async/executor.hpp>
 #include <wick/loader/detail/report_timeline.hpp>
-#include <wick/observe/clock.hpp>
-#include <wick/observe/detail/stage_clocks.hpp>
-#include <wick/observe/phases.hpp>
-#include <wick/observe/report.hpp>
-#include <wick/observe/stall_meter.hpp>
-#include <wick/run/budget.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/schedule/detail/worker_jobs.hpp>
-#include <wick/system/detail/owned.hpp>
-#include <wick/system/detail/processor_time.hpp>
-#include <wick/trace/detail/trace_file.hpp>
-#include <wick/trace/trace.hpp>
+#include <wick/loader/detail/worker_jobs.hpp>
+#include <wick/pipeline/budget.hpp>
+#include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
+#include <wick/profile/detail/trace_file.hpp>
+#include <wick/profile/report.hpp>
+#include <wick/profile/stall_meter.hpp>
+#include <wick/profile/trace.hpp>
+#include <wick/recovery/ledger.hpp>
 
 namespace wick::detail {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <wick/observe/report.hpp>
-#include <wick/trace/detail/trace_file.hpp>
+#include <wick/profile/detail/trace_file.hpp>
+#include <wick/profile/report.hpp>
 
 namespace wick::detail {
 

@@ -9,12 +9,12 @@
 #include <optional>
 #include <vector>
 
-#include <wick/failure/detail/error_account.hpp>
+#include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/delivery_books.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/resume/state.hpp>
-#include <wick/schedule/detail/batch_job.hpp>
-#include <wick/schedule/detail/erased_pipeline.hpp>
+#include <wick/loader/detail/erased_pipeline.hpp>
+#include <wick/recovery/detail/error_account.hpp>
+#include <wick/recovery/state.hpp>
 
 namespace wick::detail {
 

@@ -8,12 +8,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/async/awaitable.hpp>
+#include <wick/async/task.hpp>
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/calling.hpp>
-#include <wick/run/awaitable.hpp>
-#include <wick/run/task.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick::detail {
 

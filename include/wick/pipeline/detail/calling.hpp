@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/run/awaitable.hpp>
-#include <wick/sample/context.hpp>
+#include <wick/async/awaitable.hpp>
+#include <wick/pipeline/context.hpp>
 
 namespace wick::detail {
 

@@ -11,13 +11,13 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/async/awaitable.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/async/task.hpp>
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/with_others.hpp>
-#include <wick/run/awaitable.hpp>
-#include <wick/run/executor.hpp>
-#include <wick/run/stop_token.hpp>
-#include <wick/run/task.hpp>
-#include <wick/sample/context.hpp>
 
 namespace wick::detail {
 

@@ -10,11 +10,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/observe/clock.hpp>
+#include <wick/async/detail/activity.hpp>
+#include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/run/detail/activity.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/trace/detail/trace_lane.hpp>
+#include <wick/pipeline/detail/trace_lane.hpp>
 
 namespace wick::detail {
 

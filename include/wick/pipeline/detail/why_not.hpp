@@ -5,10 +5,10 @@
 
 #include <type_traits>
 
+#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
 
 namespace wick::detail {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/read/file_stamp.hpp>
+#include <wick/io/file_stamp.hpp>
 #include <wick/text/detail/text_extents.hpp>
 
 namespace wick::detail {

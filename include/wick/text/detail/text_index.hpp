@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/read/detail/open_shards.hpp>
-#include <wick/read/file_stamp.hpp>
-#include <wick/read/files.hpp>
-#include <wick/read/location.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/io/location.hpp>
+#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/files.hpp>
 #include <wick/text/detail/text_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
 
 namespace wick::detail {
 

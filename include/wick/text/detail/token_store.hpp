@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <wick/read/detail/open_shards.hpp>
-#include <wick/read/file_stamp.hpp>
-#include <wick/read/files.hpp>
-#include <wick/read/location.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/io/location.hpp>
+#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/files.hpp>
 #include <wick/text/detail/token_ids.hpp>
 
 namespace wick::detail {

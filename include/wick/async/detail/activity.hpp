@@ -1,0 +1,175 @@
+/// \file
+/// What a piece of work that may suspend is waiting for, since when, and how long it has waited for what.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <wick/async/detail/frame_pool.hpp>
+#include <wick/async/detail/resume.hpp>
+#include <wick/async/detail/ticks.hpp>
+
+namespace wick::detail {
+
+/// What is waited for. `nothing`: it runs, or waits for what is not wick's.
+enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
+inline constexpr std::size_t wait_kinds = 8;
+
+/// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
+/// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
+/// something of the user's went on with when the work had ended. Any thread reads; those that write do so one
+/// after the other, unless the work waits for several things at once, of which the last one then counts.
+class activity : public pooled_frame {
+ public:
+  activity() noexcept = default;
+  activity(const activity&) = delete;
+  activity& operator=(const activity&) = delete;
+
+  /// Of what the calling thread runs; null where nobody wants to know. Not to be kept over a suspension.
+  static activity* current() noexcept { return this_thread_resumption().of; }
+  /// What the calling thread runs is this one's from now on.
+  void enter() noexcept { this_thread_resumption().of = this; }
+
+  void now(wait_for what) noexcept {
+    const std::uint64_t time = now_ticks();
+    const auto before = static_cast<std::size_t>(what_.load(std::memory_order_relaxed));
+    std::atomic<std::uint64_t>& sum = spent_[before];
+    const std::uint64_t sum_before = sum.load(std::memory_order_relaxed),
+                        piece = time - since_.load(std::memory_order_relaxed);
+    if (before == 0 && sum_before == 0) first_.store(piece, std::memory_order_relaxed);
+    sum.store(sum_before + piece, std::memory_order_relaxed);
+    since_.store(time, std::memory_order_relaxed);
+    what_.store(what, std::memory_order_relaxed);
+  }
+  wait_for what() const noexcept { return what_.load(std::memory_order_relaxed); }
+  /// Ticks, at which it began to wait, or to run again.
+  std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
+
+  /// Ticks waited for each; for nothing: those in which it ran, as far as anybody knows.
+  using times = std::array<std::uint64_t, wait_kinds>;
+  /// What was spent so far is forgotten. By who does the work.
+  void begin() noexcept {
+    for (std::atomic<std::uint64_t>& s : spent_) {
+      if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
+    }
+    first_.store(0, std::memory_order_relaxed);
+    call_count_.store(0, std::memory_order_relaxed);
+    since_.store(now_ticks(), std::memory_order_relaxed);
+  }
+  /// Since begin().
+  times spent() noexcept {
+    now(wait_for::nothing);
+    times out{};
+    for (std::size_t i = 0; i < wait_kinds; ++i) out[i] = spent_[i].load(std::memory_order_relaxed);
+    return out;
+  }
+  /// Of spent()[0] what was before the first wait.
+  std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
+
+  /// A call on an I/O thread.
+  struct call {
+    std::uint64_t begun = 0, ended = 0;  // ticks
+    std::uint32_t thread = 0;
+  };
+  static constexpr std::size_t calls_kept = 2;
+  /// One has ended. By the thread that made it, before the work continues; several threads may at once.
+  void called(const call& c) noexcept {
+    noted_call& to = calls_[call_count_.fetch_add(1, std::memory_order_relaxed) % calls_kept];
+    to.begun.store(c.begun, std::memory_order_relaxed);
+    to.ended.store(c.ended, std::memory_order_relaxed);
+    to.thread.store(c.thread, std::memory_order_relaxed);
+  }
+  /// How many there were since begin(), of which the last `calls_kept` are known.
+  std::size_t calls() const noexcept { return call_count_.load(std::memory_order_relaxed); }
+  call call_at(std::size_t i) const noexcept {
+    const noted_call& c = calls_[i % calls_kept];
+    return {c.begun.load(std::memory_order_relaxed), c.ended.load(std::memory_order_relaxed),
+            c.thread.load(std::memory_order_relaxed)};
+  }
+
+  void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
+  void drop() noexcept {
+    if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    // What the calling thread runs may be what goes on when the sample has ended.
+    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    delete this;
+  }
+
+ private:
+  ~activity() = default;
+
+  struct noted_call {
+    std::atomic<std::uint64_t> begun{0}, ended{0};
+    std::atomic<std::uint32_t> thread{0};
+  };
+  std::array<std::atomic<std::uint64_t>, wait_kinds> spent_{};
+  std::array<noted_call, calls_kept> calls_;
+  std::atomic<std::uint32_t> call_count_{0};
+  std::atomic<std::uint64_t> first_{0}, since_{0};
+  std::atomic<std::uint32_t> kept_{1};
+  std::atomic<wait_for> what_{wait_for::nothing};
+};
+
+/// The work itself, which has one.
+class own_activity {
+ public:
+  own_activity() noexcept = default;
+  own_activity(const own_activity&) = delete;
+  own_activity& operator=(const own_activity&) = delete;
+  ~own_activity() {
+    if (mine_ == nullptr) return;
+    if (activity*& of = this_thread_resumption().of; of == mine_) of = nullptr;
+    mine_->drop();
+  }
+  /// What the calling thread runs has one from now on. \throws std::bad_alloc
+  void begin() {
+    mine_ = new activity;
+    mine_->enter();
+  }
+  activity* get() const noexcept { return mine_; }
+
+ private:
+  activity* mine_ = nullptr;
+};
+
+/// In an awaiter: one wait.
+class noted_wait {
+ public:
+  noted_wait() noexcept = default;
+  /// Of an awaiter that is moved before it is awaited.
+  noted_wait(const noted_wait&) noexcept {}
+  noted_wait& operator=(const noted_wait&) = delete;
+  ~noted_wait() {
+    if (of_ != nullptr) of_->drop();
+  }
+  /// On the thread that suspends, before anybody could resume.
+  void begin(wait_for what) noexcept {
+    of_ = activity::current();
+    if (of_ == nullptr) return;
+    of_->keep();
+    of_->now(what);
+  }
+  /// Something else is waited for now. By who brings it on.
+  void now(wait_for what) noexcept {
+    if (of_ != nullptr) of_->now(what);
+  }
+  /// The call that was waited for has ended. By the thread that made it.
+  void called(std::uint64_t begun, std::uint32_t thread) noexcept {
+    if (of_ != nullptr) of_->called({begun, now_ticks(), thread});
+  }
+  /// On the thread that goes on.
+  void end() noexcept {
+    if (of_ == nullptr) return;
+    of_->now(wait_for::nothing);
+    of_->enter();
+    std::exchange(of_, nullptr)->drop();
+  }
+
+ private:
+  activity* of_ = nullptr;
+};
+
+}  // namespace wick::detail

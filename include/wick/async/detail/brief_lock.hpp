@@ -1,0 +1,24 @@
+/// \file
+/// Taking a mutex that is never held for long.
+#pragma once
+
+#include <mutex>
+
+#include <wick/async/detail/futex.hpp>
+
+namespace wick::detail {
+
+/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
+/// times as long as the few instructions that the other holds it for: two threads that both take one for each
+/// small batch then spend their time waking one another, and go on doing so.
+template <class Mutex>
+[[nodiscard]] std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    if (mutex.try_lock()) return std::unique_lock<Mutex>(mutex, std::adopt_lock);
+    spin_pause();
+  }
+  return std::unique_lock<Mutex>(mutex);
+}
+
+}  // namespace wick::detail

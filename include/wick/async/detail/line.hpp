@@ -1,0 +1,131 @@
+/// \file
+/// Waiting in line: what async_mutex, async_semaphore and channel have in common.
+#pragma once
+
+#include <coroutine>
+#include <optional>
+#include <utility>
+
+#include <wick/async/detail/activity.hpp>
+#include <wick/async/environment.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/job.hpp>
+#include <wick/async/stop_token.hpp>
+
+namespace wick::detail {
+
+/// One coroutine that waits; lies in its frame. The links and `stage` belong to who owns the line and are
+/// read and written under its mutex; from `served` or `called_off` on they are the coroutine's.
+struct waiter : job {
+  enum class stages : unsigned char { arriving, in_line, served, called_off };
+
+  explicit waiter(environment e) noexcept : env(e) {}
+  /// Lets the coroutine go on. Nothing of the waiter may be touched afterwards.
+  void wake() noexcept {
+    wait.now(wait_for::worker);
+    env.on().post(this);
+  }
+
+  environment env;
+  std::coroutine_handle<> handle;
+  noted_wait wait;
+  waiter* before = nullptr;
+  waiter* after = nullptr;
+  stages stage = stages::arriving;
+};
+
+/// First in, first out; any may leave from between.
+class line {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  waiter* front() const noexcept { return first_; }
+  void push(waiter& w) noexcept {
+    w.before = last_;
+    w.after = nullptr;
+    (last_ != nullptr ? last_->after : first_) = &w;
+    last_ = &w;
+    w.stage = waiter::stages::in_line;
+  }
+  void remove(waiter& w) noexcept {
+    (w.before != nullptr ? w.before->after : first_) = w.after;
+    (w.after != nullptr ? w.after->before : last_) = w.before;
+  }
+  waiter& pop() noexcept {
+    waiter& w = *first_;
+    remove(w);
+    return w;
+  }
+
+ private:
+  waiter* first_ = nullptr;
+  waiter* last_ = nullptr;
+};
+
+/// Those who were served under the mutex and are woken after it, in their order.
+class woken {
+ public:
+  void add(waiter& w) noexcept {
+    w.after = nullptr;
+    *end_ = &w;
+    end_ = &w.after;
+  }
+  void wake_all() noexcept {
+    while (first_ != nullptr) std::exchange(first_, first_->after)->wake();
+  }
+
+ private:
+  waiter* first_ = nullptr;
+  waiter** end_ = &first_;
+};
+
+/// The awaiter of a wait in line. The stop callback is there before the line is joined, so a stop is never
+/// missed: one that comes earlier leaves `called_off` behind, which join() finds; a later one takes the
+/// waiter out of the line.
+///
+/// Owner has, all taking its mutex: `bool serve(Derived&)`, which takes what is wanted now or says false;
+/// `bool join(Derived&)`, the same but queues the waiter and says true when it must wait (false too when it
+/// is called off); `void call_off(Derived&)`. It may be destroyed as soon as those that waited have gone on.
+template <class Owner, class Derived>
+class line_awaiter : public waiter {
+ public:
+  line_awaiter(Owner& owner, environment e) noexcept : waiter(e), owner_(&owner) {}
+  /// Before it is awaited: an awaiter may be handed to when_any. The callback and the links stay behind.
+  line_awaiter(line_awaiter&& other) noexcept : waiter(other.env), owner_(other.owner_) {}
+  line_awaiter& operator=(line_awaiter&&) = delete;
+
+  bool await_ready() noexcept {
+    if (env.stop().stop_requested()) {
+      stage = stages::called_off;
+      return true;
+    }
+    return owner_->serve(static_cast<Derived&>(*this));
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    handle = h;
+    execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
+    if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
+    wait.begin(Owner::waited_for);
+    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may go on with this by now
+    wait.end();
+    return false;
+  }
+
+ protected:
+  /// \throws wick::cancelled
+  void finish() {
+    wait.end();
+    calling_off_.reset();  // waits for a callback on its way, which only looks and finds nothing to do
+    if (stage == stages::called_off) throw cancelled();
+  }
+  Owner& owner() const noexcept { return *owner_; }
+
+ private:
+  struct on_stop {
+    line_awaiter* self;
+    void operator()() const noexcept { self->owner_->call_off(static_cast<Derived&>(*self)); }
+  };
+  Owner* owner_;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+}  // namespace wick::detail

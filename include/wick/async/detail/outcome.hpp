@@ -1,0 +1,45 @@
+/// \file
+/// What came of a task, for a thread that waits for it: its value or its exception.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <wick/async/task.hpp>
+
+namespace wick::detail {
+
+/// Written once, by settle(); read once, by who was told that it is there.
+template <class T>
+struct outcome {
+  std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
+  std::exception_ptr exception;
+
+  /// The value, or throws the exception.
+  T take() {
+    if (exception) std::rethrow_exception(std::move(exception));
+    if constexpr (!std::is_void_v<T>) return std::move(*value);
+  }
+};
+
+/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`,
+/// which may refer to what the waiting thread destroys, go with it.
+template <class T>
+task<void> settle(task<T> t, outcome<T>* to) {
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await t;
+      to->value.emplace();
+    } else {
+      T value = co_await t;
+      to->value.emplace(std::move(value));
+    }
+  } catch (...) {
+    to->exception = std::current_exception();
+  }
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,64 @@
+/// \file
+/// Whether it pays to have one more worker awake, judged by how it went before.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <wick/async/detail/duration.hpp>
+
+namespace wick::detail {
+
+/// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
+/// along, which costs each of the two 100 ns and more. So a burst of jobs of less than that is done sooner,
+/// and for a third of the time on the processors, by the worker that posted it. Nobody knows before how long
+/// a job will take; so those who look for work say how it went, and once it was in vain a few times in a row
+/// they should nap instead.
+///
+/// Any thread may call any member. What it tells is a hint: calls at the same time may be counted as one.
+class sharing_record {
+ public:
+  using nanoseconds = std::chrono::nanoseconds;
+
+  /// \param patience  how often it must have been in vain in a row
+  explicit sharing_record(std::uint32_t patience) noexcept : patience_(patience) {}
+
+  /// A worker with more than it can run at once has woken another.
+  void woke(nanoseconds now) noexcept { woke_.store(now.count(), std::memory_order_relaxed); }
+  /// A worker has nothing to do any more: soon after such a wake-up one worker less would have been enough.
+  /// `clock` is asked when there was one.
+  template <class Clock>
+  void idle(Clock&& clock) noexcept {
+    const nanoseconds::rep woke = woke_.load(std::memory_order_relaxed);
+    if (woke == 0) return;
+    woke_.store(0, std::memory_order_relaxed);
+    judge(clock().count() - woke >= worth_a_wake.count());
+  }
+  /// Somebody has run `jobs` of another's in that time.
+  void took(std::size_t jobs, nanoseconds time) noexcept { judge(time >= worth_a_move * jobs); }
+
+  bool in_vain() const noexcept { return in_vain_.load(std::memory_order_relaxed) >= patience_; }
+  /// How long to nap: the longer it has been in vain, the longer, from 0.1 to 0.8 ms.
+  nanoseconds nap() const noexcept {
+    const std::uint32_t more = in_vain_.load(std::memory_order_relaxed) - patience_;
+    return shortest_nap * (1u << std::min<std::uint32_t>(more, 3));
+  }
+
+ private:
+  static constexpr nanoseconds worth_a_wake = std::chrono::microseconds(20), worth_a_move{250},
+                               shortest_nap = std::chrono::microseconds(100);
+
+  void judge(bool was_of_use) noexcept {
+    const std::uint32_t n = in_vain_.load(std::memory_order_relaxed);
+    const std::uint32_t now = was_of_use ? 0 : std::min(n + 1, patience_ + 3);
+    if (now != n) in_vain_.store(now, std::memory_order_relaxed);
+  }
+
+  const std::uint32_t patience_;
+  std::atomic<std::uint32_t> in_vain_{0};
+  std::atomic<nanoseconds::rep> woke_{0};
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,55 @@
+/// \file
+/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
+#pragma once
+
+#include <concepts>
+#include <stdexcept>
+#include <type_traits>
+
+#include <wick/async/stop_token.hpp>
+
+namespace wick {
+
+class executor;
+
+namespace detail {
+
+/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
+/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
+/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
+/// executor and the token's source must outlive the wait.
+///
+/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
+/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
+class environment {
+ public:
+  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
+  /// \throws std::logic_error for a context that was made by hand, without an executor
+  template <class From>
+    requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
+      from.on();
+      { from.stop() } -> std::convertible_to<stop_token>;
+    }
+  environment(From& from) : stop_(from.stop()) {
+    if constexpr (std::is_pointer_v<decltype(from.on())>)
+      on_ = from.on();
+    else
+      on_ = &from.on();
+    if (on_ == nullptr) {
+      throw std::logic_error(
+          "wick: this context has no executor to continue on; a wait needs one: give the context a "
+          "wick::executor, or run the stage in a loader");
+    }
+  }
+
+  executor& on() const noexcept { return *on_; }
+  const stop_token& stop() const noexcept { return stop_; }
+
+ private:
+  executor* on_;
+  stop_token stop_;
+};
+
+}  // namespace detail
+
+}  // namespace wick

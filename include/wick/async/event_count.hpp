@@ -1,0 +1,160 @@
+/// \file
+/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker,
+/// which wakes the next.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <wick/async/detail/duration.hpp>
+#include <wick/async/detail/futex.hpp>
+
+namespace wick::detail {
+
+/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic
+/// operation on it and no fence is needed.
+///
+/// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches
+/// the word (retire), then looks for items once more. The two touches have an order: if the producer's is
+/// first, the worker's look sees the item; if the worker's is first, the producer sees it sleeping and hands
+/// it a permit. A producer that sees a searcher leaves it to that one: a searcher looks again after its own
+/// touch.
+///
+/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps:
+/// it looks again by itself after a while, and until then who has work that can wait so long
+/// (notify_unless_napping) need not wake anybody. The end of a nap is a touch like any other, with a look
+/// after it.
+///
+/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the
+/// order begin_search, then found or retire, after retire either cancel or sleep, which both make it a
+/// searcher again; between the two, begin_nap and either end_nap or nap, as often as it likes. When it is
+/// destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests'
+/// (detail::std_atomics).
+template <class Atomics = detail::std_atomics>
+class basic_event_count {
+ public:
+  /// An item was published. Wakes one sleeper unless someone searches already.
+  void notify() noexcept { wake_for(state_.fetch_add(0, std::memory_order_acq_rel)); }
+
+  /// The same for an item that can wait for as long as a nap takes: wakes nobody while somebody naps. Whether
+  /// it has woken one.
+  bool notify_unless_napping() noexcept {
+    const std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    return napping(seen) == 0 && wake_for(seen);
+  }
+
+  /// Wakes everyone who sleeps (to stop).
+  void notify_all() noexcept {
+    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    while (sleeping(seen) != 0) {
+      const std::uint64_t n = sleeping(seen);
+      if (state_.compare_exchange_weak(seen, seen - n * one_sleeping + n * one_searching,
+                                       std::memory_order_acq_rel)) {
+        permits_.fetch_add(static_cast<std::uint32_t>(n), std::memory_order_release);
+        Atomics::wake_all(permits_);
+        return;
+      }
+    }
+  }
+
+  /// A worker begins to look in other places than its own queue.
+  void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
+
+  /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks
+  /// once more after its touch, `more()`, and wakes a successor when there is anything and nobody naps: a
+  /// producer that touched before has published what is looked for, one that touches later sees that nobody
+  /// searches. Whether it has woken one.
+  template <class Look>
+  bool found(Look&& more) noexcept {
+    return searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more() &&
+           notify_unless_napping();
+  }
+  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is
+  /// nothing.
+  void found() noexcept {
+    found([] { return true; });
+  }
+
+  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then
+  /// either cancel() or sleep().
+  void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
+
+  /// There was something after all: the caller is a searcher again.
+  void cancel() noexcept {
+    std::uint64_t seen = state_.load(std::memory_order_relaxed);
+    while (sleeping(seen) != 0) {
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel))
+        return;
+    }
+    take_permit();  // a notify chose this sleeper already
+  }
+
+  /// Sleeps until chosen by a notify; the caller is a searcher then.
+  void sleep() noexcept { take_permit(); }
+
+  /// One that has retired will sleep for a while only: then it must either nap() or end_nap().
+  void begin_nap() noexcept { state_.fetch_add(one_napping, std::memory_order_relaxed); }
+
+  /// Sleeps until chosen by a notify, true and the caller is a searcher then; or for as long as `most`, false
+  /// and all is as if it had retired just now.
+  bool nap(std::chrono::nanoseconds most) noexcept {
+    Atomics::wait_for(permits_, 0, most);
+    // A permit first: the wake-up that came with it may have been the only one, and this thread has used it
+    // up. A load might be of before it.
+    bool chosen = false;
+    std::uint32_t n = permits_.fetch_add(0, std::memory_order_relaxed);
+    while (n != 0 && !chosen) chosen = permits_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed);
+    end_nap();  // acquires what the one who chose it wrote, too
+    return chosen;
+  }
+  /// Who relied on the nap is relieved of it only by a look after this.
+  void end_nap() noexcept { state_.fetch_sub(one_napping, std::memory_order_acquire); }
+
+  /// For tests and reports. Who naps sleeps.
+  std::uint32_t sleepers() const noexcept {
+    return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
+  }
+
+ private:
+  // Who naps is counted twice: among the sleepers, too, so that notify wakes it like any other.
+  static constexpr std::uint64_t one_sleeping = 1;
+  static constexpr std::uint64_t one_napping = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t sleeping(std::uint64_t s) noexcept { return s % one_napping; }
+  static constexpr std::uint64_t napping(std::uint64_t s) noexcept { return s % one_searching / one_napping; }
+  static constexpr std::uint64_t searching(std::uint64_t s) noexcept { return s / one_searching; }
+
+  bool wake_for(std::uint64_t seen) noexcept {
+    while (sleeping(seen) != 0 && searching(seen) == 0) {
+      // The woken one counts as searching from now on, so that the next notify needs no system call.
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching,
+                                       std::memory_order_acq_rel)) {
+        permits_.fetch_add(1, std::memory_order_release);
+        Atomics::wake_one(permits_);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void take_permit() noexcept {
+    std::uint32_t n = permits_.load(std::memory_order_acquire);
+    for (;;) {
+      if (n == 0) {
+        Atomics::wait(permits_, 0);
+        n = permits_.load(std::memory_order_acquire);
+      } else if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) {
+        return;
+      }
+    }
+  }
+
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+  alignas(64) atomic<std::uint64_t> state_{0};
+  alignas(64) atomic<std::uint32_t> permits_{0};
+};
+
+using event_count = basic_event_count<>;
+
+}  // namespace wick::detail

@@ -1,0 +1,248 @@
+/// \file
+/// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <wick/async/detail/cpu_set.hpp>
+#include <wick/async/detail/futex.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/process.hpp>
+#include <wick/async/detail/resume.hpp>
+#include <wick/async/detail/run_queues.hpp>
+#include <wick/async/detail/tenants.hpp>
+#include <wick/async/io_pool.hpp>
+#include <wick/async/job.hpp>
+#include <wick/async/timer_queue.hpp>
+
+namespace wick {
+
+/// How many threads an executor has, and which.
+struct executor_options {
+  std::size_t workers = 0;            ///< threads that run jobs; 0: as many as processors are available
+  std::size_t io_threads = 0;         ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
+  std::string name = "wick";          ///< of the threads, as top shows them
+  std::vector<int> pin_to =
+      {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
+};
+
+/// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
+/// own; outside submissions and overflow go to a shared one, which every worker looks at between any two
+/// jobs, and now and then each looks into another's queue though its own is not empty. So a job waits for no
+/// other job to end, as long as one worker is free or comes round. Only what workers post themselves may lie
+/// there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
+/// workers come round now and then instead of being woken. A worker must not block: what waits suspends (see
+/// context::run_blocking, sleep_for).
+///
+/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the
+/// jobs from outside in their order, and its own in theirs as long as they fit in its queue; between the two,
+/// and between workers, there is no order.
+///
+/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for)
+/// is woken with wick::cancelled, and a blocking call that begins after it has is refused with an exception.
+/// Loaders and scopes that use the executor must be gone before, and calls of post from other threads must
+/// have returned. Not on a worker. It is neither copied nor moved: workers point into it.
+///
+/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself
+/// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM
+/// or SIGCHLD is started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
+///
+/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end
+/// of the program. In a forked child its threads don't exist: there post throws std::logic_error instead of
+/// waiting for ever, and the destructor leaves all as it is.
+class executor {
+ public:
+  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker
+  /// can't be bound to the processor that pin_to names
+  explicit executor(executor_options options = {});
+  explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+  ~executor();
+
+  /// How many there are; a helping training loop is not among them.
+  std::size_t workers() const noexcept { return queues_.workers(); }
+  /// For the loader: workers, and the places for threads that help (see helper): the number of slots a
+  /// worker_local needs.
+  std::size_t slots() const noexcept { return workers() + max_helpers; }
+  /// Where blocking calls go.
+  detail::io_pool& io() noexcept { return io_; }
+  /// Who wakes up at a given time; see sleep_for.
+  detail::timer_queue& timers() noexcept { return timers_; }
+
+  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and
+  /// is run exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
+  void post(detail::job* j);
+
+  /// True in a forked child, where nobody would run a job.
+  bool forked() const noexcept { return born_.elsewhere(); }
+  /// For who is about to wait for a worker. \throws std::logic_error in a forked child
+  void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
+
+  /// For the loader: whether the calling thread is one on which work of this executor waits: a worker, a
+  /// thread that helps (see helper), or an I/O thread.
+  bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
+  /// For who makes its thread wait for this executor. \throws std::logic_error with what to write
+  /// instead, on a thread of the executor's own: nobody might be left to wait for
+  void require_outside(const char* call, const char* instead) const {
+    if (this_slot() != none) refuse(call, "a worker of the executor", instead);
+    if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
+  }
+
+  /// What schedule() gives; to be awaited, once.
+  class [[nodiscard]] schedule_awaiter : detail::job {
+   public:
+    explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      execute = [](detail::job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
+      on_.post(this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  /// `co_await ex.schedule();` continues on a worker.
+  schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  /// For the loader: the number of the calling thread among this executor's slots; `none` for a foreign
+  /// thread. Not to be kept over a suspension.
+  std::size_t this_slot() const noexcept {
+    const identity& me = self();
+    return me.of == this ? me.slot : none;
+  }
+
+  /// For the loader: lends a slot to the calling thread, so that it may run samples while it would only wait.
+  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot
+  /// next sees what was done in it. What a helper posts goes to the shared queue.
+  class helper {
+   public:
+    explicit helper(executor& ex) noexcept;
+    helper(const helper&) = delete;
+    helper& operator=(const helper&) = delete;
+    ~helper();
+    explicit operator bool() const noexcept { return slot_ != none; }
+
+   private:
+    executor& ex_;
+    std::size_t slot_ = none;
+    const executor* outer_of_ = nullptr;
+    std::size_t outer_slot_ = none;
+  };
+
+  /// For who must wait on a worker, where nothing else would go on if all waited: runs a job that waits for
+  /// one, on top of the job that calls. False when there is none, and on any other thread.
+  bool run_one() noexcept {
+    const std::size_t slot = this_slot();
+    if (slot >= workers()) return false;
+    detail::job* const j = queues_.poll(slot);
+    if (j != nullptr) j->execute(j);
+    return j != nullptr;
+  }
+
+  /// For who divides its work: whether so much is in the calling worker's own queue that others will find
+  /// something for a while; false on any other thread.
+  bool queue_is_long() const noexcept {
+    const identity& me = self();
+    return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
+  }
+  /// For the loader: a hint for a long job that could make room by posting its rest: whether any job waits
+  /// for a worker.
+  bool job_waits() const noexcept { return queues_.anything(); }
+  /// Jobs that were taken from another worker's queue, so far.
+  std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// For the loader: whether nothing is going on here, and nothing will by itself: no job is queued or run,
+  /// no blocking call is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a
+  /// row say more than one.
+  bool at_rest() const noexcept {
+    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
+           !queues_.anything() && queues_.asleep() == workers();
+  }
+  /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
+  std::vector<double> worker_seconds() const;
+  /// Who uses the workers, for reports.
+  detail::tenants& tenants() noexcept { return tenants_; }
+  /// Workers asleep at this moment: a number that may be old when it is looked at.
+  std::size_t asleep() const noexcept { return queues_.asleep(); }
+
+ private:
+  static constexpr std::size_t max_helpers = 8;
+  static constexpr int unbound = std::numeric_limits<int>::min();
+
+  /// With pin_to, one a worker.
+  struct binding {
+    detail::wake_flag tried;
+    int refused = unbound;
+  };
+  struct threads;
+  struct identity {
+    const executor* of = nullptr;
+    std::size_t slot = none;
+  };
+  [[gnu::noinline]] static identity& self() noexcept {
+    thread_local identity me;
+    return me;
+  }
+
+  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
+  static void bind(binding& to, int cpu) noexcept;
+  void work(std::size_t number) noexcept;
+  void end_workers() noexcept;
+
+  const detail::process_mark born_;
+  detail::run_queues queues_;
+  std::atomic<std::uint32_t> helpers_{0};
+  detail::tenants tenants_;
+  detail::owned<threads> threads_;
+  detail::io_pool io_;
+  detail::timer_queue timers_;
+};
+
+inline void executor::post(detail::job* j) {
+  if (forked()) require_workers();
+  const identity& me = self();
+  queues_.post(j, me.of == this ? me.slot : none);
+}
+
+inline void executor::work(std::size_t number) noexcept {
+  self() = {this, number};
+  while (detail::job* const j = queues_.next(number)) j->execute(j);
+}
+
+inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
+  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
+  for (;;) {
+    std::size_t i = 0;
+    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
+    if (i == max_helpers) return;
+    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
+      slot_ = ex.workers() + i;
+      break;
+    }
+  }
+  identity& me = self();
+  outer_of_ = me.of;
+  outer_slot_ = me.slot;
+  me = {&ex, slot_};
+}
+
+inline executor::helper::~helper() {
+  if (slot_ == none) return;
+  self() = {outer_of_, outer_slot_};
+  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
+}
+
+inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
+
+}  // namespace wick

@@ -1,0 +1,101 @@
+/// \file
+/// The bodies of what async/executor.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <wick/async/cpus.hpp>
+#include <wick/async/detail/cpu_set.hpp>
+#include <wick/async/detail/futex.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/process.hpp>
+#include <wick/async/detail/processor_time.hpp>
+#include <wick/async/detail/run_queues.hpp>
+#include <wick/async/detail/signal_mask.hpp>
+#include <wick/async/detail/thread_name.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/io_pool.hpp>
+#include <wick/async/timer_queue.hpp>
+
+namespace wick {
+
+struct executor::threads {
+  std::vector<std::thread> all;
+};
+
+void executor::refuse(const char* call, const char* whom, const char* instead) {
+  throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
+                         " there");
+}
+
+void executor::bind(binding& to, int cpu) noexcept {
+  if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
+  to.tried.set();
+}
+
+executor::executor(executor_options options)
+    : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
+      threads_(detail::make_owned<threads>()),
+      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
+  const std::size_t n = workers();
+  threads_->all.reserve(n);
+  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
+  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
+  try {
+    for (std::size_t i = 0; i < n; ++i) {
+      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
+      binding* const to = bindings ? &bindings[i] : nullptr;
+      const detail::signals_blocked quiet;
+      threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
+        detail::name_this_thread(name.c_str(), i);
+        if (to != nullptr) bind(*to, cpu);
+        work(i);
+      });
+    }
+    for (std::size_t i = 0; bindings && i < n; ++i) {
+      bindings[i].tried.wait();
+      if (bindings[i].refused == unbound) continue;
+      std::string allowed;
+      for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
+      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) +
+                                  " can't be bound to processor " + std::to_string(bindings[i].refused) +
+                                  "; pin_to may name" + allowed);
+    }
+  } catch (...) {  // no more threads to be had: those that started must be joined
+    end_workers();
+    throw;
+  }
+}
+
+executor::~executor() {
+  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
+    static_cast<void>(threads_.release());
+    return;
+  }
+  timers_.stop();  // wakes who sleeps, with "cancelled"
+  io_.stop();      // what it still has is done, and posts its continuations here
+  end_workers();
+}
+
+std::vector<double> executor::worker_seconds() const {
+  std::vector<double> out;
+  if (forked()) return out;
+  for (std::thread& w : threads_->all)
+    out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
+  return out;
+}
+
+void executor::end_workers() noexcept {
+  queues_.stop();
+  for (std::thread& w : threads_->all) w.join();
+}
+
+}  // namespace wick

@@ -1,0 +1,42 @@
+/// \file
+/// The bodies of what async/detail/processor_time.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <wick/async/detail/processor_time.hpp>
+
+namespace wick::detail {
+
+double seconds_on(clockid_t id) noexcept {
+  std::timespec t{};
+  if (::clock_gettime(id, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+double thread_seconds(::pthread_t thread) noexcept {
+#ifdef __linux__
+  clockid_t id;
+  if (::pthread_getcpuclockid(thread, &id) == 0) return seconds_on(id);
+#else
+  static_cast<void>(thread);
+#endif
+  return 0;
+}
+
+thread_usage usage_of_this_thread() noexcept {
+  thread_usage out;
+#ifdef RUSAGE_THREAD
+  ::rusage r;
+  if (::getrusage(RUSAGE_THREAD, &r) != 0) return out;
+  // Its times are brought up to date by the clock's tick alone.
+  out.nanoseconds = static_cast<std::uint64_t>(1e9 * seconds_on(CLOCK_THREAD_CPUTIME_ID));
+  out.waits = static_cast<std::uint64_t>(r.ru_nvcsw);
+#endif
+  return out;
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,19 @@
+/// \file
+/// The bodies of what async/detail/single_user.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include <wick/async/detail/single_user.hpp>
+
+namespace wick::detail {
+
+void single_user::hold::refuse(const char* call) {
+  throw std::logic_error(
+      std::string("wick: ") + call +
+      ": two threads or coroutines use one loader at the same time; let one take the batches, or "
+      "give each a loader of its own (they may share an executor)");
+}
+
+}  // namespace wick::detail

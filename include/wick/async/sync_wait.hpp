@@ -1,0 +1,65 @@
+/// \file
+/// From ordinary code into coroutines: start a task and sleep until it is done.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <wick/async/awaitable.hpp>
+#include <wick/async/detail/futex.hpp>
+#include <wick/async/detail/outcome.hpp>
+#include <wick/async/task.hpp>
+
+namespace wick {
+
+namespace detail {
+
+template <class T>
+struct sync_state {
+  wake_flag done;
+  outcome<T> result;
+};
+
+template <class T>
+detached sync_run(task<void> settling, sync_state<T>* state) {
+  {
+    const task<void> all = std::move(settling);  // gone before the waiting thread is told
+    co_await all;
+  }
+  state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
+}
+
+}  // namespace detail
+
+/// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its
+/// value or throws its exception. What the task wrote is visible then, and its frame is gone, parameters
+/// included. Any thread but a worker: it would block one. A task that is never resumed keeps the caller for
+/// ever.
+template <class T>
+T sync_wait(task<T> t) {
+  static_assert(!std::is_reference_v<T>,
+                "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
+  detail::sync_state<T> state;
+  task<void> settling =
+      detail::settle(std::move(t), &state.result);  // here, where want of memory can be told
+  detail::resume(detail::sync_run<T>(std::move(settling), &state).handle);
+  state.done.wait();
+  return state.result.take();
+}
+
+/// The same for anything that can be awaited.
+template <detail::awaitable A>
+  requires(!detail::is_task<A>)
+auto sync_wait(A what) {
+  using result = std::remove_cvref_t<detail::await_result_t<A>>;
+  return sync_wait([](A inner) -> task<result> {
+    if constexpr (std::is_void_v<result>) {
+      co_await std::move(inner);
+    } else {
+      auto&& value = co_await std::move(inner);
+      co_return std::forward<decltype(value)>(value);
+    }
+  }(std::move(what)));
+}
+
+}  // namespace wick

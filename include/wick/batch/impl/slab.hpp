@@ -1,0 +1,118 @@
+/// \file
+/// The bodies of what batch/detail/slab.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <sched.h>
+#include <utility>
+
+#include <wick/async/detail/brief_lock.hpp>
+#include <wick/batch/detail/slab.hpp>
+
+namespace wick::detail {
+
+slab_pool::slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead,
+                     std::size_t most)
+    : memory_(std::move(memory)),
+      recycles_(memory_->recycles()),
+      keep_(keep),
+      ahead_(ahead),
+      most_(std::max(ahead, most)) {
+  free_.reserve(keep_ + 1);
+}
+
+std::uint64_t slab_pool::allocations() const noexcept {
+  const auto lock = detail::lock_briefly(mutex_);
+  return allocations_;
+}
+
+std::size_t slab_pool::bytes() const noexcept {
+  const auto lock = detail::lock_briefly(mutex_);
+  return bytes_;
+}
+
+std::size_t slab_pool::kept_at_most() const noexcept {
+  const auto lock = detail::lock_briefly(mutex_);
+  return window_bytes_ + cheap;
+}
+
+/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// milliseconds.
+void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
+  slab::block* const b = free_[i];
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+  free_bytes_ -= b->capacity;
+  bytes_ -= b->capacity;
+  b->next = std::exchange(gone, b);
+}
+
+void slab_pool::free_all(slab::block* gone) noexcept {
+  while (gone != nullptr) {
+    const std::unique_ptr<slab::block> b(std::exchange(gone, gone->next));
+    b->memory.free(b->memory.context);
+  }
+}
+
+void slab_pool::measure_window() noexcept {
+  window_bytes_ = 0;
+  for (const demand& d : users_) {
+    const std::size_t largest = std::max(d.now.largest, d.before.largest);
+    window_bytes_ += largest * cheap_blocks(largest, ahead_, most_);
+  }
+}
+
+/// Blocks of sizes that nobody has asked for since the period before go.
+void slab_pool::next_period(slab::block*& gone) noexcept {
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
+      return d.now.uses(free_[i]->capacity) || d.before.uses(free_[i]->capacity);
+    });
+    if (!used) remove(i, gone);
+  }
+  for (demand& d : users_) d.before = std::exchange(d.now, range());
+  asked_ = 0;
+  measure_window();
+}
+
+/// Writes down what was asked for; true when this user did so for the first time.
+bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
+  if (user >= users_.size()) users_.resize(user + 1);
+  if (++asked_ == period) next_period(gone);
+  demand& mine = users_[user];
+  if (mine.now.has(bytes)) return false;
+  const bool first = mine.largest_ever == 0;
+  mine.now.smallest = std::min(mine.now.smallest, bytes);
+  mine.now.largest = std::max(mine.now.largest, bytes);
+  if (bytes > mine.largest_ever) {
+    bytes_asked_.fetch_add(bytes - std::exchange(mine.largest_ever, bytes), std::memory_order_relaxed);
+  }
+  measure_window();
+  return first;
+}
+
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// that it did, and there are not more blocks than before. It is the smallest of them.
+void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
+  std::size_t least = free_.size();
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity < bytes && bytes / 2 <= capacity &&
+        (least == free_.size() || capacity < free_[least]->capacity)) {
+      least = i;
+    }
+  }
+  if (least != free_.size()) remove(least, gone);
+}
+
+slab_pool::~slab_pool() {
+  for (slab::block* b : free_) {
+    b->next = nullptr;
+    free_all(b);
+  }
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,63 @@
+/// \file
+/// The bodies of what image/keypoints.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/keypoints.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pixels/warp.hpp>
+
+namespace wick {
+
+void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
+  using kind = detail::geometry_step::kind;
+  if (visible.empty()) visible.assign(size(), 1);
+  if (visible.size() != size()) {
+    throw error("keypoints: " + std::to_string(visible.size()) + " marks of " + std::to_string(size()) +
+                " points; give as many, or none");
+  }
+  // x * across + right, y * down + below: in single precision, as torchvision counts.
+  float across = 1, right = 0, down = 1, below = 0;
+  switch (step.what) {
+    case kind::crop:
+      right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
+      break;
+    case kind::resize:
+      across = static_cast<float>(static_cast<double>(step.size.width) / in.width);
+      down = static_cast<float>(static_cast<double>(step.size.height) / in.height);
+      break;
+    case kind::mirror_x:
+      across = -1, right = static_cast<float>(in.width - 1);
+      break;
+    case kind::mirror_y:
+      down = -1, below = static_cast<float>(in.height - 1);
+      break;
+    case kind::pad:
+      detail::require_plain_border(step.around.mode, "keypoints");
+      right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
+      break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& [x, y] : xy) {
+        const detail::point at = there({x, y});
+        x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+      }
+      break;
+    }
+    case kind::drop_boxes:
+      break;
+  }
+  const detail::frame out = step.after(in);
+  const auto width = static_cast<float>(out.width), height = static_cast<float>(out.height);
+  for (std::size_t i = 0; i < size(); ++i) {
+    auto& [x, y] = xy[i];
+    x = x * across + right;
+    y = y * down + below;
+    if (!(x >= 0 && x < width && y >= 0 && y < height)) visible[i] = 0;
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,338 @@
+/// \file
+/// The bodies of what image/lazy_image.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <wick/codec/codec.hpp>
+#include <wick/image/detail/padding.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pixels/detail/wide_resample.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/resample.hpp>
+
+namespace wick {
+
+lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bool exact,
+                       const detail::pixel_numbers& as) noexcept
+    : encoded_(std::move(encoded)),
+      info_(info),
+      exact_(exact),
+      as_(as),
+      channels_(channels),
+      out_channels_(channels),
+      plan_(detail::plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
+
+lazy_image::lazy_image(image pixels) noexcept
+    : decoded_(std::move(pixels)),
+      channels_(decoded_.channels()),
+      out_channels_(channels_),
+      plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
+
+lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
+    : lazy_image(std::move(pixels)) {
+  as_ = as;
+}
+
+void lazy_image::crop(const detail::rect& part) {
+  if (!pointwise_) carry_out();
+  detail::compose_crop(plan_, part);
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].crop(part);
+  for (detail::erased_numbers& e : erased_) e.crop(part);
+}
+
+void lazy_image::mirror_x() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_x(width());
+  for (detail::erased_numbers& e : erased_) e.mirror_x(width());
+  detail::compose_mirror_x(plan_);
+}
+
+void lazy_image::mirror_y() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_y(height());
+  for (detail::erased_numbers& e : erased_) e.mirror_y(height());
+  detail::compose_mirror_y(plan_);
+}
+
+void lazy_image::resize(int width, int height, interpolation filter) {
+  detail::require_pixels({this->width(), this->height()});
+  if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
+    throw error(
+        "a resize that blends would make numbers of classes which the mask does not have; give it "
+        ".interpolation = wick::interpolation::nearest");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        "a resize behind random_erasing, which is behind normalize or to_float; erase after the resize");
+  }
+  if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
+  if (detail::compose_resize(plan_, width, height, filter)) return;
+  carry_out();
+  detail::compose_resize(plan_, width, height, filter);
+}
+
+void lazy_image::pad(const detail::border& around) {
+  if (around.by.empty()) return;
+  if (as_.wide && as_.indexes) {
+    carry_out();
+    return hold(detail::pad_wide(wide(), around));
+  }
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
+}
+
+void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
+  using kind = detail::geometry_step::kind;
+  switch (step.what) {
+    case kind::crop:
+      return crop(step.part);
+    case kind::resize:
+      return resize(step.size.width, step.size.height, step.filter);
+    case kind::mirror_x:
+      return mirror_x();
+    case kind::mirror_y:
+      return mirror_y();
+    case kind::pad:
+      return pad(step.around);
+    case kind::warp:
+      if (as_.wide && as_.indexes) return warp_wide(step);
+      return warp(step.pixels());
+    case kind::drop_boxes:
+      return;
+  }
+}
+
+void lazy_image::apply(const detail::pixel_op& op) {
+  refuse_normalized("color operations");
+  refuse_numbers("color operations");
+  if (op_count_ == ops_.size() || out_channels_ != channels_) carry_out();
+  ops_[op_count_++] = op;
+  pointwise_ = pointwise_ && op.pointwise();
+}
+
+void lazy_image::make_gray(int channels) {
+  refuse_numbers("grayscale");
+  if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
+  out_channels_ = channels;
+}
+
+void lazy_image::normalize(const detail::normalization& by) {
+  refuse_normalized("a second normalize");
+  if (as_.indexes || as_.type == dtype::int32) {
+    throw error("normalize gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
+                (as_.indexes
+                     ? " numbers of classes; leave normalize out"
+                     : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
+  }
+  normal_ = by;
+}
+
+void lazy_image::as_float() {
+  refuse_normalized("to_float");
+  if (as_.indexes || as_.type == dtype::int32) {
+    throw error("to_float gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
+                (as_.indexes ? " numbers of classes; leave to_float out"
+                             : "; write wick::decode({.type = wick::dtype::float32}) instead"));
+  }
+  as_.type = dtype::float32;
+}
+
+void lazy_image::erase(const detail::erased_numbers& what) {
+  if (type() != dtype::float32)
+    throw error("erase wants a picture of float32, and it is " + std::string(to_string(type())));
+  erased_.push_back(what);
+}
+
+void lazy_image::write_to(slot to) const {
+  if (as_.wide) {
+    const detail::wide_rows out = render_wide();
+    detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
+                          channels_, 65535.0f, type(), normal_, to);
+  } else if (as_.type != dtype::uint8 && !normalized()) {
+    const image out = render();
+    detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
+                          out.channels(), 255.0f, type(), normal_, to);
+  } else if (normalized()) {
+    detail::level_map rest;
+    const image out = render(&rest);
+    detail::write_normalized(out, rest, normal_, to.data, to.planar);
+  } else if (out_channels_ != channels_) {
+    render().write_to(to);
+  } else {
+    render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
+                        : detail::picture_target::interleaved(to.data, width(), height(), channels()));
+  }
+  for (const detail::erased_numbers& e : erased_) detail::erase(e, extents(), to);
+}
+
+bool lazy_image::untouched() const noexcept {
+  const detail::plan all = as_.wide ? detail::plan::whole(wide().width, wide().height)
+                                    : detail::plan::whole(decoded().width(), decoded().height());
+  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
+}
+
+void lazy_image::refuse_wide(const char* what) const {
+  if (as_.wide) {
+    throw error(std::string(what) +
+                " of a picture of 16 bits a channel, which goes with crop, resize, flip and batch() "
+                "alone; write wick::decode({.reduce_16_bits = true}) and no .type for 8 bits");
+  }
+}
+
+void lazy_image::refuse_numbers(const char* what) const {
+  refuse_wide(what);
+  if (as_.indexes)
+    throw error(std::string(what) + " on numbers of classes, which are no levels; leave them out for masks");
+}
+
+void lazy_image::refuse_normalized(const char* what) const {
+  if (normalized()) {
+    throw error(std::string(what) +
+                " after normalize: the picture is float32 by then; make normalize the last picture stage");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        std::string(what) +
+        " behind random_erasing, which is behind to_float; make random_erasing the last picture stage");
+  }
+}
+
+decode_request lazy_image::request(const detail::resample_scratch& scratch) const noexcept {
+  detail::rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
+                    scratch.rows.high() - scratch.rows.low()};
+  double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                          static_cast<double>(plan_.height) / plan_.source.height);
+  if (exact_ || scale > 1) scale = 1;
+  if (scale < 1) {
+    // The same filter over a smaller picture may reach one pixel of that further.
+    const detail::rect& all = plan_.source;
+    const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
+    const int right = std::min(part.x + part.width + more, all.x + all.width),
+              bottom = std::min(part.y + part.height + more, all.y + all.height);
+    part.x = std::max(part.x - more, all.x);
+    part.y = std::max(part.y - more, all.y);
+    part.width = right - part.x;
+    part.height = bottom - part.y;
+  }
+  return {part, scale, channels_, as_.indexes};
+}
+
+void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
+  detail::phase_timer timer(detail::phase::resize);
+  if (encoded_.empty()) {
+    detail::resample(decoded().view(), plan_, to);
+  } else {
+    try {
+      decode_to(to, timer);
+    } catch (const error& e) {  // what only decoding shows is still decode()'s
+      throw detail::late_error("decode", e.what());
+    }
+  }
+  if (op_count_ == 0) return;
+  timer.next(detail::phase::color);
+  wick::detail::apply({ops_.data(), op_count_}, to, rest);
+}
+
+void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
+  const bool by_rows = info_.decoder->decode_rows != nullptr;
+  if (plan_.only_cuts() && !by_rows) {  // no tables are needed
+    timer.next(detail::phase::decode);
+    const detail::rect& part = plan_.source;
+    const decoded_picture got = decode(part, 1.0);
+    timer.next(detail::phase::resize);
+    return detail::copy_pixels(
+        got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
+  }
+  detail::resample_lease lease;
+  detail::resample_scratch& scratch = *lease;
+  detail::build_axes(plan_, 1.0, 0, 0, scratch);
+  timer.next(detail::phase::decode);
+  const decode_request wanted = request(scratch);
+  if (by_rows) {
+    decode_rows(wanted, scratch, to, timer);
+  } else {
+    decode_whole(wanted, scratch, to, timer);
+  }
+}
+
+void lazy_image::decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
+                             const detail::picture_target& to, detail::phase_timer& timer) const {
+  detail::row_resampler sink(plan_, scratch, to, &timer);
+  info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
+  if (!sink.finished())
+    throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+}
+
+void lazy_image::decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
+                              const detail::picture_target& to, detail::phase_timer& timer) const {
+  const decoded_picture got = decode(wanted.wanted, wanted.scale);
+  timer.next(detail::phase::resize);
+  if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
+  detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
+  detail::resample(got.pixels.view(), 0, 0, scratch, to);
+}
+
+decoded_picture lazy_image::decode(const detail::rect& part, double scale) const {
+  decoded_picture got = info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_, as_.indexes});
+  const image& p = got.pixels;
+  const auto covers = [&](int from, int size, int start, int extent) {
+    return start <= from && start + extent / got.scale > from + size - 0.5;
+  };
+  if (p.channels() != channels_ || got.scale < scale || !covers(part.x, part.width, got.left, p.width()) ||
+      !covers(part.y, part.height, got.top, p.height())) {
+    throw error(std::string(info_.decoder->name) +
+                " gave less of the picture than it was asked for; report it to the codec's author");
+  }
+  return got;
+}
+
+detail::wide_rows lazy_image::render_wide() const {
+  detail::phase_timer timer(detail::phase::resize);
+  detail::resample_lease lease;
+  detail::resample_scratch& scratch = *lease;
+  detail::build_axes(plan_, 1.0, 0, 0, scratch);
+  if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
+  timer.next(detail::phase::decode);
+  const int low = scratch.rows.low(), high = scratch.rows.high();
+  detail::wide_rows got;
+  try {
+    got = info_.decoder->decode_wide(encoded_.span(), info_,
+                                     {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
+  } catch (const error& e) {
+    throw detail::late_error("decode", e.what());
+  }
+  if (got.channels != channels_ || got.width != info_.width || got.top > low || got.top + got.height < high) {
+    throw error(std::string(info_.decoder->name) +
+                " gave less of the picture than it was asked for; report it to the codec's author");
+  }
+  timer.next(detail::phase::resize);
+  return detail::resample_wide(got, scratch);
+}
+
+image lazy_image::render(detail::level_map* rest) const {
+  image out(width(), height(), channels_);
+  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_),
+            out_channels_ == channels_ ? rest : nullptr);
+  if (out_channels_ == channels_) return out;
+  image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
+  for (int y = 0; y < height(); ++y) {
+    const std::uint8_t* in = out.row(y);
+    std::uint8_t* to = changed.row(y);
+    for (int x = 0; x < width(); ++x, in += channels_) {
+      for (int c = 0; c < out_channels_; ++c) *to++ = in[0];
+    }
+  }
+  return changed;
+}
+
+}  // namespace wick

@@ -1,0 +1,110 @@
+/// \file
+/// The bodies of what image/lazy_image.hpp declares for taking a picture's pixels, copying them and putting
+/// others in their place. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/wide_rows.hpp>
+
+namespace wick {
+
+image lazy_image::pixels() const& {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  return render();
+}
+
+image lazy_image::pixels() && {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  if (untouched()) return shared_ ? image(shared_->levels) : std::move(decoded_);
+  image out = render();
+  encoded_ = {};  // not needed any more
+  return out;
+}
+
+image lazy_image::materialize() && {
+  if (as_.type != dtype::uint8) {
+    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
+                std::string(to_string(as_.type)) +
+                ": that goes with batch() alone; leave .type out, or write batch()");
+  }
+  return std::move(*this).pixels();
+}
+
+void lazy_image::replace_pixels(image pixels) {
+  const detail::pixel_numbers as = as_;
+  *this = lazy_image(std::move(pixels));
+  as_ = as;
+}
+
+lazy_image lazy_image::share() {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is shared; call carry_out() before");
+  if (!shared_) {
+    shared_ = std::make_shared<const detail::shared_pixels>(
+        detail::shared_pixels{std::move(decoded_), std::move(wide_)});
+  }
+  return clone();
+}
+
+lazy_image lazy_image::clone() const {
+  lazy_image out;
+  out.encoded_ = bytes(encoded_.data(), encoded_.size());
+  out.decoded_ = decoded_;
+  out.wide_ = wide_;
+  out.shared_ = shared_;
+  out.info_ = info_;
+  out.exact_ = exact_;
+  out.as_ = as_;
+  out.channels_ = channels_;
+  out.out_channels_ = out_channels_;
+  out.plan_ = plan_;
+  out.ops_ = ops_;
+  out.op_count_ = op_count_;
+  out.pointwise_ = pointwise_;
+  out.normal_ = normal_;
+  out.erased_ = erased_;
+  return out;
+}
+
+std::size_t lazy_image::kept_bytes() const noexcept {
+  return encoded_.size() + decoded().pixels().size() + wide().levels.size() * sizeof(std::uint16_t);
+}
+
+void lazy_image::carry_out() {
+  if (untouched()) return;
+  if (as_.wide) {
+    hold(render_wide());
+    encoded_ = {};
+    return;
+  }
+  hold(render());
+  encoded_ = {};
+  op_count_ = 0;
+  pointwise_ = true;
+  channels_ = out_channels_;
+}
+
+void lazy_image::hold(image pixels) noexcept {
+  decoded_ = std::move(pixels);
+  shared_.reset();
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+void lazy_image::hold(detail::wide_rows rows) noexcept {
+  wide_ = std::move(rows);
+  shared_.reset();
+  plan_ = detail::plan::whole(wide_.width, wide_.height);
+}
+
+}  // namespace wick

@@ -1,0 +1,103 @@
+/// \file
+/// The bodies of what image/mask.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <wick/image/decode.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/image/mask.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+
+namespace wick {
+
+namespace detail::masks {
+
+inline image one_channel(image numbers) {
+  if (numbers.channels() != 1) {
+    throw error("mask: a picture of " + std::to_string(numbers.channels()) +
+                " channels; give one channel of numbers");
+  }
+  return numbers;
+}
+
+/// \throws wick::error for a fill that the mask's numbers have no room for
+inline void require_fill(int fill, int highest) {
+  if (fill >= 0 && fill <= highest) return;
+  throw error("mask_fill " + std::to_string(fill) + ": the mask has numbers of " +
+              (highest > 255 ? "16" : "8") + " bits, 0 to " + std::to_string(highest) +
+              "; give one of these, and have the loss ignore it (.ignore_index)");
+}
+
+/// What only decoding shows is decode_mask()'s.
+template <class F>
+decltype(auto) decoding(F&& f) {
+  try {
+    return f();
+  } catch (const detail::late_error& e) {
+    throw detail::late_error("decode_mask", e.what());
+  }
+}
+
+}  // namespace detail::masks
+
+mask::mask(image numbers)
+    : numbers_(detail::masks::one_channel(std::move(numbers)),
+               detail::pixel_numbers{dtype::uint8, false, true}) {}
+
+void mask::follow(const detail::geometry_step& step, detail::frame) {
+  detail::masks::decoding([&] {
+    using kind = detail::geometry_step::kind;
+    if (step.what == kind::warp || (step.what == kind::pad && step.around.mode == padding_mode::constant))
+      detail::masks::require_fill(step.around.mask_fill, numbers_.highest_level());
+    detail::geometry_step own = step;
+    if (step.what == kind::warp)
+      own.filter = interpolation::nearest;
+    else if (own.filter != interpolation::nearest)
+      own.filter = interpolation::nearest_corner;
+    own.around.fill = {step.around.mask_fill};
+    numbers_.follow(own);
+  });
+}
+
+image mask::pixels() const {
+  return detail::masks::decoding([&] { return numbers_.pixels(); });
+}
+
+mask mask::materialize() && {
+  carry_out();
+  return std::move(*this);
+}
+
+void mask::carry_out() {
+  detail::masks::decoding([&] { numbers_.carry_out(); });
+}
+
+void mask::write_to(slot to) const {
+  detail::masks::decoding([&] { numbers_.write_to(to); });
+}
+
+namespace detail {
+
+decode_mask_stage::decode_mask_stage(const mask_options& options)
+    : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
+               "decode_mask") {}
+
+mask decode_mask_stage::operator()(bytes encoded, context& c) const {
+  return mask(numbers_(std::move(encoded), c));
+}
+
+}  // namespace detail
+
+detail::decode_mask_stage decode_mask(const detail::mask_options& options) {
+  return detail::decode_mask_stage(options);
+}
+
+}  // namespace wick

@@ -1,0 +1,55 @@
+/// \file
+/// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
+/// program.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/warp.hpp>
+#include <wick/pixels/wide_rows.hpp>
+
+namespace wick {
+
+void lazy_image::warp_wide(const detail::geometry_step& step) {
+  carry_out();
+  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
+  detail::warp by = step.pixels();
+  std::memcpy(by.fill.data(), &fill, sizeof fill);
+  image pairs(wide().width, wide().height, 2);
+  std::memcpy(pairs.data(), wide().levels.data(), pairs.pixels().size());
+  const image moved = detail::warped(pairs.view(), by);
+  detail::wide_rows out(by.width, by.height, 1, 0);
+  std::memcpy(out.levels.data(), moved.data(), moved.pixels().size());
+  hold(std::move(out));
+}
+
+void lazy_image::warp(const detail::warp& by) {
+  refuse_normalized("affine, rotate and perspective");
+  refuse_wide("affine, rotate and perspective");
+  if (as_.indexes && by.filter != interpolation::nearest) {
+    throw error(
+        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
+        "have; "
+        "give them .interpolation = wick::interpolation::nearest");
+  }
+  if (by.width == width() && by.height == height() && by.centered &&
+      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
+    mirror_x();
+    return mirror_y();
+  }
+  if (!untouched()) carry_out();
+  const detail::phase_timer timer(detail::phase::resize);
+  hold(detail::warped(decoded().view(), by));
+}
+
+}  // namespace wick

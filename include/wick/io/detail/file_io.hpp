@@ -1,0 +1,35 @@
+/// \file
+/// Opening and reading files, for threads that may block.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <sys/stat.h>
+
+#include <wick/io/detail/plain_file.hpp>
+
+namespace wick::detail {
+
+constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
+
+[[noreturn]] void throw_io(const char* doing, int code);
+
+/// \throws wick::error when it could not be opened or is no regular file
+file_handle checked_file(plain_file opened);
+/// \throws wick::error, also for what is no regular file
+inline file_handle open_file(const char* path) { return checked_file(open_plain(path)); }
+
+/// \throws wick::error for what is no regular file
+std::uint64_t regular_size(const struct stat& about);
+
+/// \throws wick::error for what is no regular file
+std::uint64_t size_of_file(int fd);
+
+/// The same without opening it. Blocks.
+std::uint64_t size_of_file(const char* path);
+
+/// How many of `size` bytes were read; fewer only at the end of the file.
+std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t offset);
+
+}  // namespace wick::detail

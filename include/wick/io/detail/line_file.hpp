@@ -1,0 +1,74 @@
+/// \file
+/// A file to which any number of processes append lines, each whole, whatever stops them.
+#pragma once
+
+#include <cstddef>
+#include <sched.h>
+#include <string_view>
+#include <sys/file.h>
+#include <time.h>
+
+#include <wick/io/detail/plain_file.hpp>
+
+namespace wick::detail {
+
+/// Whether `text` is one JSON object from its first to its last character, as far as braces and quotes tell.
+bool is_whole_object(std::string_view text) noexcept;
+
+/// Lines of JSON objects that begin with `head`.
+///
+/// A line is one write in append mode, so lines of several writers don't mix. What tears one is a full disk
+/// or a kill in the middle of a write: then its beginning is taken back, at once or by whoever opens or
+/// writes the file next, under a lock of the file. What is not known to be the beginning of such a line is
+/// kept, and ended. The lock is not waited for longer than a few milliseconds, since who holds it may be
+/// stopped; without it nothing is taken back, and the next line begins anew.
+class line_file {
+ public:
+  /// Look at fault() and other() then.
+  line_file(const char* path, std::string_view head) noexcept;
+
+  /// errno, when it can't be opened.
+  int fault() const noexcept { return fault_; }
+  /// What it is, when it can't be opened and is no regular file.
+  const char* other() const noexcept { return other_; }
+
+  /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
+  /// begins anew. \throws std::bad_alloc
+  int add(std::string_view line);
+  /// Brings what was written to the disk. 0, or errno.
+  int sync() noexcept;
+
+ private:
+  class lock {
+   public:
+    explicit lock(line_file& of) noexcept;
+    lock(const lock&) = delete;
+    lock& operator=(const lock&) = delete;
+    ~lock();
+    bool held() const noexcept { return held_; }
+
+   private:
+    line_file& of_;
+    bool held_ = false;
+  };
+
+  /// What must come before the next line: nothing behind a whole one, and once the beginning of one was taken
+  /// back.
+  std::string_view beginning(bool locked) noexcept;
+
+  /// Unless somebody without the lock has written behind it.
+  void take_back(::off_t size, ::off_t written) noexcept;
+
+  bool read(char* to, std::size_t size, ::off_t offset) const noexcept;
+  int write(std::string_view text, std::size_t* written = nullptr) noexcept;
+
+  std::string_view head_;
+  file_handle file_, look_;  // to write, and to see what is there
+  int fault_ = 0;
+  const char* other_ = nullptr;
+  bool regular_ = false;
+  bool torn_ = false;  // this one's last line, for all it knows
+  bool patient_ = true;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,166 @@
+/// \file
+/// The bodies of what io/detail/cached_read.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+#include <wick/io/detail/cached_read.hpp>
+#include <wick/io/detail/file_system.hpp>
+#include <wick/io/detail/known_places.hpp>
+#include <wick/io/detail/plain_file.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/io/location.hpp>
+
+#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
+#define WICK_DETAIL_CACHED_READS 1
+#endif
+
+namespace wick::detail {
+
+#ifdef WICK_DETAIL_CACHED_READS
+namespace cached {
+
+/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
+/// other failure is that of one file, or of one moment.
+constexpr bool is_call_missing(int fault) noexcept {
+  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
+}
+
+inline int open(const char* path, std::uint64_t flags) noexcept {
+  struct open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_CACHED;
+  return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
+}
+
+/// Tried once, with a path that there is no other reason to refuse.
+inline bool can_open() noexcept {
+  static const bool can = [] {
+    const file_handle root(open("/", O_PATH));
+    return root || !is_call_missing(errno);
+  }();
+  return can;
+}
+
+/// How long what reaches to the end of a file of `size` bytes is. False: it would begin behind the end.
+inline bool measure_to_end(const location& where, std::uint64_t size, std::uint64_t& length) noexcept {
+  length = size - where.offset;
+  return where.offset <= size;
+}
+
+inline bool may_read(bool local, std::uint64_t device) noexcept {
+  return local && known_places::all().tells_what_is_cached(device);
+}
+
+}  // namespace cached
+#endif
+
+void note_place(const char* path, int file) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  known_places& known = known_places::all();
+  const std::uint64_t folder = known_places::folder_of(path);
+  const known_places::place there = known.find(folder);
+  struct ::stat about {};
+  if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
+  const auto device = static_cast<std::uint64_t>(about.st_dev);
+  if (there.what == known_places::local && there.device == device) return;
+  // What a link leads to says nothing of the folder that it lies in.
+  struct ::stat name {};
+  if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
+  if (is_local(file))
+    known.note_local(folder, device);
+  else
+    known.note_remote(folder);
+#else
+  (void)path, (void)file;
+#endif
+}
+
+bool cached_reader::measure(const location& where, std::uint64_t& length) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  length = where.length;
+  if (where.indexed != nullptr && !cached::may_read(where.indexed->local, where.indexed->device))
+    return false;
+  if (where.file >= 0) {
+    if (where.indexed == nullptr) return false;
+    return length != location::whole || cached::measure_to_end(where, where.indexed->size, length);
+  }
+  if (!open(where)) return false;
+  return length != location::whole || cached::measure_to_end(where, opened_.size, length);
+#else
+  (void)where, (void)length;
+  return false;
+#endif
+}
+
+bool cached_reader::read(const location& where, std::byte* to, std::size_t size) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  const int file = where.file >= 0 ? where.file : own_.get();
+  if (file != last_ && !unchanged()) return false;
+  last_ = file;
+  before_ = where.file >= 0 ? *where.indexed : opened_;
+  for (std::size_t done = 0; done < size;) {
+    const struct ::iovec part = {to + done, size - done};
+    const ::ssize_t n = ::preadv2(file, &part, 1, static_cast<::off_t>(where.offset + done), RWF_NOWAIT);
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
+      known_places::all().note_silent(before_.device);
+    return false;
+  }
+  return true;
+#else
+  (void)where, (void)to, (void)size;
+  return false;
+#endif
+}
+
+bool cached_reader::unchanged() const noexcept {
+  struct ::stat about {};
+  return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
+}
+
+bool cached_reader::open(const location& where) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  if (!cached::can_open()) return false;
+  known_places& known = known_places::all();
+  std::uint64_t folder = 0;
+  if (where.indexed == nullptr) {
+    folder = known_places::folder_of(where.path);
+    const known_places::place there = known.find(folder);
+    if (!cached::may_read(there.what == known_places::local, there.device)) return false;
+    opened_.device = there.device;
+  } else {
+    opened_.device = where.indexed->device;
+  }
+  own_ = file_handle(cached::open(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  struct ::stat about {};
+  if (!own_ || ::fstat(own_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
+  const std::uint64_t device = opened_.device;
+  opened_ = file_stamp::of(about);
+  opened_.local = true;
+  if (opened_.device == device) return where.indexed == nullptr || where.indexed->change(opened_) == nullptr;
+  if (folder != 0) known.forget(folder);  // something else was mounted there
+  return false;
+#else
+  (void)where;
+  return false;
+#endif
+}
+
+}  // namespace wick::detail
+
+#undef WICK_DETAIL_CACHED_READS

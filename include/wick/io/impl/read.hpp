@@ -1,0 +1,108 @@
+/// \file
+/// The bodies of what io/read.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <wick/io/detail/cached_read.hpp>
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/io/location.hpp>
+#include <wick/io/read.hpp>
+#include <wick/io/record.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+
+namespace wick::detail {
+
+std::uint64_t length_of(const location& where) {
+  if (where.length != location::whole) return where.length;
+  const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
+  if (where.offset > size) {
+    throw error(
+        "has " + std::to_string(size) + " bytes, and byte " + std::to_string(where.offset) +
+        " is where the sample is said to begin; the file became shorter, or the source is wrong about it");
+  }
+  return size - where.offset;
+}
+
+bytes location_reader::read(const location& where, std::uint64_t length) {
+  const int file = where.file >= 0 ? where.file : open(where.path);
+  file_watch watch = file_watch::begin(file, where.indexed);
+  if (where.length == location::whole) {
+    const std::uint64_t size = watch.before.size;
+    if (size != where.offset + length) {
+      throw error("has " + std::to_string(size) + " bytes, and had " + std::to_string(where.offset + length) +
+                  " a moment ago; it is being written. Read it when that is done");
+    }
+  }
+  bytes out(static_cast<std::size_t>(length));
+  const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
+  watch.end(file, where.indexed);
+  if (n != out.size()) {
+    throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
+                std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
+  }
+  return out;
+}
+
+int location_reader::open(const char* path) {
+  if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
+    close();  // never two at a time
+    own_ = open_when_possible(path);
+    opened_ = path;
+    note_place(path, own_.get());
+  }
+  return own_.get();
+}
+
+void location_reader::close() noexcept {
+  if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
+  own_.close();
+  opened_ = nullptr;
+}
+
+std::atomic<int>& location_reader::open_now() noexcept {
+  static constinit std::atomic<int> count{0};
+  return count;
+}
+
+file_handle location_reader::open_when_possible(const char* path) {
+  constexpr auto pause = std::chrono::milliseconds(2);
+  plain_file opened = open_plain(path);
+  for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
+    std::this_thread::sleep_for(pause);
+    alone = open_now().load(std::memory_order_relaxed) != 0 ? 0 : alone + 1;
+    opened = open_plain(path);
+  }
+  file_handle out = checked_file(std::move(opened));
+  open_now().fetch_add(1, std::memory_order_relaxed);
+  return out;
+}
+
+void check_size(std::uint64_t found, const read_options& options) {
+  if (found <= options.max_bytes) return;
+  throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
+              " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
+              "}) if that is right");
+}
+
+read_operation<record<location>> read_stage::operator()(record<location> where, context& c) const {
+  return {std::move(where), c, options_};
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::read_stage read(detail::read_options options) noexcept { return detail::read_stage(options); }
+
+}  // namespace wick

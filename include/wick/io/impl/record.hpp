@@ -1,0 +1,60 @@
+/// \file
+/// The bodies of what io/record.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wick/io/record.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+
+namespace wick::detail {
+
+record_fields::record_fields(const std::vector<std::string>& wanted) {
+  if (wanted.empty() || wanted.size() > max_fields) {
+    throw error("wick: a record has 1 to 8 members, found " + std::to_string(wanted.size()));
+  }
+  for (const std::string& field : wanted) add(field);
+}
+
+const std::vector<std::string>& record_fields::alternatives(std::size_t field) const noexcept {
+  return alternatives_[field];
+}
+
+std::pair<std::size_t, std::size_t> record_fields::find_alternative(
+    std::string_view extension) const noexcept {
+  for (std::size_t f = 0; f < size(); ++f) {
+    for (std::size_t a = 0; a < alternatives_[f].size(); ++a) {
+      if (alternatives_[f][a] == extension) return {f, a};
+    }
+  }
+  return {size(), 0};
+}
+
+void record_fields::add(std::string_view field) {
+  std::vector<std::string>& list = alternatives_.emplace_back();
+  names_.emplace_back(field);
+  for (;;) {
+    const std::size_t end = field.find(';');
+    std::string extension;
+    for (const char c : field.substr(0, end)) {
+      if (c != ' ') extension += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    if (extension.starts_with('.')) extension.erase(0, 1);
+    if (extension.empty()) {
+      throw error("wick: \"" + printable(names_.back()) +
+                  "\" names an empty extension; write \"jpg\" or \"jpg;png\"");
+    }
+    if (find(extension) != size())
+      throw error("wick: the member \"" + printable(extension) + "\" is asked for twice");
+    list.push_back(std::move(extension));
+    if (end == std::string_view::npos) return;
+    field.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace wick::detail

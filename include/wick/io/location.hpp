@@ -1,0 +1,42 @@
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+#pragma once
+
+#include <cstdint>
+
+#include <wick/pipeline/sample.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct file_stamp;
+
+}  // namespace detail
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const detail::file_stamp* indexed = nullptr;
+};
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
+
+}  // namespace wick

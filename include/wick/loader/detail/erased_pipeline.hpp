@@ -1,0 +1,193 @@
+/// \file
+/// What the engine knows of a pipeline: all that a loader does around samples and batches is compiled once,
+/// and calls a pipeline through this.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/task.hpp>
+#include <wick/batch/collate.hpp>
+#include <wick/batch/detail/slab.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/prefetch_choice.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/random.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
+#include <wick/recovery/state.hpp>
+#include <wick/sampling/detail/group_plan.hpp>
+#include <wick/sampling/order.hpp>
+
+namespace wick::detail {
+
+/// What is the same for all of a pipeline's life.
+struct pipeline_facts {
+  std::size_t stages = 0;
+  std::size_t first = 0;     ///< the first stage of samples: those before are of order
+  std::size_t batching = 0;  ///< batch(), or `stages`
+  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  std::size_t order_row = 0, phase_row = 0, rows = 0;
+  std::array<std::size_t, phase_count> phase_stages = {};  ///< which stage asks for what each phase does
+  bool batched = false;
+  bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may
+  bool ends_with_batch = false;                           ///< nothing comes behind batch()
+  bool filters = false;                                   ///< a stage leaves out samples
+  bool prefetches = false;                                ///< the source takes hints
+  bool grouped = false;                                   ///< by bucket() or pack()
+  bool drop_last = false, pad_last = false;               ///< of batch()
+  shard_stage shard;
+};
+
+/// Which positions of an epoch make up which batch, and which sample of the source stands at a position. It
+/// does not change; any thread asks it.
+class erased_plan {
+ public:
+  virtual ~erased_plan() = default;
+  /// Of an epoch, over all ranks.
+  std::uint64_t positions() const noexcept { return positions_; }
+  std::uint64_t batches() const noexcept { return batches_; }
+  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
+  std::uint64_t ordered() const noexcept { return ordered_; }
+  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
+  std::uint64_t batch_size() const noexcept { return batch_size_; }
+  /// The most samples that a rank has of a batch.
+  std::size_t slots() const noexcept { return slots_; }
+  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  virtual std::uint64_t passed(std::uint64_t batches) const noexcept = 0;
+
+  /// The same epochs as another rank has them.
+  virtual owned<const erased_plan> for_rank(const shard_stage& shard) const = 0;
+  /// For batches of an epoch. Some order stages sort all samples for it.
+  virtual std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const = 0;
+  // The following are of the epoch whose order a batch has.
+  /// The positions of a batch that a rank has; by default this one.
+  virtual position_range slice(std::uint64_t batch, const batch_job& of) const noexcept = 0;
+  virtual position_range slice(std::uint64_t batch, const batch_job& of,
+                               const shard_stage& rank) const noexcept = 0;
+  /// Where in the source a position is, or `count` positions from `first` on.
+  virtual std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept = 0;
+  virtual void indexes(const batch_job& of, std::uint64_t first, std::uint64_t count,
+                       std::uint64_t* out) const noexcept = 0;
+  /// A sample of the epoch, drawn from `stream`, that may stand where another failed.
+  virtual std::uint64_t substitute(const batch_job& of, std::uint64_t position,
+                                   random_stream& stream) const = 0;
+
+ protected:
+  std::uint64_t positions_ = 0, batches_ = 0, ordered_ = 0, batch_size_ = 0;
+  std::size_t slots_ = 0;
+};
+
+/// A mix() whose weights loader.edit() changes.
+class erased_mix {
+ public:
+  virtual ~erased_mix() = default;
+  virtual std::span<const std::string> names() const noexcept = 0;
+  virtual std::span<const double> weights() const noexcept = 0;  ///< without any edit
+  virtual void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) = 0;
+  virtual void take_back_edit() noexcept = 0;
+  virtual std::uint64_t size_in(std::uint64_t epoch) const = 0;
+};
+
+/// A run of samples that the engine has claimed, and what has become of it.
+struct sample_run {
+  context& c;               ///< of one sample after the other
+  prefetch_depth ahead;     ///< how far ahead the source prefetches
+  std::uint64_t print = 0;  ///< of all of them, for the epoch's fingerprint
+  std::vector<failure> failed = {};
+};
+
+/// A source and its stages. Workers call what is of samples and batches at the same time, for different slots
+/// and batches. A batch comes from make_batch() of the same pipeline.
+class erased_pipeline {
+ public:
+  virtual ~erased_pipeline() = default;
+  const pipeline_facts& facts() const noexcept { return facts_; }
+
+  // ---- the source ----
+
+  virtual std::uint64_t samples() const = 0;
+  virtual std::string key(std::uint64_t index) const = 0;
+  virtual std::uint64_t source_fingerprint() const = 0;
+  /// Brings a sample closer: up to so many bytes of each part.
+  virtual void prefetch(std::uint64_t index, std::size_t bytes) const noexcept = 0;
+
+  // ---- what the stages say of themselves ----
+
+  virtual std::vector<std::string> stage_names() const = 0;
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell.
+  virtual std::vector<stage_identity> identity() const = 0;
+  /// What source and stages have to say for the report.
+  virtual std::vector<std::string> notes() const = 0;
+  /// Where batches shall lie.
+  virtual std::shared_ptr<slab_memory> batch_memory() = 0;
+  /// Null where weights can't be edited.
+  virtual erased_mix* mix() noexcept = 0;
+
+  // ---- epochs; no worker is here ----
+
+  /// The source, then the order stages read what may have changed.
+  virtual void refresh() = 0;
+  /// \param epoch  for which a mix() that has edits is planned; without it as if there were none
+  /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
+  virtual owned<const erased_plan> plan(const shard_stage& shard,
+                                        std::optional<std::uint64_t> epoch) const = 0;
+
+  // ---- samples ----
+
+  virtual owned<batch_job> make_batch() const = 0;
+  /// Makes room for the samples of a batch whose order, number, positions and count are set.
+  virtual void begin(batch_job& j, const std::shared_ptr<slab_pool>& pool) const = 0;
+  /// Where no stage suspends: slots [from, from + count) through all of them. What fails is in `r`.
+  virtual void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept = 0;
+  /// The same of one sample, with a clock at each stage. \throws what a stage throws
+  virtual void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) = 0;
+  /// Where one may suspend. \throws what a stage throws
+  virtual task<void> run_async(batch_job* j, std::uint64_t slot, context* c) = 0;
+  /// What is in a slot is not wanted: another sample comes there.
+  virtual void forget(batch_job& j, std::size_t slot) const noexcept = 0;
+
+  // ---- batches ----
+
+  /// The first sample whose shape is not that of the others.
+  virtual std::optional<misfit> first_misfit(const batch_job& j) const = 0;
+  /// Whether the samples have to be made again: one that failed had said what shape they have.
+  virtual bool stale(const batch_job& j) const = 0;
+  /// Of a batch without misfits: adds its shape to `shape`.
+  virtual void describe(const batch_job& j, fingerprint_hash& shape) const = 0;
+  virtual std::uint64_t content(const batch_job& j, std::size_t slot) const = 0;
+  /// Takes the gaps out.
+  virtual void close(batch_job& j) const = 0;
+  /// Makes the batch, and sends it through the stages behind batch(), which don't suspend.
+  virtual void finish(batch_job& j, context& c) = 0;
+  /// The same where one may.
+  virtual task<void> finish_async(batch_job* j, context* c) = 0;
+  /// Without batch(): whether there is a sample in the slot of a batch that was finished.
+  virtual bool has(const batch_job& j, std::size_t slot) const noexcept = 0;
+  /// Drops what is in it.
+  virtual void drop(batch_job& j) const noexcept = 0;
+
+ protected:
+  pipeline_facts facts_;
+};
+
+/// A pipeline that gives batches of this type; without batch() samples.
+template <class Batch>
+class pipeline_of : public erased_pipeline {
+ public:
+  /// Moves out of a finished batch what it is; without batch() its samples, where the failed ones are
+  /// missing. Nothing where there is none.
+  virtual void take(batch_job& j, std::vector<std::optional<Batch>>& to) = 0;
+  /// For the thread that takes it, before it has it.
+  virtual void deliver(Batch& batch) = 0;
+};
+
+}  // namespace wick::detail

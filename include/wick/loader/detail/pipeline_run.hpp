@@ -1,0 +1,147 @@
+/// \file
+/// A pipeline while it is run: for a loader's epochs, or beside them for one batch that is made again.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/erased_pipeline.hpp>
+#include <wick/loader/loader_options.hpp>
+#include <wick/pipeline/budget.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/trace_lane.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
+#include <wick/recovery/detail/draw_notes.hpp>
+#include <wick/recovery/detail/failed_sample.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/recovery/quarantine.hpp>
+
+namespace wick::detail {
+
+/// A pipeline and the rules by which a loader runs it: the same for its epochs and for what is made again.
+///
+/// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
+/// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
+/// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
+struct run_settings {
+  /// \throws wick::error when on_error can't be done with this pipeline, or a quarantine file can't be read
+  run_settings(owned<erased_pipeline> what, const loader_options& options, executor& on);
+  run_settings(const run_settings&) = delete;
+  run_settings& operator=(const run_settings&) = delete;
+
+  const pipeline_facts& facts() const noexcept { return pipeline->facts(); }
+  /// The loader's own name where there is no stage of that number.
+  std::string stage_name(std::size_t i) const {
+    return i < stage_names.size() ? stage_names[i] : std::string("loader");
+  }
+  /// For messages: the source's name of a sample, without what a terminal can't show.
+  std::string printable_key(std::uint64_t index) const;
+  /// The source, as a quarantine list has it.
+  listed_source listed() const;
+  bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
+  /// What the sample was found to be bad in: the stage it failed in, or was found to fail in by an earlier
+  /// run.
+  std::string stage_of(const failure& f) const;
+
+  const owned<erased_pipeline> pipeline;
+  executor& on;
+  const std::uint64_t seed;
+  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
+  byte_budget budget;
+  const error_policy policy;
+  const bool only_fails;
+  const std::vector<std::string> stage_names;
+  const sample_names names;
+  const quarantine bad;
+
+ private:
+  void check() const;
+};
+
+/// What a run has of its own. All workers call it at once.
+class pipeline_run {
+ public:
+  /// \param by  lives longer, as the settings do
+  /// \param notes  null where what stages draw is not wanted
+  /// \param counts  reports of other loaders on the executor have the time
+  pipeline_run(run_settings& of, const erased_plan& by, draw_notes* notes = nullptr, bool counts = true);
+  pipeline_run(const pipeline_run&) = delete;
+  pipeline_run& operator=(const pipeline_run&) = delete;
+
+  context context_at(place where, const batch_job& j) noexcept {
+    return context(where, &on, &settings.budget, stop->token(), j.pass, &settings.names);
+  }
+  context context_of_batch(const batch_job& j) noexcept;
+  place place_of(const batch_job& j, std::uint64_t slot, std::uint64_t index) const noexcept {
+    return {settings.seed, j.epoch, j.first + slot, index};
+  }
+
+  /// The stage that runs has ended, and may have drawn something.
+  void note_draws(const context& c) const {
+    if (notes != nullptr) notes->drew(c);
+  }
+  /// \throws quarantined_sample
+  void refuse_bad(std::uint64_t index) const {
+    if (settings.is_bad(index)) throw quarantined_sample();
+  }
+
+  // ---- clocks ----
+
+  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
+  /// for `timed`.
+  void count(stage_clock* of, std::size_t first, std::uint64_t samples, std::uint64_t timed) const noexcept;
+  /// A stage behind batch() has ended.
+  void count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind);
+
+  // ---- failures ----
+
+  /// That the sample at `c` has failed in this slot just now.
+  failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const;
+  /// Adds that to those of a run; without memory for it its batch is lost. Called where it was caught.
+  void add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
+                  const context& c) const noexcept;
+  /// The sample in a slot that is no gap: the one planned, or what came in its place.
+  failure standing_at(const batch_job& j, std::uint64_t slot) const;
+  /// There is no memory to end a batch as it should be; called where that was caught.
+  void lose(batch_job& j) const noexcept {
+    j.fail_whole(static_cast<std::uint32_t>(facts.batching), std::current_exception());
+  }
+
+  // ---- compaction ----
+
+  /// Positions from here on have been moved to where others failed, as far as that is known by now. Their own
+  /// batches leave them out, so that they need not be run there.
+  std::uint64_t moved_from(const batch_job& j) const noexcept {
+    const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
+    if (count == 0 || seen >> 32 != j.pass) return everything;
+    return plan->ordered() - std::min(count, plan->ordered());
+  }
+  void note_moved(const batch_job& j, std::uint64_t moved) noexcept {
+    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF),
+                 std::memory_order_relaxed);
+  }
+
+  run_settings& settings;
+  erased_pipeline& pipeline;
+  const pipeline_facts& facts;
+  executor& on;
+  const erased_plan* plan;
+  draw_notes* const notes;
+  stage_clocks clocks;
+  owned<stop_source> stop = make_owned<stop_source>();
+
+ private:
+  static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> moved_{0};  // which pass, how many
+};
+
+}  // namespace wick::detail

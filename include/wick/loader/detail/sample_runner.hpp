@@ -1,0 +1,51 @@
+/// \file
+/// Runs the samples that a worker has claimed: each goes through the stages into its slot; what fails is
+/// settled.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <wick/async/task.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/grain.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/loader/detail/prefetch_choice.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
+#include <wick/recovery/detail/failed_sample.hpp>
+
+namespace wick::detail {
+
+class scheduler;
+
+/// The scheduler learns of samples that have ended, by finish_some(job, count), and, where samples suspend,
+/// gets back a token for each. Any thread that has a slot.
+class sample_runner {
+ public:
+  sample_runner(pipeline_run& of, scheduler& owner) noexcept : run_(of), owner_(owner) {}
+
+  /// How long samples take.
+  const wick::detail::grain& grain() const noexcept { return grain_; }
+
+  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
+  void run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+
+ private:
+  void run_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+  void begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+  void run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
+                 stopwatch& clock) noexcept;
+  void learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept;
+  void settle_all(batch_job& j, std::vector<failure>& failed) noexcept;
+  void lose(batch_job& j, std::uint64_t slot, const place& where) noexcept;
+  static detached settle_one(sample_runner* self, batch_job* j, failure* of);
+  static detached run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where);
+
+  pipeline_run& run_;
+  scheduler& owner_;
+  alignas(64) wick::detail::grain grain_;
+  alignas(64) prefetch_choice depths_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,187 @@
+/// \file
+/// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a
+/// window of them ahead of the consumer, across the ends of epochs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/tokens.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/async/task.hpp>
+#include <wick/batch/detail/slab.hpp>
+#include <wick/loader/detail/batch_completion.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/epoch_orders.hpp>
+#include <wick/loader/detail/open_batches.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/loader/detail/sample_runner.hpp>
+#include <wick/loader/detail/source_size.hpp>
+#include <wick/loader/detail/worker_jobs.hpp>
+#include <wick/loader/loader_options.hpp>
+#include <wick/loader/sequencer.hpp>
+#include <wick/profile/detail/trace_file.hpp>
+
+namespace wick::detail {
+
+/// One consumer, which calls everything public, except where it says "worker", and opens batches. The mutex
+/// guards starting and putting away worker jobs, about once a batch; samples are claimed and finished without
+/// it.
+class scheduler {
+ public:
+  /// \param of  lives longer
+  scheduler(run_settings& of, const loader_options& options);
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for. On a
+  /// worker it runs other jobs meanwhile: all workers may be in such a destructor.
+  ~scheduler();
+
+  const erased_plan& plan() const noexcept { return *plan_; }
+  const source_size& size() const noexcept { return size_; }
+  const stage_clocks& clocks() const noexcept { return run_.clocks; }
+  const slab_pool& pool() const noexcept { return *pool_; }
+  /// What a report needs to know of how it works.
+  scheduler_figures figures() noexcept;
+  /// The same for its timeline, and for a trace.
+  queue_depths depths() noexcept;
+
+  /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
+  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
+  void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved);
+  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && (left_ || !comes_next(epoch, number));
+  }
+  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
+  void leave() noexcept {
+    left_ = true;
+    cancel();
+  }
+  /// Then seek() waits no more.
+  task<void> left_async();
+
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
+  /// Drops what is under way, and plans over what source and stages have now. Not on a worker unless idle().
+  /// From then on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  void refresh();
+  /// Order stages are about to change: no worker looks at them from now on, until a batch is opened.
+  void stop_preparing() noexcept { orders_.forget(); }
+  /// Drops what is under way, and goes by another plan from then on, as refresh() does.
+  /// \throws std::bad_alloc; nothing has changed then
+  void replan(owned<const erased_plan> next);
+
+  /// The next batch if it is finished, else null. Keep it until release().
+  batch_job* try_take() noexcept {
+    batch_job* const j = done_.try_take();
+    if (j != nullptr) fetch_lines(*j);
+    return j;
+  }
+  /// Sleeps until it is finished.
+  /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
+  batch_job* take() {
+    before_waiting();
+    return done_.take();
+  }
+  auto next_async() {
+    before_waiting();
+    return done_.next(on_);
+  }
+  /// Before what is in a batch that was taken is looked at.
+  void make(batch_job& j) noexcept { completion_.make(j); }
+  /// The batch was moved out of its job: its place in the ring is free.
+  void release(batch_job& j) noexcept;
+
+  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: none left.
+  bool help() noexcept {
+    jobs_.helped();
+    return run_some();
+  }
+  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
+  bool short_samples() const noexcept { return runner_.grain().short_samples(); }
+
+  // ---- for workers ----
+
+  void run_worker(worker_jobs::worker_job* p) noexcept;
+  /// Worker jobs that found all tokens taken have retired: whoever gives the first back starts one.
+  void give_tokens(std::uint64_t n) noexcept;
+  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  void finish_some(batch_job& j, std::uint64_t count) noexcept {
+    if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+    completion_.run(j);
+  }
+
+ private:
+  struct cursor {
+    std::uint64_t epoch = 0, number = 0;
+  };
+
+  // Opening batches: the consumer.
+  void advance(cursor& c) const noexcept {
+    if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
+  }
+  /// How many batches it is ahead of the consumer: more where they have taken little memory so far.
+  std::size_t window() const noexcept {
+    const std::size_t bytes = pool_->bytes_asked();
+    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
+  }
+  void open_more();
+  void open(batch_job& j, std::uint64_t sequence);
+  void before_waiting();
+  void stop_helping() noexcept;
+  // Starting worker jobs: consumer and workers, under the mutex.
+  bool may_claim() const noexcept { return !suspends_ || tokens_.any(); }
+  void start_worker() noexcept;
+  bool retire(worker_jobs::worker_job* p) noexcept;
+  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && next_out_.epoch == epoch && next_out_.number == number;
+  }
+  void drain(owned<stop_source> next_stop) noexcept;
+  void go_by(owned<const erased_plan> next) noexcept;
+  bool cancel() noexcept;
+  template <class Done>
+  void work_until(Done done) noexcept;
+
+  // Workers.
+  bool run_some() noexcept;
+  void fetch_lines(const batch_job& j) const noexcept;
+
+  executor& on_;
+  owned<const erased_plan> plan_;
+  pipeline_run run_;
+  source_size size_;
+  epoch_orders orders_;
+  // Batches ahead, whatever they take, and where they take little: four small ones are made in no time, and
+  // used up while a thread is interrupted for less than a millisecond.
+  const std::size_t few_, most_;
+  const bool suspends_;  // stages of samples may
+  tokens tokens_;        // of samples that may be under way at a time
+  const bool chooses_in_flight_;
+  bool run_ahead_;
+
+  // the consumer's
+  bool started_ = false;
+  bool left_ = false;  // what is under way is being dropped
+  std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  std::uint32_t pass_ = 0;                  // what batches are opened of
+  std::uint64_t to_open_ = 0;               // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
+  cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
+
+  sequencer<batch_job> done_;
+  std::shared_ptr<slab_pool> pool_;
+  batch_completion completion_;
+
+  open_batches<batch_job> ahead_;
+  sample_runner runner_;
+
+  std::mutex mutex_;
+  worker_jobs jobs_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,32 @@
+/// \file
+/// Notices when a source has another size than all was planned for.
+#pragma once
+
+#include <cstdint>
+
+#include <wick/loader/detail/erased_pipeline.hpp>
+
+namespace wick::detail {
+
+/// Asked by the consumer.
+class source_size {
+ public:
+  explicit source_size(const erased_pipeline& of) : of_(of), planned_(of.samples()) {}
+  std::uint64_t planned() const noexcept { return planned_; }
+  /// \throws wick::error when it has changed, and what the source's size() throws
+  void require_same() const;
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const;
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = of_.samples();
+    ++taken_;
+  }
+  bool changed() const noexcept;
+
+ private:
+  const erased_pipeline& of_;
+  std::uint64_t planned_, taken_ = 0;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,351 @@
+/// \file
+/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
+/// Knows nothing of who starts them and when.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <wick/async/executor.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/async/task.hpp>
+#include <wick/batch/detail/cloning.hpp>
+#include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/loader/detail/pipeline_types.hpp>
+#include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/gathering.hpp>
+#include <wick/pipeline/detail/timed_await.hpp>
+#include <wick/pipeline/detail/trace_lane.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pipeline/with_others.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
+#include <wick/sampling/detail/epoch_plan.hpp>
+#include <wick/sampling/order.hpp>
+
+namespace wick::detail {
+
+/// A batch with its columns.
+template <class Types>
+struct typed_batch : batch_job {
+  typed_batch() noexcept { bytes = sizeof(typed_batch); }
+  typename Types::columns columns;
+  std::optional<typename Types::value> value;
+};
+
+template <class Pipeline>
+class stage_path;
+
+/// Owns the source and the stages. All workers call it at once. Which clocks are read, by which plan others
+/// are drawn and whether it is noted what stages draw is up to the pipeline_run of the batch.
+template <class Source, class... S>
+class stage_path<pipeline<Source, S...>> {
+ public:
+  using types = pipeline_types<Source, S...>;
+  using plan_type = epoch_plan<stage_path>;
+  using batch_type = typed_batch<types>;
+  using value = typename types::value;
+  static constexpr std::size_t stages = sizeof...(S);
+  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+  /// The first stage that was written for what a phase does; where there is none, batch().
+  static constexpr std::size_t carries_out(phase p) noexcept {
+    constexpr std::array<phase, stages> phases{phase_of<S>...};
+    const auto found = std::find(phases.begin(), phases.begin() + types::batching, p);
+    return static_cast<std::size_t>(found - phases.begin());
+  }
+
+  stage_path(pipeline<Source, S...> what, executor& on)
+      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on) {
+    static_assert(types::batching >= types::order_end);
+    for_each_stage([&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
+    });
+    refresh();
+  }
+  stage_path(const stage_path&) = delete;
+  stage_path& operator=(const stage_path&) = delete;
+
+  /// The source, then the order stages take anew what changes. No worker is here.
+  void refresh() {
+    const auto rest = [&] {
+      for_each_stage([&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
+      });
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
+  }
+
+  const Source& source() const noexcept { return source_; }
+  template <std::size_t I>
+  auto& stage() noexcept {
+    return std::get<I>(stages_);
+  }
+  template <std::size_t I>
+  const auto& stage() const noexcept {
+    return std::get<I>(stages_);
+  }
+  template <class F>
+  void for_each_stage(F&& f) {
+    std::apply([&](auto&... s) { (f(s), ...); }, stages_);
+  }
+  template <class F>
+  void for_each_stage(F&& f) const {
+    std::apply([&](const auto&... s) { (f(s), ...); }, stages_);
+  }
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (types::batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<types::batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - types::batching - 1>{});
+    }
+  }
+
+  // ---- samples ----
+
+  /// A sample that a cache keeps, as it leaves that stage; null where it has to be made.
+  const auto* kept(const context& c) const noexcept
+    requires(types::cache < types::batching)
+  {
+    return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
+  }
+  template <class Item>
+  static Item again(const Item& kept) {
+    return cloning<Item>::of(kept);
+  }
+  /// From the source, or from the cache, through all stages, which don't suspend, into the slot.
+  template <bool Timed>
+  void run(context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
+    if constexpr (types::cache < types::batching) {
+      if (const auto* const item = kept(c)) {
+        c.enter(static_cast<std::uint32_t>(types::cache));
+        auto copy = again(*item);
+        if constexpr (Timed) clock->mark(types::cache);
+        return pass<types::cache + 1, Timed>(std::move(copy), c, j, slot, clock);
+      }
+    }
+    pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
+  }
+  /// The same where a stage may suspend.
+  static task<void> run_async(stage_path* self, context* c, batch_type* j, std::uint64_t slot) {
+    if constexpr (types::cache < types::batching) {
+      if (const auto* const item = self->kept(*c)) {
+        using kept_type = std::remove_cvref_t<decltype(*item)>;
+        c->enter(static_cast<std::uint32_t>(types::cache));
+        return pass_kept<kept_type>(self, again(*item), c, j, slot);
+      }
+    }
+    auto item = to_rvalue(self->source_.at(c->index()));
+    return pass_async<types::order_end, decltype(item)>(self, std::move(item), c, j, slot);
+  }
+  template <class Item>
+  static task<void> pass_kept(stage_path* self, Item item, context* c, batch_type* j, std::uint64_t slot) {
+    constexpr std::size_t next = types::cache + 1;
+    if constexpr (types::template next_async<next, types::batching>() < types::batching) {
+      task<void> rest = pass_async<next, Item>(self, std::move(item), c, j, slot);
+      co_await rest;
+    } else {
+      self->template pass_rest<next>(std::move(item), *c, *j, slot);
+      co_return;
+    }
+  }
+
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item>
+  void pass(Item&& item, context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
+    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == types::batching) {
+      if constexpr (Timed) phase_ticks::take();
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot,
+                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
+    } else {
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) {
+        clock->mark(I);
+        j.of->note_draws(c);
+      }
+      pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>)
+      return std::remove_cvref_t<Item>(item);
+    else
+      return std::move(item);
+  }
+
+  /// The same through stages that suspend: from one to the next, as a coroutine.
+  template <std::size_t I, class Item>
+  static task<void> pass_async(stage_path* self, Item item, context* c, batch_type* j, std::uint64_t slot) {
+    constexpr std::size_t stage = types::template next_async<I, types::batching>();
+    using stage_type = typename types::template stage_at<stage>;
+    using given = typename types::template item<stage>;
+    using next_type = typename types::template item<stage + 1>;
+    using how = application<stage_type, given>;
+
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c, *j));
+    c->enter(static_cast<std::uint32_t>(stage));
+    const std::uint64_t begun = now_ticks();
+    auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
+    decltype(auto) inner = awaiter_in(operation);
+    using inner_type = decltype(inner);
+    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &j->of->clocks,
+                                                static_cast<std::uint32_t>(stage), begun, c);
+    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+      co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      j->of->note_draws(*c);
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next(std::move(prepared));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    } else {
+      auto result = co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      j->of->note_draws(*c);
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    }
+  }
+
+  /// Begins a stage that suspends.
+  template <std::size_t I, class X>
+  auto start(X& item, context& c, batch_type& j) {
+    if constexpr (gathers_others<typename types::template stage_at<I>>) {
+      static_assert(!plan_type::grouped,
+                    "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
+                    "which plan by the lengths of single samples; leave one of the two out");
+      return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
+    } else {
+      return call(std::get<I>(stages_), item, c);
+    }
+  }
+
+  template <std::size_t I, std::size_t End, class Item>
+  auto pass_until(Item&& item, context& c, batch_type& j) {
+    if constexpr (I == End) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      stage_clocks::worker& mine = j.of->clocks.mine();
+      stopwatch clock(mine, true);
+      clock.begin(c, order_row);
+      auto next = apply(std::get<I>(stages_), std::move(item), c);
+      clock.mark(I);
+      mine.clocks[I].ran(1);
+      mine.clocks[I].worked(1, 0);
+      if (const std::size_t bytes = c.take_reserved(); bytes != 0)
+        j.of->clocks.reserved(static_cast<std::uint32_t>(I), bytes);
+      j.of->note_draws(c);
+      return pass_until<I + 1, End>(std::move(next), c, j);
+    }
+  }
+  template <std::size_t I, class Item>
+  void pass_rest(Item&& item, context& c, batch_type& j, std::uint64_t slot) {
+    stage_clocks::worker& mine = j.of->clocks.mine();
+    stopwatch clock(mine, true);
+    clock.begin(c, order_row);
+    pass<I, true>(std::move(item), c, j, slot, &clock);
+    j.of->count(mine.clocks, I, 1, 1);
+  }
+
+  // ---- batches ----
+
+  /// Through the batch stages from I on, which don't suspend.
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c, pipeline_run& of) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto rest = [&](auto next) {
+        of.count_batch(I, begun, c, span_kind::batch);
+        return pass_batch<I + 1>(std::move(next), c, of);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  /// The same through stages that suspend.
+  template <std::size_t I, class Batch>
+  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c, pipeline_run* of) {
+    if constexpr (I == stages) {
+      co_return std::move(batch);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      using stage_type = typename types::template stage_at<I>;
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one =
+            apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        auto next = co_await one;
+        of->count_batch(I, begun, *c, span_kind::batch_wait);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c, of);
+        value v = co_await rest;
+        co_return std::move(v);
+      } else {
+        static_assert(
+            !has_hook<stage_type, hook::around>,
+            "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+            "of samples, or as a plain callable");
+        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
+        of->count_batch(I, begun, *c, span_kind::batch);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c, of);
+        value v = co_await rest;
+        co_return std::move(v);
+      }
+    }
+  }
+
+ private:
+  friend struct gathering<stage_path>;
+  Source source_;
+  std::tuple<S...> stages_;
+  executor& on_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,130 @@
+/// \file
+/// The bodies of what loader/detail/delivery_books.hpp and loader/detail/sample_group.hpp declare. Included
+/// in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/loader/detail/delivery_books.hpp>
+#include <wick/loader/detail/sample_group.hpp>
+#include <wick/recovery/detail/error_account.hpp>
+#include <wick/recovery/detail/failed_sample.hpp>
+#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/on_error.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+told_failure tell_one(const failure& f, const batch_job& j, const run_settings& of) {
+  const bool whole = f.slot == failure::whole_batch;
+  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
+  ledger_entry& e = out.entry;
+  e.key = whole ? "batch " + std::to_string(j.number) : of.printable_key(f.to_blame());
+  e.stage = of.stage_name(f.stage);
+  if (out.known) {
+    if (std::string known = of.bad.stage_of(f.to_blame()); !known.empty()) e.stage = std::move(known);
+  }
+  e.epoch = j.epoch;
+  e.position = f.position;
+  e.action = f.action;
+  e.tries = f.tries;
+  describe_cause(f.cause, e);
+  if (whole) e.kind = error_kind::batch;
+  if (f.substitute != failure::nobody) e.substitute = of.printable_key(f.substitute);
+  if (f.of_other()) {
+    e.into = of.printable_key(f.index);
+    e.text += "; it was drawn to go into " + e.into;
+  }
+  if (f.action == error_action::fail && f.drawn != 0) {
+    e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
+  }
+  out.stage = static_cast<std::size_t>(std::find(of.stage_names.begin(), of.stage_names.end(), e.stage) -
+                                       of.stage_names.begin());
+  return out;
+}
+
+}  // namespace
+
+void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
+                   std::vector<told_failure>& to) {
+  to.clear();
+  if (j.failures.empty() && !j.unlisted) return;
+  for (const failure& f : j.failures) {
+    if (!f.dropped) to.push_back(tell_one(f, j, of));
+  }
+  if (j.unlisted && of.facts().batched) {
+    to.push_back(tell_one(*j.unlisted, j, of));
+  } else if (j.unlisted) {  // all that are missing without a word
+    for (std::uint64_t slot = 0; slot < j.count; ++slot) {
+      failure f = *j.unlisted;
+      f.slot = slot;
+      f.position = j.first + slot;
+      f.index = plan.index(j, f.position);
+      const bool said = std::any_of(j.failures.begin(), j.failures.end(), [&](const failure& other) {
+        return other.slot == slot &&
+               (other.action == error_action::fail || other.action == error_action::skip);
+      });
+      if (!said && !of.pipeline->has(j, static_cast<std::size_t>(slot))) to.push_back(tell_one(f, j, of));
+    }
+  }
+  sort_by_slot(to);
+}
+
+void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
+                        delivery_books& books) {
+  told_.swap(told);
+  next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
+  next_told_ = 0;
+  number_ = j.number;
+  epoch_ = j.epoch;
+  first_ = j.first;
+  size_ = 0;
+  look_up(plan, j);
+  dropped_.clear();
+  for (const failure& f : j.failures) {
+    if (is_left_out(f)) dropped_.push_back(f.slot);
+  }
+  size_ = static_cast<std::size_t>(j.count);
+  if (told_.empty()) books.account.add(epoch_, 0, j.count, 0, 0, told_);
+  next_ = std::min(next_, size_);
+  while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
+}
+
+/// Which sample of the source stands at each position of a group, for the fingerprint.
+void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
+  indexes_.resize(static_cast<std::size_t>(j.count));
+  plan.indexes(j, j.first, j.count, indexes_.data());
+  for (const failure& f : j.failures) {
+    if (f.slot == failure::whole_batch) continue;
+    std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
+    if (f.action == error_action::skip) index = left_out;
+    if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
+  }
+}
+
+/// Counts a sample of a group in which some failed. \throws what it failed with
+void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_books& books) {
+  const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
+  if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
+    next_ = size_;
+    books.account.add(epoch_, 0, 0, before, all, told_);
+    throw to_exception(told_[next_told_++]);
+  }
+  std::vector<told_failure> here;
+  for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
+    here.push_back(std::move(told_[next_told_]));
+  }
+  books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
+  for (const told_failure& f : here) {
+    if (f.entry.action == error_action::fail) throw to_exception(f);
+  }
+}
+
+}  // namespace wick::detail

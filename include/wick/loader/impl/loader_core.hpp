@@ -1,0 +1,324 @@
+/// \file
+/// The bodies of what loader/detail/loader_core.hpp declares: taking batches, epoch after epoch. Included in
+/// exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/loader/detail/loader_core.hpp>
+#include <wick/loader/detail/loader_of.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/profile/detail/trace_file.hpp>
+#include <wick/recovery/detail/failed_sample.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/recovery/quarantine.hpp>
+
+namespace wick::detail {
+
+loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options)
+    : own_(std::move(own)),
+      settings_(std::move(what), options, own_ ? *own_ : *options.executor),
+      scheduler_(settings_, options),
+      books_{{options.on_error.options(), options.ledger_file, settings_.bad}, {}, {}} {
+  if (options.journal_file.empty()) return;
+  if (!edits_.possible()) refuse_journal_file();
+  // From the beginning those of this file hold.
+  edits_.add_all(edits_.open(identity()).open(options.journal_file));
+}
+
+namespace {
+
+constexpr std::uint64_t last_epoch = 0xFFFFFFFF;  // what a random stream has room for
+
+}  // namespace
+
+void refuse_empty_loader() {
+  throw std::logic_error(
+      "wick::loader: it is empty: it was default-constructed or moved from; assign it a loader of a "
+      "pipeline");
+}
+
+// ---- taking ----
+
+void loader_core::epoch(std::uint64_t e) {
+  if (e > last_epoch) {
+    throw error("loader: epoch(" + std::to_string(static_cast<std::int64_t>(e)) +
+                "): epochs are counted from 0 to " + std::to_string(last_epoch));
+  }
+  const single_user::hold mine(user_, "epoch()");
+  begin(e);
+  pass_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void loader_core::refuse_outrun() const {
+  throw std::logic_error(
+      "wick::loader: another epoch was begun since this range was made, by epoch() or by a loop over the "
+      "loader; one epoch is under way at a time: use a second loader for a loop inside a loop");
+}
+
+void loader_core::begin(std::uint64_t e) {
+  on().require_workers();
+  require_refreshed();
+  scheduler_.size().require_same();
+  if (edits_.plan_for(e)) sought_ = left_ == 0;
+  books_.prints.begin(e);  // before anything has changed: it may throw
+  const bool goes_on = resume_ && resume_->epoch == e;
+  const std::uint64_t number = goes_on ? resume_->batch : 0;
+  moved_.begin(goes_on ? resume_->moved : 0);
+  group_.begin(goes_on ? resume_->sample : 0);
+  resume_.reset();
+  round_.begin(e);
+  if (!goes_on) books_.account.begin(e);
+  books_.drops.begin(number == 0);
+  epoch_ = e;
+  left_ = batches() - number;
+  sought_ = false;
+  books_.report.begin(subject());
+  if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
+    seek();
+  else
+    scheduler_.leave();  // next() or next_async() waits for the end of what is under way
+}
+
+/// What it has not done when it throws it does the next time.
+void loader_core::seek() {
+  sought_ = false;
+  if (left_ != 0) scheduler_.seek(*epoch_, batches() - left_, moved_.now());
+  sought_ = true;
+}
+
+bool loader_core::begun() {
+  on().require_workers();
+  if (!epoch_ || resume_) begin(current_epoch());
+  return left_ != 0 || group_.under_way();
+}
+
+bool loader_core::at_end() {
+  books_.report.end(subject());
+  books_.drops.require_some(current_epoch());
+  return false;
+}
+
+bool loader_core::next() {
+  if (!begun()) return at_end();
+  if (!sought_) seek();
+  for (;;) {
+    if (group_.under_way() && next_in_group()) return true;
+    if (left_ == 0) return at_end();
+    if (deliver(*wait())) return true;
+  }
+}
+
+task<bool> loader_core::next_async(loader_core* self) {
+  if (!self->begun()) co_return self->at_end();
+  if (!self->sought_) {
+    task<void> leaving = self->scheduler_.left_async();
+    co_await leaving;
+    self->seek();
+  }
+  for (;;) {
+    if (self->group_.under_way() && self->next_in_group()) co_return true;
+    if (self->left_ == 0) co_return self->at_end();
+    const std::uint64_t begun_at = self->books_.report.begin_wait();
+    batch_job* const job = co_await self->scheduler_.next_async();
+    self->books_.report.waited(begun_at);
+    if (self->deliver(*job)) co_return true;
+  }
+}
+
+batch_job* loader_core::wait() {
+  const std::uint64_t begun_at = books_.report.begin_wait();
+  batch_job* job = scheduler_.try_take();
+  if (job == nullptr) {
+    if (scheduler_.short_samples()) {
+      if (executor::helper slot(on()); slot) {
+        while ((job = scheduler_.try_take()) == nullptr && scheduler_.short_samples() && scheduler_.help()) {
+        }
+        books_.report.helped(begun_at);
+      }
+    }
+    if (job == nullptr) job = scheduler_.take();
+  }
+  books_.report.waited(begun_at);
+  return job;
+}
+
+// ---- handing over ----
+
+namespace {
+
+/// A batch's place in the ring: free afterwards, whatever is thrown.
+class taken_job {
+ public:
+  taken_job(scheduler& of, batch_job& j) noexcept : of_(of), job_(&j) {}
+  taken_job(const taken_job&) = delete;
+  taken_job& operator=(const taken_job&) = delete;
+  ~taken_job() { release(); }
+  /// What is needed of it afterwards was copied.
+  void release() noexcept {
+    if (job_ != nullptr) of_.release(*std::exchange(job_, nullptr));
+  }
+
+ private:
+  scheduler& of_;
+  batch_job* job_;
+};
+
+}  // namespace
+
+/// False when there is more to take first.
+bool loader_core::deliver(batch_job& j) {
+  --left_;
+  books_.report.took_batch();
+  if (books_.report.looks()) look(j);
+  if (settings_.facts().batched) return deliver_batch(j);
+  deliver_group(j);
+  return next_in_group();
+}
+
+/// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
+/// \returns false when it has no samples: those of an epoch's end may have been moved to earlier batches
+bool loader_core::deliver_batch(batch_job& j) {
+  taken_job taken(scheduler_, j);
+  scheduler_.make(j);
+  tell_in_order(j, settings_, plan(), told_);
+  moved_.add(j.number, j.moved);
+  const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
+  const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
+  const auto dropped = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
+  const bool there = take(j);
+  taken.release();
+  try {
+    books_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
+    books_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
+    if (!there) {
+      for (const told_failure& f : told_) {
+        if (f.entry.action == error_action::fail) throw to_exception(f);
+      }
+      return false;
+    }
+    books_.report.took(print.samples);
+    books_.prints.add(print);
+    slot_ = 0;
+    deliver();
+  } catch (...) {
+    drop_taken();
+    throw;
+  }
+  return true;
+}
+
+void loader_core::deliver_group(batch_job& j) {
+  taken_job taken(scheduler_, j);
+  tell_in_order(j, settings_, plan(), told_);
+  group_.take(plan(), j, told_, books_);
+  take(j);
+}
+
+std::uint64_t loader_core::samples_left() const noexcept {
+  const std::uint64_t all = plan().batches();
+  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(left_, all));
+  return settings_.facts().batched ? left : group_.left_with(left);
+}
+
+// ---- failures ----
+
+void loader_core::write_quarantine(const std::string& path) const {
+  const std::vector<quarantine::entry> bad = books_.account.bad();
+  detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
+}
+
+// ---- the report ----
+
+report_book::subject loader_core::subject() noexcept {
+  const pipeline_facts& is = settings_.facts();
+  report_book::subject out{on(), scheduler_.clocks(), settings_.budget, settings_.names};
+  out.first = is.first;
+  out.batching = is.batching;
+  out.order_row = is.order_row;
+  out.phase_row = is.phase_row;
+  out.phase_stages = is.phase_stages;
+  out.batch = plan().batch_size();
+  out.figures = scheduler_.figures();
+  return out;
+}
+
+report loader_core::report() {
+  wick::report r = books_.report.close(subject(), settings_.stage_names, ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
+  for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
+  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  return r;
+}
+
+void loader_core::trace(const std::string& path, const trace_options& how) {
+  const single_user::hold mine(user_, "trace()");
+  books_.report.trace(subject(), settings_.stage_names, plan().positions(), path, how);
+}
+
+void loader_core::stop_trace() {
+  const single_user::hold mine(user_, "stop_trace()");
+  books_.report.stop_trace();
+}
+
+/// At a batch that was taken, and is still in its place.
+void loader_core::look(const batch_job& j) noexcept {
+  books_.report.look(scheduler_.depths(), {.sequence = j.sequence,
+                                           .epoch = j.epoch,
+                                           .number = j.number,
+                                           .samples = j.count,
+                                           .opened = j.opened,
+                                           .published = j.published});
+}
+
+// ---- replaying ----
+
+owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64_t number,
+                                                const replay_options& options, bool with_notes) {
+  on().require_workers();
+  require_refreshed();
+  scheduler_.size().require_same();
+  round_.require(epoch, resume_ ? std::nullopt : epoch_);
+  replayed_batch::which what{epoch, number, 0};
+  if (settings_.facts().batched && settings_.policy.options().compact) {
+    const bool under_way = !resume_ && epoch == epoch_;
+    const std::optional<std::uint64_t> moved = under_way ? moved_.before(number) : std::nullopt;
+    if (!moved) refuse_replay_of_compacted(epoch, number);
+    what.moved = *moved;
+  }
+  auto out = make_owned<replayed_batch>(settings_, plan(), what, options, with_notes);
+  out->start();
+  return out;
+}
+
+receipt loader_core::receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options) {
+  const single_user::hold mine(user_, "receipt()");
+  on().require_outside("receipt()", "co_await replay_async()");
+  const pause away(*this);  // no step of the training, and no time of taking
+  const owned<replayed_batch> again = begin_replay(epoch, batch, options, true);
+  again->done().take();
+  return again->written();
+}
+
+loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+  if (under_way_) of_.books_.report.end(of_.subject());
+}
+
+loader_core::pause::~pause() {
+  if (!under_way_) return;
+  try {
+    of_.books_.report.begin(of_.subject());
+  } catch (...) {  // no memory: the report lacks the rest of the epoch
+  }
+}
+
+}  // namespace wick::detail

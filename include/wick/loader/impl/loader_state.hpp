@@ -1,0 +1,164 @@
+/// \file
+/// The bodies of what loader/detail/loader_core.hpp declares: where a loader stands, and how that changes
+/// between batches. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/loader/detail/loader_core.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/recovery/mixture.hpp>
+#include <wick/recovery/state.hpp>
+
+namespace wick::detail {
+
+std::uint64_t loader_core::data() const {
+  if (!data_) data_ = settings_.pipeline->source_fingerprint();
+  return *data_;
+}
+
+pipeline_identity loader_core::identity() const {
+  if (!stages_) stages_ = settings_.pipeline->identity();
+  return {
+      data(),  scheduler_.size().planned(), settings_.seed, plan().batch_size(), settings_.facts().batched,
+      *stages_};
+}
+
+/// The batch handed over next.
+mixture_journal::place loader_core::next_place() const noexcept {
+  if (resume_) return {resume_->epoch, resume_->batch};
+  if (!epoch_) return {};
+  if (left_ == 0) return {*epoch_ + 1, 0};
+  return {*epoch_, batches() - left_};
+}
+
+/// No batch of its epoch is left: what is behind stands in the gaps before.
+bool loader_core::ends(const loader_state& s) const noexcept {
+  return s.batch == batches() ||
+         (s.moved != 0 && s.batch * plan().batch_size() + s.moved >= plan().ordered());
+}
+
+std::vector<std::byte> loader_core::state() const {
+  loader_state s;
+  s.of = identity();
+  s.rounds = round_.count;
+  s.filtered = books_.drops.of_training;
+  books_.account.write(s);
+  if (edits_.any()) edits_.journal()->write(s);
+  if (resume_) {
+    s.moved = resume_->moved;
+    s.epoch = resume_->epoch;
+    s.batch = resume_->batch;
+    s.sample = resume_->sample;
+  } else if (epoch_) {
+    s.epoch = *epoch_;
+    s.batch = batches() - left_;
+    if (settings_.facts().batched)
+      s.moved = moved_.now();
+    else
+      group_.write(s);
+    if (ends(s)) s.begin_next_epoch();
+  }
+  return s.to_bytes();
+}
+
+void loader_core::load_state(std::span<const std::byte> bytes) {
+  const single_user::hold mine(user_, "load_state()");
+  loader_state s = loader_state::from_bytes(bytes);
+  require_goes_on(s, "load_state: the state is of ");
+  edits_.require_same(s);
+  const auto plan_for = [&](std::uint64_t e) {
+    if (edits_.plan_for(e)) sought_ = left_ == 0;
+  };
+  const std::uint64_t under_way = current_epoch();
+  plan_for(s.epoch);
+  try {
+    take_over(std::move(s));
+  } catch (...) {
+    plan_for(under_way);
+    throw;
+  }
+}
+
+/// \throws wick::error when the state stands where this loader's epoch has no batch
+void loader_core::take_over(loader_state s) {
+  if (s.batch > batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == batches()))) {
+    throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                std::to_string(batches()) + "; it was not written by wick");
+  }
+  if (ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  if (s.moved != 0 && !settings_.policy.options().compact) {
+    throw error("load_state: " + std::to_string(s.moved) +
+                " samples of the rest of its epoch were delivered already, in the place of others; set "
+                "error_options::compact as it was when the state was written, or begin the next epoch");
+  }
+  resume_ = make_owned<const loader_state>(std::move(s));
+  round_.go_on(resume_->rounds, resume_->epoch);
+  books_.drops.of_training = books_.drops.reported = resume_->filtered;
+  books_.account.read(*resume_);
+}
+
+/// \throws wick::error when the state can't be resumed from here
+void loader_core::require_goes_on(const loader_state& s, const char* what) const {
+  if (const std::string differs = difference(s, identity()); !differs.empty()) throw error(what + differs);
+}
+
+void loader_core::require_refreshed() const {
+  if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
+}
+
+/// Plans over the data as they are now.
+void loader_core::refresh() {
+  const single_user::hold mine(user_, "refresh()");
+  on().require_workers();
+  if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
+  if (epoch_) books_.prints.seal(data(), batch_of_prints());
+  refreshed_ = false;
+  left_ = 0;
+  sought_ = true;
+  moved_.begin(0);
+  group_.begin(0);
+  books_.drops.begin(false);
+  data_.reset();
+  stages_.reset();
+  scheduler_.refresh();
+  edits_.refreshed();
+  edits_.plan_for(current_epoch());
+  if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
+  round_.refreshed();
+  refreshed_ = true;
+}
+
+// ---- edits of a mixture ----
+
+void loader_core::edit(const std::vector<source_weight>& weights, const edit_options& at) {
+  const single_user::hold mine(user_, "edit()");
+  change(weights, at);
+}
+
+void loader_core::change(const std::vector<source_weight>& weights, const edit_options& at) {
+  edits_.require_possible();
+  on().require_workers();
+  if (auto e = edits_.open(identity()).resolve(weights, at, next_place(), settings_.facts().shard.world == 1))
+    edits_.add(std::move(*e), {next_place(), current_epoch(), left_, sought_});
+}
+
+void loader_core::replay_edits(const std::string& journal_file) {
+  const single_user::hold mine(user_, "replay_edits()");
+  edits_.require_possible();
+  mixture_journal& journal = edits_.open(identity());
+  for (const mixture_edit& e : journal.read(journal_file)) change(journal.weights_of(e), {e.epoch, e.batch});
+}
+
+std::vector<source_weight> loader_core::mixture() const {
+  edits_.require_possible();
+  return edits_.at(next_place());
+}
+
+}  // namespace wick::detail

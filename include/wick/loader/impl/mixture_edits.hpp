@@ -1,0 +1,109 @@
+/// \file
+/// The bodies of what loader/detail/mixture_edits.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/async/executor.hpp>
+#include <wick/loader/detail/mixture_edits.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/recovery/on_error.hpp>
+
+namespace wick::detail {
+
+void mixture_edits::require_possible() const {
+  if (possible()) return;
+  throw error(
+      "edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() between: "
+      "shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
+
+std::vector<source_weight> mixture_edits::at(place where) const {
+  if (journal_) return journal_->at(where);
+  const erased_mix& mix = *settings_.pipeline->mix();
+  return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
+}
+
+mixture_journal& mixture_edits::open(const pipeline_identity& of) {
+  if (!journal_) {
+    fingerprint_hash h;
+    h.add(of.data).add(of.samples).add(of.batch);
+    for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
+    const erased_mix& mix = *settings_.pipeline->mix();
+    for (const std::string& name : mix.names()) h.add(name);
+    journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
+  }
+  return *journal_;
+}
+
+bool mixture_edits::plan_for(std::uint64_t epoch) {
+  if (!any() || planned_ == epoch) return false;
+  require_place();
+  scheduler_.replan(plan(epoch));
+  planned_ = epoch;
+  return true;
+}
+
+void mixture_edits::add(mixture_edit e, stand at) {
+  erased_mix& mix = *settings_.pipeline->mix();
+  require_reached(e);
+  if (e.epoch == at.next.epoch && at.next.batch != 0 && settings_.policy.options().compact)
+    refuse_when_compact();
+  require_place();
+  const bool ended = at.left == 0;
+  const std::uint64_t taken = scheduler_.plan().batches() - at.left;
+  scheduler_.stop_preparing();
+  mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
+  owned<const erased_plan> next;
+  try {
+    next = plan(at.epoch);
+    // The weights hold in all later epochs: where one of these would be empty, they hold nowhere.
+    plan(e.epoch);
+    plan(e.epoch + 1);
+    journal_->add(std::move(e));
+  } catch (...) {
+    mix.take_back_edit();
+    throw;
+  }
+  at.sought = ended;
+  planned_.reset();  // until the next line has succeeded
+  scheduler_.replan(std::move(next));
+  planned_ = at.epoch;
+  if (!ended) at.left = scheduler_.plan().batches() - taken;
+}
+
+void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const mixture_edit& e = edits[i];
+    // The others of an epoch come before its last.
+    if (i + 1 == edits.size() || edits[i + 1].epoch != e.epoch) require_reached(e);
+    settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
+  }
+  plan_for(0);
+}
+
+owned<const erased_plan> mixture_edits::plan(std::uint64_t epoch) const {
+  return settings_.pipeline->plan(settings_.facts().shard, epoch);
+}
+
+void mixture_edits::require_place() const {
+  if (!scheduler_.idle())
+    settings_.on.require_outside("a change of the mixture", "take the epoch to its end before it");
+}
+
+void mixture_edits::require_reached(const mixture_edit& e) const {
+  const std::uint64_t batch_size = scheduler_.plan().batch_size();
+  const std::uint64_t size = settings_.pipeline->mix()->size_in(e.epoch),
+                      batches = (size + batch_size - 1) / batch_size;
+  if (e.batch == 0 || e.batch < batches) return;
+  throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+              " batches, and the edit is for batch " + std::to_string(e.batch) +
+              " (from 0); edit the beginning of the next epoch");
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,182 @@
+/// \file
+/// The bodies of what loader/detail/pipeline_run.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/tokens.hpp>
+#include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/detail/dropped.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/recovery/detail/error_account.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+sample_names names_of(const erased_pipeline& of) noexcept {
+  return {&of, [](const void* p, std::uint64_t i) { return static_cast<const erased_pipeline*>(p)->key(i); }};
+}
+
+}  // namespace
+
+listed_source run_settings::listed() const {
+  return {pipeline.get(), pipeline->samples(), pipeline->source_fingerprint(), names.key};
+}
+
+run_settings::run_settings(owned<erased_pipeline> what, const loader_options& options, executor& where)
+    : pipeline(std::move(what)),
+      on(where),
+      seed(options.seed),
+      in_flight(options.in_flight != 0 ? options.in_flight
+                                       : tokens::limit_for(on.workers(), on.io().threads())),
+      budget(options.memory),
+      policy(options.on_error),
+      only_fails(policy.only_fails()),
+      stage_names(pipeline->stage_names()),
+      names(names_of(*pipeline)),
+      // Without a list the source is not asked for its fingerprint, which may take long.
+      bad(options.quarantine.empty() ? quarantine()
+                                     : read_quarantines(options.quarantine, listed(), stage_names)) {
+  check();
+}
+
+std::string run_settings::printable_key(std::uint64_t index) const {
+  try {
+    return printable(pipeline->key(index));
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+std::string run_settings::stage_of(const failure& f) const {
+  try {
+    std::rethrow_exception(f.cause);
+  } catch (const late_error& e) {
+    return e.stage();
+  } catch (const quarantined_sample&) {
+    return bad.stage_of(f.to_blame());
+  } catch (...) {
+    return stage_name(f.stage);
+  }
+}
+
+void run_settings::check() const {
+  const pipeline_facts& is = facts();
+  const auto begin = stage_names.begin() + static_cast<std::ptrdiff_t>(is.first);
+  const auto end =
+      stage_names.begin() + static_cast<std::ptrdiff_t>(std::min(is.batching + 1, stage_names.size()));
+  for (const std::string_view wanted : policy.stages()) {
+    if (std::find(begin, end, wanted) != end) continue;
+    std::string known;
+    for (auto n = begin; n != end; ++n) known += (known.empty() ? "" : ", ") + *n;
+    throw error("on_error: no stage of samples is called " + printable(wanted) + "; there are: " + known);
+  }
+  if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
+    throw error("quarantine: " + std::to_string(bad.size()) +
+                " samples are not to be tried, and nothing is said of what comes in their place; set "
+                "loader_options::on_error to on_error(skip) or on_error(replace)");
+  }
+  if (!policy.options().compact) return;
+  if (!policy.ever(error_action::skip) && !is.filters)
+    throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+  if (is.grouped) {
+    throw error(
+        "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
+        "leave it out, or use replace, which draws one of the same length");
+  }
+  if (is.shard.world > 1) {
+    throw error("on_error: compact with " + std::to_string(is.shard.world) +
+                " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
+                "know; use replace, which keeps batches full and equal on every rank");
+  }
+  if (is.pad_last) {
+    throw error(
+        "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
+        "be padded by what is not known in advance; use replace, or leave one of the two out");
+  }
+}
+
+pipeline_run::pipeline_run(run_settings& of, const erased_plan& by, draw_notes* to, bool counts)
+    : settings(of),
+      pipeline(*of.pipeline),
+      facts(of.facts()),
+      on(of.on),
+      plan(&by),
+      notes(to),
+      clocks(of.on, facts.rows, facts.batching, facts.stages, facts.samples_suspend, counts) {}
+
+context pipeline_run::context_of_batch(const batch_job& j) noexcept {
+  static constexpr sample_names batches{
+      nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+  return context({settings.seed, j.epoch, j.first, j.number}, &on, &settings.budget, stop->token(), j.pass,
+                 &batches);
+}
+
+void pipeline_run::count(stage_clock* of, std::size_t first, std::uint64_t samples,
+                         std::uint64_t timed) const noexcept {
+  const auto one = [&](stage_clock& c) {
+    c.ran(samples);
+    if (timed != 0) c.worked(timed, 0);
+  };
+  for (std::size_t s = first; s <= facts.batching && s < facts.stages; ++s) one(of[s]);
+  for (std::size_t s = facts.phase_row; s < facts.rows; ++s) one(of[s]);
+}
+
+void pipeline_run::count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind) {
+  note_draws(c);
+  if (on.this_slot() == executor::none) return;  // the consumer, of an empty batch
+  const std::uint64_t now = now_ticks();
+  clocks.worked(static_cast<std::uint32_t>(stage), now - begun, c.index());
+  if (trace_lane& lane = clocks.lane(); lane.on()) {
+    lane.write({begun, now, c.index(), 0, c.epoch(), static_cast<std::uint16_t>(stage), kind});
+  }
+}
+
+failure pipeline_run::failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
+  failure f;
+  f.slot = slot;
+  f.position = c.position();
+  f.index = c.index();
+  f.take_cause(std::move(cause), c.stage());
+  if (settings.is_bad(f.to_blame())) f.tries = 0;
+  return f;
+}
+
+void pipeline_run::add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
+                              const context& c) const noexcept {
+  failure f = failed(slot, c, std::current_exception());
+  try {
+    to.push_back(f);
+  } catch (...) {
+    j.lose(std::move(f));  // and with it the batch: this one counts as ended
+  }
+}
+
+failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const {
+  failure out;
+  out.slot = slot;
+  out.position = j.first + slot;
+  if (slot < j.history.size()) {
+    const std::uint64_t from = j.history[static_cast<std::size_t>(slot)].filled_from;
+    if (from != batch_job::slot_history::nowhere) out.position = from;
+  }
+  const failure* last = j.last_failure(slot);
+  while (last != nullptr && (last->position != out.position || last->of_other()))
+    last = j.failure_before(*last);
+  if (last == nullptr)
+    out.index = plan->index(j, out.position);
+  else
+    out.index = last->action == error_action::replace ? last->substitute : last->index;
+  return out;
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,389 @@
+/// \file
+/// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/async/cpus.hpp>
+#include <wick/async/detail/processor_time.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/io_pool.hpp>
+#include <wick/loader/detail/report_book.hpp>
+#include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
+#include <wick/profile/detail/trace_file.hpp>
+#include <wick/profile/report.hpp>
+#include <wick/profile/stall_meter.hpp>
+#include <wick/recovery/detail/error_account.hpp>
+#include <wick/recovery/ledger.hpp>
+
+namespace wick::detail {
+
+void report_book::usage::add(const usage& until, const usage& since) {
+  // What may throw comes first, so that nothing is counted by half.
+  worker_seconds.resize(until.worker_seconds.size());
+  worker_ticks.resize(until.worker_ticks.size());
+  time += until.last - since.first;
+  program += until.program - since.program;
+  workers += until.workers - since.workers;
+  io += until.io - since.io;
+  io_calls += until.io_calls - since.io_calls;
+  own += until.own - since.own;
+  others += until.others - since.others;
+  idle_samples += until.idle_samples - since.idle_samples;
+  idle_order += until.idle_order - since.idle_order;
+  idle_loop += until.idle_loop - since.idle_loop;
+  for (std::size_t i = 0; i < worker_seconds.size(); ++i)
+    worker_seconds[i] += until.worker_seconds[i] - since.worker_seconds[i];
+  for (std::size_t i = 0; i < worker_ticks.size(); ++i)
+    worker_ticks[i] += until.worker_ticks[i] - since.worker_ticks[i];
+}
+
+report_book::usage report_book::usage_of(const subject& of) const {
+  const io_pool::usage io = of.on.io().used();
+  usage out;
+  out.first = of.asked_at;
+  out.program = process_seconds();
+  out.worker_seconds = of.on.worker_seconds();
+  for (const double s : out.worker_seconds) out.workers += s;
+  out.io = io.processor;
+  out.io_calls = io.calls;
+  out.own = of.clocks.ticks().workers;
+  out.others = of.on.tenants().ticks_of_others(&of.clocks);
+  for (std::size_t i = 0; i < of.on.workers(); ++i) out.worker_ticks.push_back(of.clocks.ticks_of(i));
+  out.worker_seconds.resize(of.on.workers());
+  out.idle_samples = of.figures.idle.samples;
+  out.idle_order = of.figures.idle.order;
+  out.idle_loop = of.figures.idle.loop;
+  out.last = now_ticks();
+  return out;
+}
+
+void report_book::begin(const subject& of) {
+  end(of);
+  since_ = usage_of(of);
+  taking_ = true;
+  first_ = true;
+  // Reading depths takes less than a microsecond.
+  const double tick = scale_.seconds_per_tick();
+  depths_every_ = tick > 0 ? static_cast<std::uint64_t>(2e-3 / tick) : 0;
+}
+
+void report_book::end(const subject& of) {
+  end_step();
+  if (!taking_) return;
+  used_.add(usage_of(of), since_);
+  taking_ = false;
+}
+
+void report_book::begin_probe() noexcept {
+  const std::uint64_t begun = now_ticks();
+  at_step_ = usage_of_this_thread();
+  step_thread_ = ::pthread_self();
+  probed_at_ = now_ticks();
+  probe_cost_ = probed_at_ - begun;
+  probes_ = true;
+}
+
+void report_book::end_probe() noexcept {
+  probes_ = false;
+  const std::uint64_t now = now_ticks();
+  const thread_usage usage = usage_of_this_thread();
+  // One that the loop has ended on another thread says nothing.
+  if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
+    step_ticks_ += now - probed_at_;
+    step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
+  }
+  next_probe_ = now + 800 * probe_cost_;  // a quarter of a percent
+}
+
+namespace {
+double seconds_of(std::uint64_t nanoseconds) noexcept { return 1e-9 * static_cast<double>(nanoseconds); }
+}  // namespace
+
+/// What the clocks of a stage say of the time between two looks, in ticks.
+struct clocked {
+  explicit clocked(const stage_clocks::sum& s) noexcept : count(s.count) {
+    if (s.timed > 0)
+      busy = static_cast<double>(s.timed_ticks) * static_cast<double>(s.count) / static_cast<double>(s.timed);
+    const auto waited = static_cast<std::int64_t>(s.waited);
+    if (waited > 0) blocked = static_cast<double>(waited);
+  }
+  std::uint64_t count;
+  double busy = 0, blocked = 0;
+};
+
+/// Of work: how much of it had a processor, and how much had none of its own will, as shares of it.
+struct probed_share {
+  double processor = 1, held = 0;
+  bool known = false;
+
+  probed_share() = default;
+  /// Those that took long were probed each; of the others those that were stand for all.
+  probed_share(const stage_clocks::sum& s, double tick) noexcept {
+    const double all = static_cast<double>(s.timed_ticks) * tick;
+    if (all <= 0 || s.probed.count + s.long_ones.count == 0) return;
+    const auto held_in = [&](const probes& p) {
+      return std::max(0.0, static_cast<double>(p.blocked_ticks) * tick - seconds_of(p.blocked_nanoseconds));
+    };
+    const auto others = static_cast<double>(s.timed - std::min(s.timed, s.long_ones.count));
+    const double weight = s.probed.count == 0 ? 0 : others / static_cast<double>(s.probed.count);
+    known = s.probed.count != 0 || others < 0.1 * static_cast<double>(s.timed);
+    processor = std::clamp(
+        (seconds_of(s.long_ones.nanoseconds) + weight * seconds_of(s.probed.nanoseconds)) / all, 0.0, 1.0);
+    held = std::clamp((held_in(s.long_ones) + weight * held_in(s.probed)) / all, 0.0, 1 - processor);
+  }
+};
+
+report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+  end_step();
+  const usage now = usage_of(of);
+  if (taking_) used_.add(now, since_);
+  since_ = now;
+  report r;
+  const double tick = scale_.seconds_per_tick();
+  const std::vector<stage_clocks::sum> totals = of.clocks.totals();
+  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+  std::vector<stage_clocks::sum> since;
+  since.reserve(totals.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) since.push_back(totals[i].since(reported_.clocks[i]));
+  const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
+  r.seconds = in_seconds(now.last - reported_.first);
+  r.taking = in_seconds(used_.time);
+  r.workers = of.on.workers();
+  r.io_threads = of.on.io().threads();
+  r.cpus = available_cpus();
+  r.batches = taken_ - reported_.taken;
+  r.samples = samples_ - reported_.samples;
+  r.worked = in_seconds(used_.own);
+  r.others = in_seconds(used_.others);
+  r.helped = in_seconds(std::exchange(helped_ticks_, 0));
+  r.io_calls = used_.io_calls;
+  r.worker_processor = used_.workers;
+  r.io_processor = used_.io;
+  r.processor = used_.program;
+  r.idle = {in_seconds(used_.idle_samples), in_seconds(used_.idle_order), in_seconds(used_.idle_loop)};
+  r.failures = failures.total() - reported_.failures;
+  r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
+  r.wait_mean = stalls_.mean();
+  r.wait_median = stalls_.median();
+  r.iterations = stalls_.count();
+  const auto timing = [&](const durations& d, double sum) {
+    return timing_report{r.iterations == 0 ? 0 : sum * tick / static_cast<double>(r.iterations),
+                         d.quantile(0.5) * tick, d.quantile(0.99) * tick};
+  };
+  const auto waited = static_cast<double>(stalls_.waited_ticks()),
+             all = static_cast<double>(stalls_.total_ticks());
+  r.waiting = timing(stalls_.waits(), waited);
+  r.iteration = timing(stalls_.iterations(), all);
+  r.step = timing(stalls_.steps(), all - waited);
+  r.memory_limit = of.budget.limit();
+  r.memory_used = of.budget.used();
+  r.memory_peak = of.budget.peak();
+  for (std::size_t i = 0; i < used_.worker_ticks.size(); ++i)
+    r.each_worker.push_back({in_seconds(used_.worker_ticks[i]), used_.worker_seconds[i]});
+
+  const std::size_t rows = since.size() - 1;  // the last is that of the runs
+  double samples = 0, batches = 0;
+  for (std::size_t i = 0; i < rows; ++i)
+    (of.clocks.of_samples(i) ? samples : batches) += clocked(since[i]).busy;
+  // What is inferred of the stages is made to fit what is known of the runs.
+  const double runs = static_cast<double>(since[rows].timed_ticks);
+  const double fit = of.clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
+  // Clocks are read while workers go on: a run may end in between that began before the last report.
+  const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
+  const double busy = (samples * fit + batches) * tick;
+  const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+  // Of short samples there is but one ratio for all stages, that of whole runs.
+  // Of whole runs what was probed is a run, and what is timed samples.
+  stage_clocks::sum run = since[rows];
+  run.timed = run.probed.count;
+  run.timed_ticks = run.probed.ticks;
+  const probed_share of_runs(run, tick), of_batch(since[std::min(of.batching, of.order_row)], tick);
+  const auto key = [&](std::uint64_t index) -> std::string {
+    try {
+      return of.names.key(of.names.source, index);
+    } catch (...) {  // the source has fewer samples by now
+      return {};
+    }
+  };
+  const auto stage = [&](std::size_t row, std::string name) {
+    const stage_clocks::sum& s = since[row];
+    const clocked c(s);
+    stage_report out;
+    out.name = std::move(name);
+    out.count = c.count;
+    out.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
+    out.blocked = c.blocked * tick;
+    probed_share p = row >= of.phase_row ? of_batch : probed_share(s, tick);
+    if (!p.known && of.clocks.of_samples(row)) p = of_runs;
+    out.processor = out.busy * p.processor;
+    out.held = out.busy * p.held;
+    out.bytes = s.bytes;
+    out.median = s.times.quantile(0.5) * tick;
+    out.p90 = s.times.quantile(0.9) * tick;
+    out.p99 = s.times.quantile(0.99) * tick;
+    if (of.clocks.of_samples(row)) {
+      const stage_clocks::slow_sample slow = of.clocks.take_slowest(row);
+      out.slowest = in_seconds(slow.ticks);
+      if (slow.ticks != 0) out.slowest_key = key(slow.index);
+      out.costliest = seconds_of(slow.nanoseconds);
+      if (slow.nanoseconds != 0) out.costliest_key = key(slow.costliest_index);
+    }
+    const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
+    waits_report& w = out.waits;
+    w.io_thread = wait(wait_for::io_thread);
+    w.io_call = wait(wait_for::io_call);
+    w.memory = wait(wait_for::memory);
+    w.lock = wait(wait_for::lock) + wait(wait_for::channel);
+    w.time = wait(wait_for::time);
+    w.worker = wait(wait_for::worker);
+    w.other = std::max(0.0, out.blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
+    for (const outcome_report& o : r.outcomes) {
+      if (o.stage == out.name && o.outcome != "good when tried again") out.failed += o.count;
+    }
+    return out;
+  };
+  std::vector<std::size_t> row_of;  // of each of r.stages
+  const auto tell = [&](std::size_t row, std::string name) {
+    stage_report s = stage(row, std::move(name));
+    s.of_batches = !of.clocks.of_samples(row);
+    if (s.count == 0 && row != of.order_row) return;
+    double longest = s.busy;
+    std::size_t longest_row = row;
+    for (std::size_t p = 0; p < phase_count; ++p) {
+      if (of.phase_stages[p] != row) continue;
+      const stage_report part = stage(of.phase_row + p, {});
+      s.busy += part.busy;
+      s.processor += part.processor;
+      s.held += part.held;
+      s.in_batch += part.busy;
+      if (part.slowest > s.slowest) s.slowest = part.slowest, s.slowest_key = part.slowest_key;
+      if (part.costliest > s.costliest) s.costliest = part.costliest, s.costliest_key = part.costliest_key;
+      if (part.busy <= longest) continue;
+      longest = part.busy;  // single samples are those of the longest part
+      s.median = part.median, s.p90 = part.p90, s.p99 = part.p99;
+      longest_row = of.phase_row + p;
+    }
+    row_of.push_back(longest_row);
+    r.stages.push_back(std::move(s));
+  };
+  tell(of.order_row, "order");
+  for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
+  r.timeline = timeline_.take(reported_.first, tick);
+  if (trace_) trace_note_ = trace_->note();
+  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
+  measure(of, r, row_of, since, tick);
+  reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
+  stalls_.reset();
+  used_ = {};
+  step_ticks_ = step_nanoseconds_ = 0;
+  return r;
+}
+
+/// What is short of a mean because threads took turns on too few processors makes some samples seem slow:
+/// the longest are cut until the mean is as much less as there was of it.
+void without_turns(std::vector<float>& multiples, double turns) {
+  if (multiples.empty() || turns < 0.02) return;
+  double lost = turns * static_cast<double>(multiples.size());
+  std::size_t i = multiples.size();
+  float level = multiples.back();
+  while (i > 0) {
+    const float next = i > 1 ? multiples[i - 2] : 0.0F;
+    const double step = static_cast<double>(level - next) * static_cast<double>(multiples.size() - i + 1);
+    if (step >= lost) {
+      level -= static_cast<float>(lost / static_cast<double>(multiples.size() - i + 1));
+      break;
+    }
+    lost -= step;
+    level = next;
+    --i;
+  }
+  double sum = 0;
+  for (float& m : multiples) {
+    m = std::min(m, level);
+    sum += static_cast<double>(m);
+  }
+  if (sum <= 0) return multiples.clear();
+  for (float& m : multiples)
+    m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
+}
+
+void report_book::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
+                          const std::vector<stage_clocks::sum>& since, double tick) const {
+  constexpr std::size_t steps = 1000;
+  measured_load& load = r.load;
+  load_model& m = load.model;
+  m.workers = r.workers;
+  m.io_threads = r.io_threads;
+  m.processors = r.cpus;
+  m.in_flight = of.figures.in_flight;
+  m.prefetch = of.figures.prefetch;
+  // A rank has a part of a batch, and pack() rows of it: what counts is what came.
+  m.batch = r.batches == 0
+                ? of.batch
+                : std::max<std::size_t>(1, static_cast<std::size_t>((r.samples + r.batches / 2) / r.batches));
+  m.memory = static_cast<double>(r.memory_limit);
+  m.loop_helps = of.figures.loop_helps && r.helped > 0;
+  m.at_a_time = of.figures.at_a_time;
+  load.chooses_in_flight = of.figures.chooses_in_flight;
+  if (r.samples == 0 || r.taking <= 0) return;
+  load.samples_per_second = r.samples_per_second();
+  const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
+  const double io_share = r.io_calls > 0 ? std::clamp(r.io_processor / r.io_calls, 0.0, 1.0) : 0;
+  double errors = 0, all = 0;
+  const auto add = [&](const stage_report& s, std::size_t row) {
+    load_model::stage out;
+    out.work = s.processor / made;
+    out.held = s.held / made;
+    out.io = s.waits.io_call / made;
+    out.io_work = out.io * io_share;
+    out.wait = (s.waits.time + s.waits.other) / made;
+    out.lock = s.waits.lock / made;
+    out.bytes = static_cast<double>(s.bytes) / made;
+    out.times.multiples = since[row].times.multiples(steps);
+    if (s.blocked <= 0 && s.busy > 0) without_turns(out.times.multiples, 1 - (s.processor + s.held) / s.busy);
+    out.sizes.multiples = since[row].sizes.multiples(steps);
+    const auto n = static_cast<double>(since[row].times.count());
+    double variance = 0;
+    for (const float x : out.times.multiples)
+      variance += (static_cast<double>(x) - 1) * (static_cast<double>(x) - 1);
+    const double mean = out.work + out.held + out.io + out.wait;
+    if (n > 0 && !out.times.constant()) errors += mean * mean * variance / (steps * n);
+    all += mean;
+    m.stages.push_back(std::move(out));
+    load.names.push_back(s.name);
+  };
+  double longest = 0;
+  for (std::size_t i = 0; i < r.stages.size(); ++i) {
+    const stage_report& s = r.stages[i];
+    if (!s.of_batches) {
+      add(s, row_of[i]);
+      continue;
+    }
+    m.batch_work += s.processor / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+    m.batch_held += s.held / static_cast<double>(std::max<std::uint64_t>(r.batches, 1));
+    if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
+  }
+  load.error = all > 0 ? std::sqrt(errors) / all : 0;
+  const double share =
+      step_ticks_ > 0
+          ? std::clamp(seconds_of(step_nanoseconds_) / (static_cast<double>(step_ticks_) * tick), 0.0, 1.0)
+          : 0;
+  m.step_work = r.step.mean * share;
+  m.step_held = r.step.mean * (1 - share);
+  m.steps.multiples = stalls_.steps().multiples(steps);
+  const double loop = r.step.mean * static_cast<double>(r.iterations) * share;
+  m.other_processors =
+      std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);
+  if (m.other_processors < 0.05) m.other_processors = 0;
+}
+
+}  // namespace wick::detail

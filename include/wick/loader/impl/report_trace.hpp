@@ -1,0 +1,60 @@
+/// \file
+/// The bodies for the trace and the timeline that loader/detail/report_book.hpp declares. Included in exactly
+/// one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/io_pool.hpp>
+#include <wick/loader/detail/report_book.hpp>
+#include <wick/profile/detail/trace_file.hpp>
+#include <wick/profile/trace.hpp>
+
+namespace wick::detail {
+
+void report_book::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+                        const std::string& path, const trace_options& options) {
+  stop_trace();
+  trace_subject what;
+  what.lanes = of.clocks.lanes();
+  what.slots = of.on.slots();
+  what.workers = of.on.workers();
+  what.io_threads = of.on.io().threads();
+  what.stages = names;
+  what.stages.resize(of.order_row + 1, "source");  // what fails before its first stage
+  what.first = of.first;
+  what.last = std::min(of.batching, names.size() - 1);
+  what.positions = positions;
+  what.source = of.names.source;
+  what.key = of.names.key;
+  trace_note_.clear();
+  trace_ = make_owned<trace_file>(path, options, std::move(what));
+}
+
+void report_book::stop_trace() noexcept {
+  if (!trace_) return;
+  trace_->end();
+  try {
+    trace_note_ = trace_->note();
+  } catch (...) {  // no memory for it
+  }
+  trace_.reset();
+}
+
+void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+  if (timeline_.wants_depths(came_)) timeline_.add(depths, came_ + depths_every_);
+  if (!trace_) return;
+  batch.taken = came_;
+  trace_->took(batch);
+  const std::uint64_t spent = trace_->look(depths);  // no part of the step
+  came_ += spent;
+  begun_ += spent;
+}
+
+}  // namespace wick::detail

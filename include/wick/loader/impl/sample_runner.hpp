@@ -1,0 +1,186 @@
+/// \file
+/// The bodies of what loader/detail/sample_runner.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include <wick/async/executor.hpp>
+#include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/loader/detail/for_each_position.hpp>
+#include <wick/loader/detail/retry.hpp>
+#include <wick/loader/detail/sample_runner.hpp>
+#include <wick/loader/detail/scheduler.hpp>
+#include <wick/pipeline/clock.hpp>
+
+namespace wick::detail {
+
+void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
+  const std::uint64_t first = j.first + from, moved_from = run_.moved_from(j);
+  std::uint64_t own = moved_from - std::min(first, moved_from);
+  if (own >= count) own = count;
+  if (own != 0) run_.facts.samples_suspend ? begin_all(j, from, own) : run_all(j, from, own);
+  if (own == count) return;  // the batch may be gone
+  // The rest stands elsewhere by now, and its slots are left out.
+  owner_.give_tokens(count - own);
+  owner_.finish_some(j, count - own);
+}
+
+void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
+  stage_clocks::worker& mine = run_.clocks.mine();
+  const std::uint64_t begun = now_ticks();
+  mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that a report then has them
+  const prefetch_depth& depth = prefetch_choice::all[0];
+  for_each_position(
+      *run_.plan, j, j.first + from, count, run_.facts.prefetches ? depth.samples : 0,
+      [&](std::uint64_t index) { run_.pipeline.prefetch(index, depth.bytes); },
+      [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
+        // A sample that may end while others are begun is counted before it is.
+        if (run_.facts.batched) j.print.fetch_add(prints_of(first, indexes, n), std::memory_order_relaxed);
+      },
+      [&](std::uint64_t i, std::uint64_t index) {
+        const place where = run_.place_of(j, from + i, index);
+        try {
+          resume(run_one(this, &j, from + i, where).handle);
+        } catch (...) {  // no memory for its frame: nothing of it has begun
+          lose(j, from + i, where);
+        }
+      });
+  learn(mine, count, now_ticks() - begun);
+}
+
+void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
+  stage_clocks::worker& mine = run_.clocks.mine();
+  stage_clock* const clocks = mine.clocks;
+  stage_clock& order = clocks[run_.facts.order_row];
+  const std::uint64_t begun = now_ticks();
+  // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
+  // 64.
+  const bool slow = grain_.slow_samples();
+  const bool timed = slow || order.count() % (64 * count) < count;
+  const bool chooses = run_.facts.prefetches && !slow;
+  const std::size_t depth = chooses ? depths_.next() : 0;
+  context c = run_.context_at({}, j);
+  sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}};
+  // A fast run in 64 stands for all of them.
+  const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
+  if (timed) {
+    stopwatch clock(mine, slow, weight);
+    run_timed(j, from, count, r, clock);
+  } else {
+    run_probe probe(mine, begun);
+    run_.pipeline.run(j, from, count, r);
+    probe.end(run_.clocks.runs_of(mine), begun);
+  }
+  c.give_back();
+  run_.count(clocks, run_.facts.first, count, weight * count);
+  order.ran(count);
+  order.worked(weight * count, 0);
+  const std::uint64_t passed = now_ticks() - begun;
+  learn(mine, count, passed);
+  if (chooses && !timed) depths_.learn(depth, count, passed);
+  const std::uint64_t good = count - r.failed.size();
+  j.print.fetch_add(r.print, std::memory_order_relaxed);
+  if (!r.failed.empty()) settle_all(j, r.failed);
+  owner_.finish_some(j, good);
+}
+
+void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
+                              stopwatch& clock) noexcept {
+  for_each_position(
+      *run_.plan, j, j.first + from, count, r.ahead.samples,
+      [&](std::uint64_t index) { run_.pipeline.prefetch(index, r.ahead.bytes); },
+      [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
+        if (run_.facts.batched) r.print += prints_of(first, indexes, n);
+      },
+      [&](std::uint64_t i, std::uint64_t index) {
+        r.c.move_to(run_.place_of(j, from + i, index));
+        r.c.follow(clock.follows(r.c.position()));
+        r.c.enter(static_cast<std::uint32_t>(run_.facts.first));  // what the source throws is this one's
+        try {
+          run_.refuse_bad(index);
+          run_.pipeline.run_timed(j, from + i, r.c, clock);
+        } catch (...) {
+          clock.mark(std::min<std::size_t>(r.c.stage(), run_.facts.order_row));
+          run_.add_failed(j, r.failed, from + i, r.c);
+        }
+      });
+}
+
+void sample_runner::learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
+  grain_.learn(count, ticks);
+  run_.clocks.runs_of(mine).worked(count, ticks);
+}
+
+void sample_runner::settle_all(batch_job& j, std::vector<failure>& failed) noexcept {
+  for (failure& f : failed) {
+    try {
+      resume(settle_one(this, &j, &f).handle);
+    } catch (...) {
+      j.lose(std::move(f));
+      owner_.finish_some(j, 1);
+    }
+  }
+}
+
+/// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
+detached sample_runner::settle_one(sample_runner* self, batch_job* j, failure* of) {
+  failure f = std::move(*of);
+  pipeline_run& run = self->run_;
+  context c = run.context_at({run.settings.seed, j->epoch, f.position, f.index}, *j);
+  try {
+    task<bool> settled = settle(&run, j, &c, f);
+    co_await settled;
+  } catch (...) {
+    j->lose(f);
+  }
+  f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
+  self->owner_.finish_some(*j, 1);
+}
+
+/// A sample for which there was no memory; called where that was caught.
+void sample_runner::lose(batch_job& j, std::uint64_t slot, const place& where) noexcept {
+  context c = run_.context_at(where, j);
+  c.enter(static_cast<std::uint32_t>(run_.facts.first));
+  j.lose(run_.failed(slot, c, std::current_exception()));
+  owner_.give_tokens(1);
+  owner_.finish_some(j, 1);
+}
+
+// ---- samples that suspend ----
+
+detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where) {
+  pipeline_run& run = self->run_;
+  context c = run.context_at(where, *j);
+  failure f;
+  try {
+    c.watch();
+    c.follow(run.clocks.lane().wants(c.position()));
+    task<void> running = run_suspending(&run, j, slot, &c);
+    co_await running;
+  } catch (...) {
+    f = run.failed(slot, c, std::current_exception());
+  }
+  if (run.on.this_slot() == executor::none) co_await run.on.schedule();
+  if (f.cause != nullptr) {
+    try {
+      task<bool> settled = settle(&run, j, &c, f);
+      co_await settled;
+    } catch (...) {
+      j->lose(f);
+    }
+    f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
+    // Where settling ended early it may have been anywhere.
+    if (run.on.this_slot() == executor::none) co_await run.on.schedule();
+  }
+  // Before the sample counts as finished: afterwards the loader may be gone.
+  self->owner_.give_tokens(1);
+  self->owner_.finish_some(*j, 1);
+}
+
+}  // namespace wick::detail

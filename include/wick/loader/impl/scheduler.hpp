@@ -1,0 +1,336 @@
+/// \file
+/// The bodies of what loader/detail/scheduler.hpp declares, and what goes with it. Included in exactly one
+/// file of a program.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <wick/async/detail/brief_lock.hpp>
+#include <wick/async/detail/fetch_to_write.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/loader/detail/grain.hpp>
+#include <wick/loader/detail/scheduler.hpp>
+#include <wick/loader/detail/source_size.hpp>
+#include <wick/loader/detail/worker_jobs.hpp>
+#include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/error.hpp>
+
+namespace wick::detail {
+
+void source_size::require_same() const {
+  const std::uint64_t found = of_.samples();
+  if (found == planned_) return;
+  throw error("loader: the source had " + std::to_string(planned_) +
+              (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+              ", and has " + std::to_string(found) +
+              " now; call refresh() to take data of another size, or make a new loader");
+}
+
+void source_size::refuse() const {
+  require_same();
+  throw error(
+      "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+}
+
+bool source_size::changed() const noexcept {
+  try {
+    return of_.samples() != planned_;
+  } catch (...) {
+    return true;
+  }
+}
+
+void worker_jobs::execute_one(job* j) noexcept {
+  auto* const mine = static_cast<worker_job*>(j);
+  mine->of->run_worker(mine);
+}
+
+scheduler::scheduler(run_settings& of, const loader_options& options)
+    : on_(of.on),
+      plan_(of.pipeline->plan(of.facts().shard, std::nullopt)),
+      run_(of, *plan_),
+      size_(*of.pipeline),
+      orders_(of.seed),
+      few_(options.prefetch != 0 ? options.prefetch
+           : on_.workers() < 8   ? 4
+                                 : 8),
+      most_(options.prefetch != 0 ? options.prefetch : 8),
+      suspends_(of.facts().samples_suspend),
+      tokens_(of.in_flight),
+      chooses_in_flight_(options.in_flight == 0),
+      run_ahead_(options.prefetch_next_epoch),
+      done_(most_),
+      pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
+      completion_(run_, done_, pool_, options.content_fingerprint),
+      ahead_(most_,
+             [&] {
+               owned<batch_job> j = of.pipeline->make_batch();
+               j->of = &run_;
+               return j;
+             }),
+      runner_(run_, *this),
+      jobs_(*this, on_) {}
+
+scheduler::~scheduler() {
+  if (on_.forked()) return;  // the child of a fork has no workers, so nothing would ever end
+  drain(nullptr);
+  if (on_.this_slot() < on_.workers()) {
+    work_until([&] {
+      const auto lock = lock_briefly(mutex_);
+      return jobs_.all_away();
+    });
+  } else {
+    std::unique_lock lock(mutex_);
+    jobs_.wait_all_away(lock);
+  }
+}
+
+/// A worker waits, and runs what others wait for.
+template <class Done>
+void scheduler::work_until(Done done) noexcept {
+  while (!done()) {
+    if (!on_.run_one()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+scheduler_figures scheduler::figures() noexcept {
+  if (on_.forked()) return {};  // a worker that is missing here may have the mutex
+  const auto lock = lock_briefly(mutex_);
+  return {window(),
+          suspends_ ? tokens_.limit() : 0,
+          runner_.grain().run_length(),
+          short_samples(),
+          chooses_in_flight_,
+          jobs_.idle()};
+}
+
+queue_depths scheduler::depths() noexcept {
+  queue_depths out;
+  for (std::uint64_t s = done_.taken(); s < ahead_.count(); ++s)
+    out.ready += ahead_.at(s).unfinished.load(std::memory_order_relaxed) == 0 ? 1u : 0u;
+  out.samples = suspends_ ? tokens_.taken() : jobs_.at_work();
+  out.bytes = run_.settings.budget.used();
+  return out;
+}
+
+void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
+  if (left_ || !comes_next(epoch, number)) {
+    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+    if (started_) {
+      drain(make_owned<stop_source>());
+      left_ = false;
+      epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+    }
+    next_out_ = next_in_ = {epoch, number};
+    ++pass_;
+    moved_ = moved;
+    started_ = true;
+  }
+  current_epoch_ = epoch;
+  to_open_ = plan_->batches() - number - (ahead_.count() - done_.taken());
+  open_more();
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
+}
+
+task<void> scheduler::left_async() {
+  while (done_.taken() < ahead_.count()) {
+    batch_job* const j = co_await done_.next(on_);
+    run_.pipeline.drop(*j);
+  }
+}
+
+void scheduler::refresh() {
+  if (started_) drain(make_owned<stop_source>());
+  started_ = left_ = run_ahead_ = false;
+  orders_.forget();
+  run_.pipeline.refresh();
+  go_by(run_.pipeline.plan(run_.facts.shard, std::nullopt));
+  size_.take_anew();
+}
+
+void scheduler::replan(owned<const erased_plan> next) {
+  owned<stop_source> stop = make_owned<stop_source>();
+  if (started_) drain(std::move(stop));
+  started_ = left_ = run_ahead_ = false;
+  orders_.forget();
+  go_by(std::move(next));
+}
+
+void scheduler::go_by(owned<const erased_plan> next) noexcept {
+  run_.plan = next.get();
+  plan_ = std::move(next);
+}
+
+void scheduler::release(batch_job& j) noexcept {
+  const std::uint64_t ready_since = j.published;
+  advance(next_out_);
+  try {
+    open_more();
+  } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+  }
+  const auto lock = lock_briefly(mutex_);
+  jobs_.taken(ready_since);
+  start_worker();
+}
+
+// ---- opening batches and starting worker jobs ----
+
+void scheduler::open_more() {
+  const std::uint64_t end = done_.taken() + window();
+  while (ahead_.count() < end) {
+    if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
+    if (!run_ahead_ && to_open_ == 0) break;
+    open(ahead_.at(ahead_.count()), ahead_.count());
+    if (!run_ahead_) --to_open_;
+    advance(next_in_);
+    ahead_.publish();
+  }
+}
+
+void scheduler::open(batch_job& j, std::uint64_t sequence) {
+  j.order = orders_.get(*plan_, next_in_.epoch);
+  if (run_ahead_ && epoch_step_ != 0 && next_in_.number >= plan_->batches() / 2)
+    orders_.expect(*plan_, next_in_.epoch + epoch_step_);
+  j.sequence = sequence;
+  j.number = next_in_.number;
+  const auto mine = plan_->slice(next_in_.number, j);
+  j.first = mine.first;
+  j.count = mine.count;
+  j.epoch = next_in_.epoch;
+  if (j.number == 0) ++pass_;
+  j.pass = pass_;
+  completion_.begin(j, moved_);
+  moved_.reset();
+  j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
+  j.offer();
+  finish_some(j, 1);
+}
+
+/// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
+void scheduler::before_waiting() {
+  stop_helping();
+  if (ahead_.count() != done_.taken()) return;
+  open_more();
+  if (ahead_.count() == done_.taken()) size_.refuse();
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
+}
+/// Before the consumer sleeps: what was left for it to run is left to others now.
+void scheduler::stop_helping() noexcept {
+  if (!jobs_.has_helped()) return;
+  const auto lock = lock_briefly(mutex_);
+  jobs_.helps_no_more();
+  start_worker();
+}
+void scheduler::start_worker() noexcept {
+  if (!jobs_.may_start()) return;  // before anything that workers are writing is looked at
+  if (!orders_.wanted()) {
+    const std::uint64_t left = ahead_.unclaimed();
+    if (left == 0 || !may_claim()) return;
+    if (jobs_.consumer_helps() && runner_.grain().not_worth_a_wake(left))
+      return;  // it takes them when it comes for them
+  }
+  jobs_.start();
+}
+/// True when the worker job was put away; false when there is work for it after all.
+bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
+  const auto lock = lock_briefly(mutex_);
+  if (!jobs_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
+  jobs_.put_away(p, !may_claim());
+  return true;
+}
+
+/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
+/// afterwards is stopped by `next_stop`.
+void scheduler::drain(owned<stop_source> next_stop) noexcept {
+  if (cancel()) {
+    const bool on_worker = on_.this_slot() < on_.workers();
+    while (done_.taken() < ahead_.count()) {
+      batch_job* j = nullptr;
+      if (on_worker)
+        work_until([&] { return (j = done_.try_take()) != nullptr; });
+      else
+        j = done_.take();
+      run_.pipeline.drop(*j);
+    }
+  }
+  if (!next_stop || !run_.stop->stop_requested()) return;
+  // The callbacks and tokens of the old source are gone with the samples that had them.
+  const auto lock = lock_briefly(mutex_);
+  run_.stop = std::move(next_stop);
+}
+bool scheduler::cancel() noexcept {  // false when there are none
+  std::uint64_t opened;
+  {
+    const auto lock = lock_briefly(mutex_);
+    opened = ahead_.count();
+  }
+  if (done_.taken() == opened) return false;
+  run_.stop->request_stop();
+  for (std::uint64_t s = done_.taken(); s < opened; ++s) {
+    batch_job& j = ahead_.at(s);
+    j.cancelled.store(true, std::memory_order_relaxed);
+    finish_some(j, j.claim_rest());
+  }
+  return true;
+}
+
+// ---- workers ----
+
+void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
+  std::uint64_t until = 0;
+  do {
+    if (const std::uint64_t now = now_ticks(); now >= until) {
+      if (until != 0) {
+        if (jobs_.too_many()) break;
+        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
+      }
+      until = now + 2 * grain::run_ticks;
+      if (orders_.wanted()) orders_.prepare();
+      if (jobs_.may_start() && ahead_.has_more_than(runner_.grain().run_length())) {
+        const auto lock = lock_briefly(mutex_);
+        start_worker();
+      }
+    }
+  } while (may_claim() && run_some());
+  if (!retire(p)) on_.post(p);
+}
+
+/// Claims one run from the oldest batch that has any left, and runs it.
+bool scheduler::run_some() noexcept {
+  const std::uint64_t length = runner_.grain().run_length();
+  const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
+  if (most == 0) return false;
+  const auto claimed = ahead_.claim(most, [&](bool another_follows) {
+    return suspends_ ? most : runner_.grain().run_length_at_end(another_follows);
+  });
+  give_tokens(most - claimed.count);
+  if (claimed.job == nullptr) return false;
+  fetch_lines(*claimed.job);
+  runner_.run(*claimed.job, claimed.from, claimed.count);
+  return true;
+}
+
+/// Of a batch whose samples are short they would be waited for one by one.
+void scheduler::fetch_lines(const batch_job& j) const noexcept {
+  if (!short_samples()) return;
+  fetch_to_write(&j, j.bytes);
+  fetch_to_write(pool_.get(), sizeof *pool_);
+}
+void scheduler::give_tokens(std::uint64_t n) noexcept {
+  if (!suspends_ || n == 0 || !tokens_.give(n)) return;
+  const auto lock = lock_briefly(mutex_);
+  start_worker();
+}
+
+}  // namespace wick::detail

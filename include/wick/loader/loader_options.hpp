@@ -1,0 +1,50 @@
+/// \file
+/// What a loader may be told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <wick/recovery/on_error.hpp>
+
+namespace wick {
+
+class executor;
+
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
+  std::size_t prefetch = 0;
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it, so that the data may change between epochs (see the concept source).
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  wick::executor* executor = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  detail::error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::string ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::string> quarantine = {};
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
+  /// Empty: none. Ranks of one machine may have the same file.
+  std::string journal_file = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick

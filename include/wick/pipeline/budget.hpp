@@ -1,0 +1,291 @@
+/// \file
+/// A bound on memory in flight: samples take bytes before they are read and give them back when they are
+/// decoded.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/activity.hpp>
+#include <wick/async/detail/condition.hpp>
+#include <wick/async/detail/duration.hpp>
+#include <wick/async/detail/process.hpp>
+#include <wick/async/detail/resume.hpp>
+#include <wick/async/detail/turn.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/timer_queue.hpp>
+
+namespace wick::detail {
+
+class byte_budget;
+
+/// Some bytes taken from a budget; given back when this is dropped, on any thread.
+class [[nodiscard]] byte_charge {
+ public:
+  byte_charge() noexcept = default;
+  byte_charge(byte_charge&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  /// Gives back what this held, at once.
+  byte_charge& operator=(byte_charge&& other) noexcept {
+    byte_charge old(std::move(other));
+    std::swap(budget_, old.budget_);
+    std::swap(bytes_, old.bytes_);
+    return *this;
+  }
+  ~byte_charge() { reset(); }
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Up to `n` bytes of this as a charge of their own.
+  byte_charge split(std::size_t n) noexcept {
+    n = std::min(n, bytes_);
+    bytes_ -= n;
+    return {budget_, n};
+  }
+  inline void reset() noexcept;
+  explicit operator bool() const noexcept { return budget_ != nullptr; }
+
+ private:
+  friend class byte_budget;
+  byte_charge(byte_budget* budget, std::size_t bytes) noexcept : budget_(budget), bytes_(bytes) {}
+  byte_budget* budget_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// What one piece of work has taken from a budget, in several steps if need be; all of it is given back at
+/// once. Several coroutines of that work may take at the same time.
+class byte_account {
+ public:
+  byte_account() noexcept = default;
+  byte_account(const byte_account&) = delete;
+  byte_account& operator=(const byte_account&) = delete;
+  ~byte_account() { give_back(); }
+  /// Nobody may be taking.
+  inline void give_back() noexcept;
+
+ private:
+  friend class byte_budget;
+  byte_budget* budget_ = nullptr;  // null until something was taken
+  std::size_t bytes_ = 0;          // this and the next under the budget's mutex
+  std::size_t waiting_ = 0;
+};
+
+/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest
+/// turn first, since an ordered consumer waits for that one.
+///
+/// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
+/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
+/// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
+/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes
+/// may be waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already,
+/// since that one may have a lock and will give back; else the lowest.
+///
+/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
+/// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
+/// accounts, and be destroyed when nobody waits. A cancelled waiter is not taken out of the queue: its turn
+/// comes, and it gives the bytes back at once.
+class byte_budget {
+ public:
+  using clock = timer::clock;
+
+  explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept
+      : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
+  byte_budget(const byte_budget&) = delete;
+  byte_budget& operator=(const byte_budget&) = delete;
+  ~byte_budget();
+
+  std::size_t limit() const noexcept { return limit_; }
+  /// Bytes out at this moment, for reports: it may be old when it is looked at.
+  std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  /// The most that was ever out at one time.
+  std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+
+  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
+  byte_charge try_acquire(std::size_t bytes) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
+    take(bytes);
+    return {this, bytes};
+  }
+  /// The same into an account.
+  bool try_acquire(byte_account& into, std::size_t bytes) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return false;
+    take(bytes);
+    credit(into, bytes);
+    return true;
+  }
+
+  class waiter : protected job {
+   public:
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<waiter*>(j)->handle_); };
+      wait_.begin(wait_for::memory);
+      try {
+        if (budget_->wait(this)) return true;
+      } catch (...) {
+        wait_.end();
+        throw;
+      }
+      wait_.end();
+      return false;
+    }
+
+   protected:
+    waiter(byte_budget* budget, byte_account* into, executor& on, std::size_t bytes, turn at) noexcept
+        : budget_(budget), into_(into), on_(&on), bytes_(bytes), turn_(at) {}
+    byte_budget* budget_;
+
+   private:
+    friend class byte_budget;
+    static bool later(const waiter* a, const waiter* b) noexcept { return a->turn_ > b->turn_; }
+    byte_account* into_;  // null: for a charge
+    executor* on_;
+    std::size_t bytes_;
+    turn turn_;
+    std::coroutine_handle<> handle_;
+    noted_wait wait_;
+    bool granted_ = false;
+
+   protected:
+    void end_wait() noexcept { wait_.end(); }
+    std::size_t bytes() const noexcept { return bytes_; }
+    byte_account* into() const noexcept { return into_; }
+  };
+
+  class [[nodiscard]] acquire_awaiter : public waiter {
+   public:
+    bool await_ready() noexcept {
+      at_once_ = budget_->try_acquire(bytes());
+      return static_cast<bool>(at_once_);
+    }
+    byte_charge await_resume() noexcept {
+      end_wait();
+      return at_once_ ? std::move(at_once_) : byte_charge(budget_, bytes());
+    }
+
+   private:
+    friend class byte_budget;
+    acquire_awaiter(byte_budget* budget, executor& on, std::size_t bytes, turn at) noexcept
+        : waiter(budget, nullptr, on, bytes, at) {}
+    byte_charge at_once_;
+  };
+  class [[nodiscard]] account_awaiter : public waiter {
+   public:
+    bool await_ready() noexcept { return budget_->try_acquire(*into(), bytes()); }
+    void await_resume() noexcept { end_wait(); }
+
+   private:
+    friend class byte_budget;
+    account_awaiter(byte_budget* budget, byte_account& into, executor& on, std::size_t bytes,
+                    turn at) noexcept
+        : waiter(budget, &into, on, bytes, at) {}
+  };
+
+  /// `byte_charge c = co_await budget.acquire(on, n, turn)`: suspends until n bytes are free; resumes on
+  /// `on`. Who takes charges and waits while holding one can wait for ever: use an account where there is
+  /// more than one step. Awaiting throws std::bad_alloc.
+  acquire_awaiter acquire(executor& on, std::size_t bytes, turn at) noexcept { return {this, on, bytes, at}; }
+  /// `co_await budget.acquire(account, on, n, turn)`: n bytes more for `account`, which must outlive the
+  /// wait.
+  account_awaiter acquire(byte_account& into, executor& on, std::size_t bytes, turn at) noexcept {
+    return {this, into, on, bytes, at};
+  }
+
+ private:
+  friend class byte_charge;
+  friend class byte_account;
+
+  // ---- under the mutex ----
+
+  /// All that is out belongs to those who wait for more.
+  bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
+  bool fits(std::size_t bytes) const noexcept {
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    return bytes <= limit_ && used <= limit_ - bytes;
+  }
+  void take(std::size_t bytes) noexcept {
+    const std::size_t used = used_.load(std::memory_order_relaxed) + bytes;
+    used_.store(used, std::memory_order_relaxed);
+    if (used > peak_.load(std::memory_order_relaxed)) peak_.store(used, std::memory_order_relaxed);
+  }
+  void credit(byte_account& to, std::size_t bytes) noexcept {
+    to.budget_ = this;
+    to.bytes_ += bytes;
+    if (to.waiting_ != 0) idle_ += bytes;
+  }
+  /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
+  void serve(job**& end) noexcept {
+    std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    serve_last(end);
+  }
+  /// Serves one beyond the limit.
+  void let_through(job**& end) noexcept;
+  void serve_last(job**& end) noexcept;
+  void serve_all_that_fit(job**& end) noexcept;
+  void watch(executor& on) noexcept;
+
+  // ---- taking it ----
+
+  static void post_all(job* first) noexcept;
+
+  /// Whether `w` has to wait.
+  bool wait(waiter* w);
+
+  void release(std::size_t bytes, byte_account* from = nullptr) noexcept {
+    job* granted = nullptr;
+    job** end = &granted;
+    {
+      std::lock_guard lock(mutex_);
+      if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
+      used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+      given_back_ = true;
+      serve_all_that_fit(end);
+    }
+    post_all(granted);
+  }
+
+  /// On the timers' thread, now and then as long as somebody waits.
+  void look(bool on_time) noexcept;
+
+  struct watch_timer : timer {
+    byte_budget* of = nullptr;
+  };
+  /// How long nothing may be given back before one is let through: twice as long each time.
+  struct span {
+    clock::duration least, now = least;
+    void longer() noexcept {
+      if (now < std::chrono::seconds(60)) now *= 2;
+    }
+    void shorter() noexcept { now = std::max(now / 2, least); }
+  };
+
+  const detail::process_mark born_;
+  const std::size_t limit_;
+  std::mutex mutex_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> peak_{0};
+  std::size_t idle_ = 0;          // of those used, held by accounts that wait
+  std::vector<waiter*> waiting_;  // a heap, lowest turn on top
+
+  span patience_, at_rest_;    // while the executor has something to do, and while it has not
+  clock::time_point since_{};  // when bytes were given back or one was let through, as far as looked at
+  bool given_back_ = false;    // since the last look
+  bool rested_ = false;        // the executor at the last look
+  executor* watched_on_ = nullptr;
+  watch_timer watch_;
+  detail::condition unwatched_;
+};
+
+inline void byte_charge::reset() noexcept {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
+}
+inline void byte_account::give_back() noexcept {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,146 @@
+/// \file
+/// The bodies of what pipeline/budget.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <wick/async/detail/condition.hpp>
+#include <wick/async/detail/process.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/timer_queue.hpp>
+#include <wick/pipeline/budget.hpp>
+
+namespace wick::detail {
+
+void byte_budget::let_through(job**& end) noexcept {
+  auto chosen = waiting_.end();
+  for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
+    const bool holds = (*w)->into_ != nullptr && (*w)->into_->bytes_ != 0;
+    if (holds && (chosen == waiting_.end() || waiter::later(*chosen, *w))) chosen = w;
+  }
+  if (chosen == waiting_.end()) return serve(end);
+  std::iter_swap(chosen, waiting_.end() - 1);
+  std::make_heap(waiting_.begin(), waiting_.end() - 1, waiter::later);
+  serve_last(end);
+}
+
+void byte_budget::serve_last(job**& end) noexcept {
+  waiter* const w = waiting_.back();
+  waiting_.pop_back();
+  take(w->bytes_);
+  if (w->into_ != nullptr) {
+    if (--w->into_->waiting_ == 0) idle_ -= w->into_->bytes_;
+    credit(*w->into_, w->bytes_);
+  }
+  w->granted_ = true;
+  w->next = nullptr;
+  *end = w;
+  end = &w->next;
+}
+
+void byte_budget::serve_all_that_fit(job**& end) noexcept {
+  while (!waiting_.empty()) {
+    if (fits(waiting_.front()->bytes_)) {
+      serve(end);
+    } else if (all_wait()) {
+      let_through(end);
+    } else {
+      return;
+    }
+  }
+}
+
+void byte_budget::watch(executor& on) noexcept {
+  watch_.of = this;
+  watch_.due = clock::now() + std::min(patience_.now, at_rest_.now);
+  watch_.watches = true;
+  watch_.place = timer::unseen;
+  watch_.expired = [](timer* t, bool on_time) noexcept { static_cast<watch_timer*>(t)->of->look(on_time); };
+  bool added = false;
+  try {
+    added = on.timers().add(watch_);
+  } catch (...) {  // no thread to be had: nobody watches, then
+  }
+  watched_on_ = added ? &on : nullptr;
+}
+
+void byte_budget::post_all(job* first) noexcept {
+  while (first != nullptr) {
+    job* const j = std::exchange(first, first->next);
+    static_cast<waiter*>(j)->wait_.now(wait_for::worker);
+    static_cast<waiter*>(j)->on_->post(j);
+  }
+}
+
+bool byte_budget::wait(waiter* w) {
+  job* granted = nullptr;
+  job** end = &granted;
+  bool waits = true;
+  {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(w);
+    std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
+    // Others may go on now: all that hold bytes may be waiting.
+    serve_all_that_fit(end);
+    if (w->granted_) {
+      waits = false;
+      job** at = &granted;
+      while (*at != w) at = &(*at)->next;
+      *at = w->next;
+    } else if (watched_on_ == nullptr) {
+      given_back_ = rested_ = false;
+      since_ = clock::now();
+      watch(*w->on_);
+    }
+  }
+  post_all(granted);
+  return waits;
+}
+
+void byte_budget::look(bool on_time) noexcept {
+  job* granted = nullptr;
+  job** end = &granted;
+  {
+    std::lock_guard lock(mutex_);
+    if (!on_time || waiting_.empty()) {
+      patience_.now = patience_.least;
+      at_rest_.now = at_rest_.least;
+      watched_on_ = nullptr;
+      unwatched_.notify_all();
+      return;
+    }
+    executor& on = *waiting_.front()->on_;
+    const auto now = clock::now();
+    const bool rests = on.at_rest();
+    bool served = true;
+    if (std::exchange(given_back_, false)) {
+      patience_.shorter();
+      at_rest_.shorter();
+    } else if (rests && rested_ && now - since_ >= at_rest_.now) {
+      let_through(end);
+      at_rest_.longer();
+    } else if (now - since_ >= patience_.now) {
+      let_through(end);
+      patience_.longer();
+    } else {
+      served = false;
+    }
+    if (served) since_ = now;
+    rested_ = rests;
+    watch(on);
+    if (watched_on_ == nullptr) unwatched_.notify_all();
+  }
+  post_all(granted);
+}
+
+byte_budget::~byte_budget() {
+  if (born_.elsewhere()) return;  // a forked child has no timers
+  std::unique_lock lock(mutex_);
+  if (executor* const on = watched_on_; on != nullptr && on->timers().cancel(watch_)) return;
+  unwatched_.wait(lock, [&] { return watched_on_ == nullptr; });
+}
+
+}  // namespace wick::detail

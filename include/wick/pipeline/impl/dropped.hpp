@@ -1,0 +1,19 @@
+/// \file
+/// The bodies of what pipeline/detail/dropped.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <exception>
+
+#include <wick/pipeline/detail/dropped.hpp>
+#include <wick/pipeline/error.hpp>
+
+namespace wick::detail {
+
+const std::exception_ptr& dropped() noexcept {
+  static const std::exception_ptr it = std::make_exception_ptr(error("left out by filter()"));
+  return it;
+}
+
+void drop() { std::rethrow_exception(dropped()); }
+
+}  // namespace wick::detail

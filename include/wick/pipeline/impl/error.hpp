@@ -1,0 +1,42 @@
+/// \file
+/// The bodies of what pipeline/error.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <wick/pipeline/error.hpp>
+
+namespace wick {
+
+sample_error::sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
+                           const std::string& text, std::exception_ptr cause)
+    : error(key + ": " + stage + ": " + text),
+      key_(std::move(key)),
+      stage_(std::move(stage)),
+      epoch_(epoch),
+      position_(position),
+      cause_(std::move(cause)) {}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+std::string printable(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u < 0x20 || u == 0x7F) {
+      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,17 @@
+/// \file
+/// The bodies of what pipeline/random.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include <wick/pipeline/random.hpp>
+
+namespace wick {
+
+double random_stream::normal() noexcept {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+}  // namespace wick

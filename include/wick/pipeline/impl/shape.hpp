@@ -1,0 +1,18 @@
+/// \file
+/// The bodies of what pipeline/shape.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <wick/pipeline/shape.hpp>
+
+namespace wick {
+
+std::string to_string(const shape& s) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < s.rank(); ++i) out += (i ? ", " : "") + std::to_string(s[i]);
+  return out + "]";
+}
+
+}  // namespace wick

@@ -1,0 +1,67 @@
+/// \file
+/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
+/// own clock. Its time is that of the stage that the user wrote for it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <wick/pipeline/clock.hpp>
+
+namespace wick::detail {
+
+enum class phase : std::uint8_t { decode, resize, color, none };
+inline constexpr std::size_t phase_count = 3;  // but for none
+
+/// A stage that leaves this to the slot says so: `static constexpr phase in_slot = phase::resize;`.
+template <class Stage>
+inline constexpr phase phase_of = phase::none;
+template <class Stage>
+  requires requires { requires std::is_same_v<decltype(Stage::in_slot), const phase>; }
+inline constexpr phase phase_of<Stage> = Stage::in_slot;
+
+/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
+class phase_ticks {
+ public:
+  using values = std::array<std::uint64_t, phase_count>;
+  static void add(phase p, std::uint64_t ticks) noexcept {
+    of_this_thread()[static_cast<std::size_t>(p)] += ticks;
+  }
+  /// Reads and clears.
+  static values take() noexcept {
+    values& mine = of_this_thread();
+    const values out = mine;
+    mine = {};
+    return out;
+  }
+
+ private:
+  [[gnu::noinline]] static values& of_this_thread() noexcept {
+    thread_local values ticks{};
+    return ticks;
+  }
+};
+
+/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …;
+/// t.next(phase::resize);`.
+class phase_timer {
+ public:
+  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
+  phase_timer(const phase_timer&) = delete;
+  phase_timer& operator=(const phase_timer&) = delete;
+  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
+  void next(phase p) noexcept {
+    const std::uint64_t now = now_ticks();
+    phase_ticks::add(phase_, now - begun_);
+    phase_ = p;
+    begun_ = now;
+  }
+
+ private:
+  phase phase_;
+  std::uint64_t begun_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,116 @@
+/// \file
+/// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <wick/pipeline/fingerprint.hpp>
+
+namespace wick {
+
+/// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
+/// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
+/// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
+/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
+/// soon, which calls prefetch_bytes with `most`; `length(i) const`, how long the sample is where it comes to
+/// bucket() or pack(); `std::string note() const`, a line for the report; `std::uint64_t fingerprint()
+/// const`, which differs when the data does (a resume onto other data is refused).
+///
+/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
+/// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
+/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
+/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew,
+/// and become more or fewer. Their number stays that with which the loader was made, or that of its last
+/// refresh(), or epoch() throws. After the first refresh() nobody looks beyond an epoch's end either: what
+/// was begun ahead would be dropped. size() is called by the thread that takes the batches, at epoch() and
+/// refresh() and when it makes room for the next epoch's first batch.
+///
+/// A source that goes on changing while workers read gives them a view of itself: with a member `refresh()`,
+/// which is called on the loader's copy when the loader is made and by loader.refresh(), and from which on
+/// size() and at() tell what was there at that moment. What refresh() returns (a lock) is kept until the
+/// order stages have taken theirs (weights). replay_buffer::samples() is one.
+template <class S>
+concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
+  { s.size() } -> std::convertible_to<std::uint64_t>;
+  s.at(i);
+  requires !std::is_void_v<decltype(s.at(i))>;
+};
+
+namespace detail {
+
+/// What travels: `at(i)`'s type as a value.
+template <source S>
+using item_of =
+    std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
+
+/// The sample's name in messages: what the source calls it, else "sample 1234".
+template <source S>
+std::string key_of(const S& from, std::uint64_t i) {
+  if constexpr (requires { std::string(from.key(i)); }) {
+    return std::string(from.key(i));
+  } else {
+    return "sample " + std::to_string(i);
+  }
+}
+
+}  // namespace detail
+
+/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's
+/// prefetch().
+inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
+  const auto* p = static_cast<const char*>(at);
+  const std::size_t near = bytes < most ? bytes : most;
+  for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
+  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
+  // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
+  asm volatile("");
+}
+
+namespace detail {
+
+template <class S>
+concept prefetching_source =
+    source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// It gives a view of data that goes on changing.
+template <class S>
+concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
+/// Whether it knows how long its samples are.
+template <class S>
+concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };
+
+/// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
+template <source S>
+void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
+  if constexpr (prefetching_source<S>) from.prefetch(i, most);
+}
+
+/// What the source has to say for the report; empty: nothing.
+template <source S>
+std::string note_of(const S& from) {
+  if constexpr (requires { std::string(from.note()); })
+    return std::string(from.note());
+  else
+    return {};
+}
+
+/// What identifies the data: what the source says, else a hash of its size alone.
+template <source S>
+std::uint64_t fingerprint_of(const S& from) {
+  if constexpr (requires {
+                  { from.fingerprint() } -> std::convertible_to<std::uint64_t>;
+                }) {
+    return from.fingerprint();
+  } else {
+    return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();
+  }
+}
+
+}  // namespace detail
+
+}  // namespace wick

@@ -1,0 +1,196 @@
+/// \file
+/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
+/// picture, used by every row and column of it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <wick/pixels/detail/resample_kernels.hpp>
+#include <wick/pixels/geometry.hpp>
+
+namespace wick::detail {
+
+/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
+/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
+/// pixels come from decoders that scale.
+struct axis_request {
+  double low = 0, high = 0;
+  int size = 0;
+  int window_first = 0, window_size = 0;
+  bool mirrored = false;
+  interpolation filter = interpolation::bilinear;
+  bool small = false;  ///< width and height of the whole result are at most 128 px together
+};
+
+/// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
+class axis {
+ public:
+  void build(const axis_request& wanted);
+
+  int size() const noexcept { return static_cast<int>(first_.size()); }
+  /// The most source pixels that one output has.
+  int most_taps() const noexcept { return most_taps_; }
+  int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  const std::int32_t* firsts() const noexcept { return first_.data(); }
+  int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
+  const std::int16_t* weights(int i) const noexcept {
+    return weights_.data() + static_cast<std::size_t>(i) * taps_;
+  }
+  /// The source pixels that are needed at all: [low, high).
+  int low() const noexcept { return low_; }
+  int high() const noexcept { return high_; }
+  /// Each output is one source pixel as it is.
+  bool copies() const noexcept { return copies_; }
+
+ private:
+  static double weight_at(double x, interpolation filter) noexcept {
+    x = std::abs(x);
+    if (filter == interpolation::bilinear) return x < 1 ? 1 - x : 0;
+    // Keys, "Cubic convolution interpolation for digital image processing", 1981, a = -0.5
+    if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+    if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
+    return 0;
+  }
+  static int fixed(double w) noexcept {
+    return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
+  }
+  static int nearest(const axis_request& wanted, int out, int length) noexcept;
+  void fill(int i, const axis_request& wanted, int left, int length);
+  void copy(const axis_request& wanted);
+
+  std::vector<std::int32_t> first_, count_;
+  std::vector<std::int16_t> weights_;
+  std::vector<double> exact_;
+  std::size_t taps_ = 0;
+  int low_ = 0, high_ = 0, most_taps_ = 0;
+  bool copies_ = false;
+};
+
+inline void axis::build(const axis_request& wanted) {
+  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
+  const auto n = static_cast<std::size_t>(wanted.window_size);
+  taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  first_.resize(n);
+  count_.resize(n);
+  weights_.resize(n * taps_);
+  exact_.resize(taps_);
+  copies_ = true;
+  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
+  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
+  low_ = *std::min_element(first_.begin(), first_.end());
+  high_ = 0;
+  most_taps_ = *std::max_element(count_.begin(), count_.end());
+  for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
+}
+
+/// Nothing is resized: each output is a source pixel, whatever the filter.
+inline void axis::copy(const axis_request& wanted) {
+  const int n = wanted.window_size;
+  taps_ = 1;
+  first_.resize(static_cast<std::size_t>(n));
+  count_.assign(static_cast<std::size_t>(n), 1);
+  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
+  low_ = static_cast<int>(wanted.low) + wanted.window_first;
+  high_ = low_ + n;
+  for (int i = 0; i < n; ++i)
+    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
+  most_taps_ = 1;
+  copies_ = true;
+}
+
+/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels, they decide
+/// which one is taken. It has two ways, by the size of the result; the larger one's product is a fused one.
+inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
+  const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
+  const double exact = (out + 0.5) * scale;  // of two floats: exact in double
+  float at = wanted.small ? static_cast<float>(exact) : static_cast<float>(exact - 0.5);
+  if (!wanted.small) at += 0.5f;
+  return std::min(static_cast<int>(at), length - 1);
+}
+
+/// `length` source pixels from `left` on are the interval's.
+inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
+  const double low = wanted.low - left;
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
+  std::int32_t& first = first_[static_cast<std::size_t>(i)];
+  std::int32_t& count = count_[static_cast<std::size_t>(i)];
+  std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
+  if (is_nearest(wanted.filter)) {
+    if (wanted.filter == interpolation::nearest && low == 0) {
+      first = left + nearest(wanted, out, length);
+    } else {
+      // Torch counts corners in single precision.
+      const double at = wanted.filter == interpolation::nearest ? low + (out + 0.5) * scale
+                        : low == 0 ? static_cast<double>(static_cast<float>(out) * static_cast<float>(scale))
+                                   : low + out * scale;
+      first = left + std::clamp(static_cast<int>(std::floor(at)), 0, length - 1);
+    }
+    count = 1;
+    weights[0] = static_cast<std::int16_t>(weight_one);
+    return;
+  }
+  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
+  // resize.
+  const int reflected = wanted.size - 1 - out;
+  const bool symmetric = low == 0 && left + length == wanted.high;
+  const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
+  const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
+  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
+  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
+  int begin = std::max(0, static_cast<int>(center - reach + 0.5));
+  int end = std::min(length, static_cast<int>(center + reach + 0.5));
+  begin = std::min(begin, length - 1);
+  end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
+  if (middle) begin = std::max(begin, length - end), end = length - begin;
+
+  double sum = 0;
+  for (int k = begin; k < end; ++k) {
+    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
+    exact_[static_cast<std::size_t>(k - begin)] = w;
+    sum += w;
+  }
+  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
+  const int taps = end - begin;
+  const int computed = middle ? taps / 2 : taps;
+  const double share = 1 / sum;
+  double running = 0;
+  int given = 0;
+  for (int k = 0; k < computed; ++k) {
+    running += exact_[static_cast<std::size_t>(k)];
+    const int up_to = !middle && k + 1 == taps ? weight_one : fixed(running * share);
+    weights[k] = static_cast<std::int16_t>(up_to - given);
+    given = up_to;
+  }
+  if (middle) {
+    for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];
+    if (taps % 2 != 0) {
+      weights[computed] = static_cast<std::int16_t>(weight_one - 2 * given);
+    } else {
+      weights[computed] = weights[computed - 1] =
+          static_cast<std::int16_t>(weights[computed - 1] + weight_one / 2 - given);
+    }
+  }
+  int skip = 0, used = taps;
+  while (used > 1 && weights[used - 1] == 0) --used;
+  while (skip + 1 < used && weights[skip] == 0) ++skip;
+  std::copy(weights + skip, weights + used, weights);
+  count = used - skip;
+  first = left + begin + skip;
+  if (reverse) {
+    first = left + length - (begin + skip) - count;
+    std::reverse(weights, weights + count);
+  }
+  if (count != 1) copies_ = false;
+}
+
+}  // namespace wick::detail

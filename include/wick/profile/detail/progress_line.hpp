@@ -1,0 +1,134 @@
+/// \file
+/// The line that tells how far an epoch is: when it is written, what stands in it, and how wide it may be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <wick/pipeline/clock.hpp>
+
+namespace wick::detail {
+
+/// Where an epoch is.
+struct progress_left {
+  std::uint64_t items = 0;    ///< batches that it still has; samples where there are no batches
+  std::uint64_t samples = 0;  ///< that were handed over so far
+};
+
+/// What the line says.
+struct progress_figures {
+  std::uint64_t done = 0, total = 0;
+  double elapsed = 0;   ///< seconds
+  double left = -1;     ///< seconds; below 0: unknown
+  double rate = -1;     ///< samples a second; below 0: unknown
+  double waiting = -1;  ///< share, 0 … 1; below 0: unknown
+  bool operator==(const progress_figures&) const = default;
+};
+
+/// Text of at most `columns` columns, of which a bar takes what the rest leaves; 0 columns: without the bar,
+/// and of any length. `description` counts by its bytes, which are no fewer than its columns.
+std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
+                          bool bar);
+/// What is no printable UTF-8 in it replaced.
+std::string progress_description(std::string_view text);
+
+/// "9.31k": three digits; "?" where it is unknown.
+std::string format_rate(double rate);
+/// No more than `most` bytes of valid UTF-8, and no character in halves.
+std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept;
+
+/// Rates of about the last ten seconds; with long steps, of about the last three.
+class progress_rates {
+ public:
+  /// Totals at a time of `seconds`.
+  void add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept;
+  double items() const noexcept { return time_ > 0 ? items_ / time_ : -1; }
+  double samples() const noexcept { return time_ > 0 ? samples_ / time_ : -1; }
+  double waiting() const noexcept { return time_ > 0 ? waited_ / time_ : -1; }
+
+ private:
+  double time_ = 0, items_ = 0, samples_ = 0, waited_ = 0;
+  double last_time_ = 0, last_waited_ = 0;
+  std::uint64_t last_items_ = 0, last_samples_ = 0;
+};
+
+/// When a line is due.
+class progress_schedule {
+ public:
+  progress_schedule(bool terminal, double interval) noexcept : terminal_(terminal), interval_(interval) {}
+  bool due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept;
+  void shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept;
+  /// Seconds from then on in which none is.
+  double pause(double seconds) const noexcept;
+
+ private:
+  static std::uint64_t tenths(std::uint64_t done, std::uint64_t total) noexcept {
+    return total == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(done) / static_cast<double>(total) * 10);
+  }
+  double least() const noexcept { return interval_ > 0 ? interval_ : terminal_ ? 0.1 : 1; }
+  bool terminal_;
+  double interval_;
+  double last_ = 0;
+  std::uint64_t tenth_ = 0;
+};
+
+/// One user.
+class progress_line {
+ public:
+  progress_line(std::string_view description, int fd, double interval, bool shown);
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+  /// Ends the line.
+  ~progress_line();
+
+  /// Below 0: what RANK says.
+  static bool is_first_rank(int rank) noexcept;
+  bool shown() const noexcept { return shown_; }
+  bool under_way() const noexcept { return under_way_; }
+
+  /// What follows comes from the first batch on.
+  void begin(progress_left left) noexcept;
+  /// A sample came at once.
+  void came() noexcept {
+    ++done_;
+    left_.items -= left_.items != 0 ? 1 : 0;
+    left_.samples -= left_.samples != 0 ? 1 : 0;
+  }
+  /// A batch came, for which the loop has waited since `begun`. Shows the line if it is time.
+  void came(std::uint64_t begun, std::uint64_t now, progress_left left) noexcept {
+    ++done_;
+    left_ = left;
+    if (now > begun) waited_ += now - begun;
+    if (now - looked_ >= pause_) look();
+  }
+  /// The line stays, and what is printed next stands below it. Where no batch came it goes.
+  void close(progress_left left) noexcept;
+  void print(std::string_view text) noexcept;
+  void clear() noexcept;
+
+ private:
+  progress_figures figures(double seconds, bool of_all) noexcept;
+  void look() noexcept;
+  void show(double seconds, bool last) noexcept;
+  void write(std::string_view text) noexcept;
+  std::size_t columns() const noexcept;
+
+  const std::string description_;
+  const int fd_;
+  const double interval_;
+  bool shown_, terminal_;
+  bool under_way_ = false;
+  bool drawn_ = false;  // the cursor stands behind the line
+  tick_scale scale_;
+  progress_schedule schedule_;
+  progress_rates rates_;
+  std::uint64_t done_ = 0, waited_ = 0;
+  std::uint64_t looked_ = 0, pause_ = 0;  // ticks
+  progress_left at_first_, left_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,247 @@
+/// \file
+/// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/activity.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/processor_time.hpp>
+#include <wick/async/detail/ticks.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/detail/trace_lane.hpp>
+#include <wick/profile/detail/durations.hpp>
+#include <wick/profile/stage_clock.hpp>
+
+namespace wick::detail {
+
+/// The clocks of stages that don't suspend are read for some samples only, and what the others took is
+/// inferred. How long runs of samples took is known of each: nothing that is said of a stage may be more than
+/// that.
+class stage_clocks {
+ public:
+  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
+  /// may, so that their clocks are always read. `counts`: other loaders on the executor are told of the time.
+  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
+               bool counts = true);
+  stage_clocks(const stage_clocks&) = delete;
+  stage_clocks& operator=(const stage_clocks&) = delete;
+  ~stage_clocks();
+
+  /// One worker's, or one's who helps.
+  struct worker {
+    stage_clock* clocks;
+    stage_record* records;
+    const tick_scale* scale;
+    trace_lane* lane;
+    std::uint64_t next_probe = 0;  // ticks
+    thread_usage last;             // at the end of the last probe, which was at `last_at`
+    std::uint64_t last_at = 0;
+    std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
+
+    /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
+    void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
+                    std::uint64_t readings) noexcept {
+      last = usage;
+      last_at = at;
+      next_probe = at + 400 * cost;
+      if (readings != 0) long_ticks = 1000 * cost / readings;
+    }
+  };
+  /// The calling thread's; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] worker& mine() noexcept { return workers_[on_.this_slot()]; }
+
+  bool has_this_thread() const noexcept { return on_.this_slot() != executor::none; }
+  /// A run of samples, by its own row of clocks.
+  stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
+
+  /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
+  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    worker& w = mine();
+    w.clocks[stage].ran(1);
+    w.clocks[stage].worked(1, ticks);
+    w.records[stage].waited(std::uint64_t{0} - ticks);
+  }
+  /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
+  void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.records[stage].waited(ticks - ran);
+    if (ran != 0) w.clocks[stage].worked(0, ran);
+    w.records[stage].took(ticks, index);
+  }
+  void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
+    mine().records[stage].waited_for(ticks);
+  }
+  /// Where the calling thread writes spans for a trace.
+  trace_lane& lane() noexcept { return *mine().lane; }
+  /// One for each slot.
+  trace_lane* lanes() const noexcept { return lanes_.get(); }
+  /// A sample that a trace follows has awaited: the span of that, and its calls on I/O threads.
+  void awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept;
+
+  void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
+  /// Once in a stage, without suspending.
+  void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
+    worker& w = mine();
+    w.clocks[stage].ran(1);
+    w.clocks[stage].worked(1, ticks);
+    w.records[stage].took(ticks, index);
+  }
+
+  struct sum {
+    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+    probes probed, long_ones;
+    std::uint64_t bytes = 0;
+    activity::times waits{};
+    durations times, sizes;
+
+    void add(const stage_clock& c, const stage_record* r);
+    /// What has come since an earlier one.
+    sum since(const sum& before) const;
+  };
+  /// Of each row, and at the end of the runs.
+  std::vector<sum> totals() const;
+  /// The slowest sample since it was asked last, and of those that took long the one that took the most
+  /// processor time; 0: there is none.
+  struct slow_sample {
+    std::uint64_t ticks = 0, index = 0;
+    std::uint64_t nanoseconds = 0, costliest_index = 0;
+  };
+  slow_sample take_slowest(std::size_t row) const noexcept;
+
+  /// All that was run so far, on workers and on threads that helped.
+  struct usage {
+    std::uint64_t workers = 0, helpers = 0;
+  };
+  usage ticks() const noexcept;
+  /// Of one worker, up to on.workers().
+  std::uint64_t ticks_of(std::size_t slot) const noexcept;
+  bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
+  bool clocks_always_read() const noexcept { return suspend_; }
+
+ private:
+  executor& on_;
+  const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
+  const bool suspend_, counts_;
+  const std::size_t slots_;
+  const tick_scale scale_;
+  std::vector<stage_clock> clocks_;
+  std::vector<stage_record> records_;
+  const owned<trace_lane[]> lanes_;
+  struct alignas(64) place : worker {};
+  std::vector<place> workers_;
+};
+
+/// One thread's reading of the clocks while it takes samples from stage to stage. Each sample begins where
+/// the one before it has ended.
+class stopwatch {
+ public:
+  /// `weight`: what is timed stands for so many times as many samples. `may_probe`: they are so long that
+  /// processor time can be read in between.
+  stopwatch(stage_clocks::worker& w, bool may_probe, std::uint64_t weight = 1) noexcept
+      : worker_(w), weight_(weight), may_probe_(may_probe), last_(now_ticks()) {}
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+  ~stopwatch() { end_probe(); }
+
+  /// What went before was `row`'s. `of` is the sample's wick::context.
+  template <class Context>
+  void begin(const Context& of, std::size_t row) noexcept {
+    index_ = of.index();
+    followed_ = of.followed();
+    if (followed_) {
+      span_.position = of.position();
+      span_.epoch = of.epoch();
+    }
+    const std::uint64_t now = now_ticks();
+    worker_.clocks[row].worked(0, weight_ * (now - last_));
+    last_ = now;
+    end_probe();
+    if (may_probe_ && now >= worker_.next_probe) begin_probe();
+  }
+  /// What went since the last mark was `row`'s.
+  void mark(std::size_t row) noexcept {
+    const std::uint64_t now = now_ticks(), ticks = now - last_;
+    note(row, ticks);
+    last_ = now;
+    ended(row, ticks, row);
+  }
+  /// Whether a trace follows the sample at a position.
+  bool follows(std::uint64_t position) noexcept { return worker_.lane->wants(position); }
+  /// The same where `inside` are parts of it, with rows of their own from `parts` on.
+  template <class Ticks>
+  void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
+    const std::uint64_t now = now_ticks();
+    std::uint64_t rest = now - last_;
+    const std::uint64_t ticks = rest;
+    std::size_t longest = row;
+    for (std::size_t p = 0; p < inside.size(); ++p) {
+      if (inside[p] == 0) continue;
+      note(parts + p, inside[p]);
+      if (followed_) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
+      rest -= inside[p] < rest ? inside[p] : rest;
+      if (2 * inside[p] > ticks) longest = parts + p;
+    }
+    note(row, rest);
+    last_ = now;
+    ended(row, ticks, longest);
+  }
+
+ private:
+  void note(std::size_t row, std::uint64_t ticks) noexcept {
+    worker_.clocks[row].worked(0, weight_ * ticks);
+    worker_.records[row].took(ticks, index_);
+  }
+  /// All of `row` is over, at last_; most of it was `longest`, which is that row or one of its parts.
+  void ended(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+    if (followed_) write(row, ticks);
+    if (probes_) return end_of(row, ticks, longest);
+    if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks, longest);
+  }
+  void write(std::size_t row, std::uint64_t ticks) noexcept;
+  void took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
+  void begin_probe() noexcept;
+  void end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
+  void took_long(std::size_t row, const probe& p, std::size_t longest) noexcept {
+    worker_.records[row].took_long(p);
+    worker_.records[longest].cost(p.nanoseconds, index_);
+  }
+  void end_probe() noexcept {
+    if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
+  }
+
+  stage_clocks::worker& worker_;
+  const std::uint64_t weight_;
+  const bool may_probe_;
+  bool probes_ = false, followed_ = false;
+  std::uint64_t last_, index_ = 0;
+  trace_span span_;
+  std::uint64_t cost_ = 0, readings_ = 0;
+  thread_usage usage_;
+};
+
+/// The processor time of one run of short samples, now and then.
+class run_probe {
+ public:
+  run_probe(stage_clocks::worker& w, std::uint64_t now) noexcept : worker_(w), due_(now >= w.next_probe) {
+    if (due_) begin();
+  }
+  /// The run, which began then, is over.
+  void end(stage_clock& runs, std::uint64_t begun) noexcept {
+    if (due_) finish(runs, now_ticks() - begun);
+  }
+
+ private:
+  void begin() noexcept;
+  void finish(stage_clock& runs, std::uint64_t ticks) noexcept;
+  stage_clocks::worker& worker_;
+  const bool due_;
+  std::uint64_t cost_ = 0;
+  thread_usage usage_;
+};
+
+}  // namespace wick::detail

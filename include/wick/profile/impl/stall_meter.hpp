@@ -1,0 +1,27 @@
+/// \file
+/// The bodies of what profile/stall_meter.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <wick/profile/stall_meter.hpp>
+
+namespace wick::detail {
+
+double stall_meter::median() const noexcept {
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    below += bins_[i];
+    if (2 * below >= count_ && count_ != 0) return static_cast<double>(i) / bins;
+  }
+  return 0.0;
+}
+
+void stall_meter::reset() noexcept {
+  bins_ = {};
+  count_ = waited_ = total_ = 0;
+  for (durations* d : {&waits_, &iterations_, &steps_}) d->clear();
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,155 @@
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited and for what.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include <wick/async/detail/activity.hpp>
+#include <wick/profile/detail/durations.hpp>
+
+namespace wick::detail {
+
+/// Some work: how long it took, and how much of that it had a processor.
+struct probe {
+  std::uint64_t ticks = 0, nanoseconds = 0;
+  bool blocked = false;  ///< it went without of its own will meanwhile, in a lock or a call that blocks, and
+                         ///< was not only made to wait for its turn
+};
+/// Several of these.
+struct probes {
+  std::uint64_t count = 0, ticks = 0, nanoseconds = 0;
+  std::uint64_t blocked_ticks = 0, blocked_nanoseconds = 0;  ///< of those that blocked
+
+  void add(const probes& o) noexcept {
+    count += o.count;
+    ticks += o.ticks;
+    nanoseconds += o.nanoseconds;
+    blocked_ticks += o.blocked_ticks;
+    blocked_nanoseconds += o.blocked_nanoseconds;
+  }
+  void subtract(const probes& o) noexcept {
+    count -= o.count;
+    ticks -= o.ticks;
+    nanoseconds -= o.nanoseconds;
+    blocked_ticks -= o.blocked_ticks;
+    blocked_nanoseconds -= o.blocked_nanoseconds;
+  }
+};
+
+/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads
+/// and stores, relaxed, because a report needs each number whole and not all of the same instant. Short
+/// samples are timed now and then only, so the time of all is inferred from the timed ones; processor time
+/// is read still more seldom, since it costs a call of the system.
+class alignas(64) stage_clock {
+ public:
+  void ran(std::uint64_t times) noexcept { add(count_, times); }
+  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
+    add(timed_, times);
+    add(ticks_, ticks);
+  }
+  /// One sample's, or one run's.
+  void probed(const probe& p) noexcept {
+    add(probes_, 1);
+    add(probed_, p.ticks);
+    add(processor_, p.nanoseconds);
+    if (!p.blocked) return;
+    add(blocked_, p.ticks);
+    add(blocked_processor_, p.nanoseconds);
+  }
+
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
+  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
+  /// What single ones have had of a processor.
+  probes probed() const noexcept {
+    return {probes_.load(std::memory_order_relaxed), probed_.load(std::memory_order_relaxed),
+            processor_.load(std::memory_order_relaxed), blocked_.load(std::memory_order_relaxed),
+            blocked_processor_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0};
+  std::atomic<std::uint64_t> probes_{0}, probed_{0}, processor_{0}, blocked_{0}, blocked_processor_{0};
+};
+
+static_assert(sizeof(stage_clock) == 64, "wick: a worker writes all of its clocks of a run: a line each");
+
+/// What is kept of single samples: how long each took in the stage, the slowest, and what they waited for.
+class stage_record {
+ public:
+  /// A sample took so long; `index` is its place in the source.
+  void took(std::uint64_t ticks, std::uint64_t index) noexcept {
+    times_.add(ticks);
+    if (ticks <= slowest_.load(std::memory_order_relaxed)) return;
+    slowest_.store(ticks, std::memory_order_relaxed);
+    slowest_index_.store(index, std::memory_order_relaxed);
+  }
+  /// It was suspended for so long in all.
+  void waited(std::uint64_t ticks) noexcept { add(waits_[0], ticks); }
+  /// Of that, for what.
+  void waited_for(const activity::times& ticks) noexcept {
+    for (std::size_t i = 1; i < wait_kinds; ++i) {
+      if (ticks[i] != 0) add(waits_[i], ticks[i]);
+    }
+  }
+  /// So much processor time a sample took that took very long.
+  void cost(std::uint64_t nanoseconds, std::uint64_t index) noexcept {
+    if (nanoseconds <= costliest_.load(std::memory_order_relaxed)) return;
+    costliest_.store(nanoseconds, std::memory_order_relaxed);
+    costliest_index_.store(index, std::memory_order_relaxed);
+  }
+  /// A sample that took very long: these are probed each.
+  void took_long(const probe& p) noexcept {
+    add(long_[0], 1);
+    add(long_[1], p.ticks);
+    add(long_[2], p.nanoseconds);
+    if (!p.blocked) return;
+    add(long_[3], p.ticks);
+    add(long_[4], p.nanoseconds);
+  }
+  /// A sample reserved memory in this stage.
+  void reserved(std::uint64_t bytes) noexcept {
+    add(bytes_, bytes);
+    sizes_.add(bytes);
+  }
+
+  const duration_counts& times() const noexcept { return times_; }
+  /// Bytes that samples reserved.
+  const duration_counts& sizes() const noexcept { return sizes_; }
+  probes long_ones() const noexcept {
+    return {long_[0].load(std::memory_order_relaxed), long_[1].load(std::memory_order_relaxed),
+            long_[2].load(std::memory_order_relaxed), long_[3].load(std::memory_order_relaxed),
+            long_[4].load(std::memory_order_relaxed)};
+  }
+  std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  /// The two may be of different samples for a moment.
+  std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
+  std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t costliest() const noexcept { return costliest_.load(std::memory_order_relaxed); }
+  std::uint64_t costliest_index() const noexcept { return costliest_index_.load(std::memory_order_relaxed); }
+  std::uint64_t waited() const noexcept { return waited(wait_for::nothing); }
+  std::uint64_t waited(wait_for what) const noexcept {
+    return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+  }
+  /// The next report has a slowest one of its own. Any thread: one that is slower just now may be missed.
+  void forget_slowest() noexcept {
+    slowest_.store(0, std::memory_order_relaxed);
+    costliest_.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  duration_counts times_, sizes_;
+  std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, costliest_{0}, costliest_index_{0}, bytes_{0};
+  std::array<std::atomic<std::uint64_t>, 5> long_{};
+  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,48 @@
+/// \file
+/// What is noted while a batch is made again for its receipt: which numbers stages drew, and what went into
+/// what.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <wick/pipeline/context.hpp>
+
+namespace wick::detail {
+
+/// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
+class draw_notes {
+ public:
+  enum class what : std::uint8_t { begun, drew, other };
+  struct line {
+    what kind = what::begun;
+    std::uint32_t stage = 0;
+    place where = {};         ///< of whom it tells
+    std::uint64_t count = 0;  ///< of numbers that were drawn
+    std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
+  };
+
+  /// A sample begins, or is tried again: what was noted of its position before counts no more.
+  void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
+  /// The stage that ran just now may have drawn something.
+  void drew(const context& c) {
+    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
+  }
+  /// Another sample went into this one, in this stage.
+  void went_in(const context& other, const context& into, std::uint32_t stage) {
+    add({what::other, stage, other.where(), 0, into.where().drawn});
+  }
+
+  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
+  std::vector<line> of(std::uint64_t position) const;
+  /// By position; to be called before of().
+  void sort();
+
+ private:
+  void add(const line& l);
+  std::mutex mutex_;
+  std::vector<line> lines_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,119 @@
+/// \file
+/// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
+/// and what shall be quarantined.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/profile/report.hpp>
+#include <wick/recovery/detail/failed_sample.hpp>
+#include <wick/recovery/detail/ledger_file.hpp>
+#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/on_error.hpp>
+#include <wick/recovery/quarantine.hpp>
+#include <wick/recovery/state.hpp>
+
+namespace wick::detail {
+
+/// A failure as it is told: the entry, and what goes with it.
+struct told_failure {
+  std::uint64_t slot = 0;
+  std::uint64_t index = 0;
+  std::size_t stage = 0;  // in the pipeline's names
+  bool planned = true;    // the sample of the position itself, no substitute
+  bool known = false;     // on the quarantine list
+  ledger_entry entry;
+  std::exception_ptr cause;
+};
+
+/// Kind and text of what was thrown; a late_error names the stage, too.
+void describe_cause(const std::exception_ptr& cause, ledger_entry& to);
+
+/// By rising slot; those of one slot stay in their order.
+void sort_by_slot(std::vector<told_failure>& failures);
+
+sample_error to_exception(const told_failure& f);
+
+class error_account {
+ public:
+  static constexpr std::size_t max_quarantined = 1'000'000;
+
+  error_account(const error_options& limits, const std::string& lines, const quarantine& known);
+  error_account(error_account&& other) noexcept;
+  ~error_account();
+
+  const wick::ledger& ledger() const noexcept { return ledger_; }
+  std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
+
+  /// What is told of some positions of an epoch: `count` of them, of which these (rising by slot, counted
+  /// from `first_slot`) have failed. `passed` of this rank's `of_epoch` positions have had their turn then.
+  /// \throws too_many_errors when they make it more than is allowed
+  void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
+           std::uint64_t of_epoch, const std::vector<told_failure>& failures);
+
+  /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
+  /// failed since.
+  std::vector<quarantine::entry> bad() const;
+
+  void write(loader_state& to) const;
+  void read(const loader_state& from);
+  /// An epoch begins at its beginning.
+  void begin(std::uint64_t epoch) noexcept;
+
+ private:
+  void remember(const told_failure& f);
+
+  void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
+             std::uint64_t of_epoch) const;
+
+  const error_options limits_;
+  wick::ledger ledger_;
+  owned<ledger_file> file_;
+  struct bad_samples;
+  owned<bad_samples> bad_;
+  // As the limits count: without those that were known.
+  std::uint64_t counted_ = 0, epoch_failures_ = 0, consecutive_ = 0;
+  std::uint64_t epoch_ = 0;
+};
+
+/// For the report: what became of failures since `before` was counted.
+std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
+                                           const std::vector<error_count>& now);
+
+/// The fingerprints of the last epochs.
+class print_book {
+ public:
+  static constexpr std::size_t max_kept = 64;
+
+  /// An epoch begins, or goes on behind what another loader has delivered.
+  void begin(std::uint64_t epoch);
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// What was delivered of the epoch begun last.
+  std::uint64_t samples() const noexcept { return epochs_.empty() ? 0 : epochs_.back().sum.samples; }
+  /// The epochs so far were of this data set; those to come are of another.
+  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
+  /// `data` tells the data set, `batch` is the size of the global batch.
+  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
+
+ private:
+  struct entry {
+    std::uint64_t epoch;
+    epoch_fingerprint sum;
+    std::uint64_t factor = 0;  // 0: not sealed
+  };
+  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
+  std::vector<entry> epochs_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,144 @@
+/// \file
+/// What becomes of a sample that fails: its batch fails, it is left out, another takes its place, it is tried
+/// again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/duration.hpp>
+#include <wick/pipeline/error.hpp>
+
+namespace wick {
+
+/// What was done about a failure.
+enum class error_action : std::uint8_t {
+  fail,     ///< taking its batch throws wick::sample_error
+  skip,     ///< left out: its batch is shorter, or filled from the end of the epoch (error_options::compact)
+  replace,  ///< another sample of the epoch stands in its place
+  retry,    ///< tried again, and it went well
+};
+
+/// "fail", "skip", "replace", "retry".
+constexpr std::string_view to_string(error_action a) noexcept {
+  constexpr std::string_view names[] = {"fail", "skip", "replace", "retry"};
+  return names[static_cast<std::size_t>(a)];
+}
+
+namespace detail {
+
+/// The same as it is told of a sample in the report.
+constexpr std::string_view outcome_of(error_action a) noexcept {
+  constexpr std::string_view outcomes[] = {"failed", "skipped", "replaced", "good when tried again"};
+  return outcomes[static_cast<std::size_t>(a)];
+}
+
+/// How often a failing sample is tried again, and what is done when that doesn't help: wick::fail,
+/// wick::skip, wick::replace, wick::retry(…), or `retry(3).then(skip)`.
+struct error_rule {
+  unsigned retries = 0;                     ///< how often a failing sample is tried again
+  std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
+  /// Not set: what is done about other stages, and where that says nothing either: fail.
+  std::optional<error_action> action;
+
+  /// What is done when the last retry has failed.
+  constexpr error_rule then(const error_rule& last) const noexcept {
+    error_rule out = *this;
+    out.action = last.action;
+    return out;
+  }
+};
+/// What `rule` waits before retry `number`, from 1.
+std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t number) noexcept;
+
+}  // namespace detail
+
+/// The sample's batch fails: taking it throws wick::sample_error. The default.
+inline constexpr detail::error_rule fail{0, {}, error_action::fail};
+/// The sample is left out: its batch is shorter, or filled from the end of the epoch
+/// (error_options::compact).
+inline constexpr detail::error_rule skip{0, {}, error_action::skip};
+/// Another sample of the epoch takes its place; seed, epoch and position say which.
+inline constexpr detail::error_rule replace{0, {}, error_action::replace};
+
+/// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
+/// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before the
+/// second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends. \throws
+/// wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
+detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
+
+/// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
+/// wick::too_many_errors: always the same batch, since failures are counted in the order of delivery. Each
+/// rank counts its own samples.
+struct error_options {
+  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  /// Failed samples in the whole training; goes on across load_state().
+  std::uint64_t count = unlimited;
+  /// The share of an epoch's positions, of those whose turn has come in it, whose own sample failed, 0 … 1;
+  /// what was drawn in its place and failed, too, doesn't count again. The first 1,000 positions count as
+  /// 1,000 (or as all of a smaller epoch), so that an early failure is no 100 %.
+  double rate = 1;
+  /// Failed samples one after another: a disk that is gone, a server that is down.
+  std::uint64_t consecutive = unlimited;
+  /// replace: so many are drawn for one place; when all fail, the batch fails. So many others, too, are drawn
+  /// anew for one sample of with_others() when they fail, with replace and with skip.
+  unsigned substitutes = 16;
+  /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
+  /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
+  /// and the others' are not known.
+  bool compact = false;
+};
+
+namespace detail {
+
+/// What a loader does about failing samples; made by on_error(). The default is fail for all.
+///
+/// Outcomes depend on the data, the seed, the epoch and the position alone, so batches are the same with any
+/// number of workers and (but for compact) of ranks. What no sample is to blame for fails its batch under
+/// every policy: samples of different shapes, and a batch stage that throws.
+class error_policy {
+ public:
+  error_policy() = default;
+  /// \throws wick::error when rate is not in [0, 1], substitutes is 0, or an option has no use with this rule
+  error_policy(const error_rule& for_all, error_options options);
+  /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
+  /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
+  error_policy& at(std::string stage, const error_rule& rule) &;
+  error_policy&& at(std::string stage, const error_rule& rule) &&;
+
+  const error_options& options() const noexcept { return options_; }
+  /// The rule for failures of this stage, with an action.
+  error_rule rule_for(std::string_view stage) const noexcept;
+  /// Nothing is ever done but to fail the batch.
+  bool only_fails() const noexcept;
+  bool ever(error_action a) const noexcept;
+  /// The stages that have rules of their own.
+  std::vector<std::string_view> stages() const;
+
+ private:
+  error_rule for_all_ = fail;
+  error_options options_;
+  std::vector<std::pair<std::string, error_rule>> stages_;
+};
+
+}  // namespace detail
+
+/// Says what becomes of failing samples, for loader_options::on_error: `on_error(replace)`,
+/// `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`.
+/// \throws wick::error for options out of range
+detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {});
+
+/// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
+/// goes on gets the batches behind it, until the next failure.
+class too_many_errors : public error {
+ public:
+  using error::error;
+};
+
+}  // namespace wick

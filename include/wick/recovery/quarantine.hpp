@@ -1,0 +1,82 @@
+/// \file
+/// Samples that are known to be bad: a file that one run writes and a later one loads, so as not to try them
+/// again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/pipeline/source.hpp>
+
+namespace wick::detail {
+
+/// Indexes of a source, each with the stage in which the sample failed. Once it is made, any thread may ask.
+class quarantine {
+ public:
+  struct entry {
+    std::uint64_t index = 0;
+    std::size_t stage = 0;  ///< its number in the names
+  };
+
+  quarantine() = default;
+  /// Of several entries for one index the first counts.
+  explicit quarantine(std::vector<entry> entries, std::vector<std::string> stages = {});
+
+  bool empty() const noexcept { return entries_.empty(); }
+  std::size_t size() const noexcept { return entries_.size(); }
+  /// By rising index.
+  const std::vector<entry>& entries() const noexcept { return entries_; }
+  bool has(std::uint64_t index) const noexcept;
+  /// In which stage it failed; empty when that is not known.
+  std::string stage_of(std::uint64_t index) const;
+
+ private:
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  std::size_t first_place(std::uint64_t index) const noexcept;
+  std::vector<entry> entries_;
+  std::vector<std::string> stages_;
+  std::vector<std::uint64_t> places_;
+};
+
+std::string quarantine_head(std::uint64_t samples, std::uint64_t data);
+std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage);
+
+/// A source, for as long as a call takes: what a list says of it, and asks it.
+struct listed_source {
+  template <source Source>
+  listed_source(const Source& from)  // NOLINT(google-explicit-constructor)
+      : source(&from),
+        samples(from.size()),
+        data(fingerprint_of(from)),
+        key([](const void* s, std::uint64_t i) { return key_of(*static_cast<const Source*>(s), i); }) {}
+
+  listed_source(const void* from, std::uint64_t there, std::uint64_t fingerprint,
+                std::string (*name)(const void* source, std::uint64_t index)) noexcept
+      : source(from), samples(there), data(fingerprint), key(name) {}
+
+  const void* source;
+  std::uint64_t samples, data;  // how many there are, and their fingerprint
+  std::string (*key)(const void* source, std::uint64_t index);
+};
+
+/// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
+/// one a sample with its index, its key and the stage (a number in `stages`). Whoever reads meanwhile finds
+/// the old file or the new one. \throws wick::error
+void write_quarantine(const std::string& path, const listed_source& from,
+                      std::span<const quarantine::entry> entries, std::span<const std::string> stages);
+
+/// The samples of `from` that a file of write_quarantine() names. A stage that is not among `stages` (the
+/// pipeline has changed since) is stages.size(). \throws wick::error when it can't be read, is no such file,
+/// is of another data set, or names a sample by another key
+std::vector<quarantine::entry> read_quarantine(const std::string& path, const listed_source& from,
+                                               std::span<const std::string> stages);
+
+/// What several of them name. \throws what read_quarantine() throws
+quarantine read_quarantines(const std::vector<std::string>& paths, const listed_source& from,
+                            std::vector<std::string> stages);
+
+}  // namespace wick::detail

@@ -1,0 +1,117 @@
+/// \file
+/// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
+/// of workers and ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+
+namespace wick::detail {
+
+/// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
+struct stage_identity {
+  std::string name;
+  std::uint64_t parameters = 0;
+  bool changes = false;  ///< with the data, at each refresh(): not written
+};
+
+/// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
+/// prefetch, memory, error policies and the number of ranks are not in it.
+struct pipeline_identity {
+  std::uint64_t data = 0;     ///< fingerprint of the source
+  std::uint64_t samples = 0;  ///< of the source
+  std::uint64_t seed = 0;
+  std::uint64_t batch = 0;  ///< samples of a batch over all ranks
+  bool batched =
+      true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
+  std::vector<stage_identity> stages;
+};
+
+/// A place in the training: `batch` batches of `epoch` were handed over.
+struct loader_state {
+  static constexpr std::size_t max_bytes = 4096;
+  static constexpr std::uint32_t version =
+      5;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter; 4: no edits
+
+  pipeline_identity of;
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+  std::uint64_t sample =
+      0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
+  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
+  // The same as error_options counts them.
+  std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
+  std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
+  std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
+  std::uint64_t edits = 0;     ///< of the mixture, by loader.edit()
+  std::uint64_t journal = 0;   ///< a hash of these
+
+  /// From behind the last batch of an epoch.
+  void begin_next_epoch() noexcept;
+
+  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
+  /// told as one.
+  std::vector<std::byte> to_bytes() const;
+  /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
+  static loader_state from_bytes(std::span<const std::byte> bytes);
+};
+
+inline constexpr std::string_view state_magic = "wick-st\n";
+inline constexpr std::size_t max_state_name = 40;
+
+class state_writer {
+ public:
+  template <class T>
+  void number(T value) {
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      out_.push_back(static_cast<std::byte>(std::uint64_t{value} >> (8 * i)));
+  }
+  void text(std::string_view t);
+  std::vector<std::byte>& bytes() noexcept { return out_; }
+
+ private:
+  std::vector<std::byte> out_;
+};
+
+class state_reader {
+ public:
+  explicit state_reader(std::span<const std::byte> in) noexcept : in_(in) {}
+  template <class T>
+  T number() {
+    const auto raw = take(sizeof(T));
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      value |= std::uint64_t{std::to_integer<std::uint8_t>(raw[i])} << (8 * i);
+    return static_cast<T>(value);
+  }
+  std::string text(std::size_t size);
+
+ private:
+  std::span<const std::byte> take(std::size_t n);
+  std::span<const std::byte> in_;
+};
+
+std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept;
+
+/// So that shortened names of different stages differ, and all that did not find room counts.
+std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages);
+
+std::string hex(std::uint64_t n);
+
+/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
+/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
+/// may be others.
+std::string difference(const loader_state& saved, const pipeline_identity& mine);
+
+// Magic, version, length, numbers, stages with the longest names, checksum.
+static_assert(8 + 4 + 4 + 17 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+
+}  // namespace wick::detail

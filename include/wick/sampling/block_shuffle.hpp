@@ -1,0 +1,100 @@
+/// \file
+/// A shuffle for data that is fast only when it is read in runs: blocks in random order, samples mixed within
+/// a window.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sampling/detail/permutation.hpp>
+#include <wick/sampling/order.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// Two levels of permutation: of the blocks, and of the positions in each window of blocks. All by
+/// computation. A window's permutation is set up anew for each position asked (about 100 ns), or once for
+/// all that are asked together.
+class block_order {
+ public:
+  block_order() noexcept = default;
+  block_order(std::uint64_t n, std::uint64_t block, std::uint64_t window, std::uint64_t seed,
+              std::uint64_t epoch, std::uint32_t stage) noexcept;
+
+  /// Where position p comes from; p < n.
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
+
+  /// The same for `count` positions, in place: neighbors share their window's permutation.
+  void map(std::uint64_t* positions, std::size_t count) const noexcept {
+    window w;
+    for (std::uint64_t* p = positions; p != positions + count; ++p) {
+      if (!w.holds(*p)) w = window_of(*p);
+      *p = index_of(w, *p);
+    }
+  }
+
+ private:
+  struct place {
+    std::uint64_t block, offset;  // in the order of this epoch
+  };
+  place place_of(std::uint64_t p) const noexcept {
+    const std::uint64_t before = short_at_ * block_;
+    if (rest_ == 0 || p < before) return {p / block_, p % block_};
+    if (p < before + rest_) return {short_at_, p - before};
+    const std::uint64_t behind = p - before - rest_;
+    return {short_at_ + 1 + behind / block_, behind % block_};
+  }
+  /// Positions that are mixed with each other.
+  struct window {
+    std::uint64_t from = 0, to = 0;
+    permutation order;
+    bool holds(std::uint64_t p) const noexcept { return p >= from && p < to; }
+  };
+  window window_of(std::uint64_t p) const noexcept {
+    const std::uint64_t first_block = place_of(p).block / window_ * window_;
+    const std::uint64_t from = start_of(first_block), to = start_of(first_block + window_);
+    const std::uint64_t seed = fingerprint_hash().add(seed_).add(first_block).value();
+    return {from, to, permutation(to - from, seed, epoch_, stage_)};
+  }
+  std::uint64_t index_of(const window& w, std::uint64_t p) const noexcept {
+    const place at = place_of(w.from + w.order(p - w.from));
+    if (rest_ != 0 && at.block == short_at_) return full_ * block_ + at.offset;
+    return blocks_(at.block - (rest_ != 0 && at.block > short_at_ ? 1 : 0)) * block_ + at.offset;
+  }
+  /// The first position of a block; n for one that there is not.
+  std::uint64_t start_of(std::uint64_t b) const noexcept {
+    if (b >= full_ + (rest_ != 0 ? 1 : 0)) return n_;
+    return rest_ != 0 && b > short_at_ ? (b - 1) * block_ + rest_ : b * block_;
+  }
+
+  std::uint64_t n_ = 0, block_ = 1, window_ = 1, seed_ = 0, epoch_ = 0;
+  std::uint32_t stage_ = 0;
+  std::uint64_t full_ = 0, rest_ = 0, short_at_ = 0;
+  permutation blocks_;
+};
+
+struct block_shuffle_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "block_shuffle";
+  std::uint64_t block, window;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  block_order prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                      std::uint32_t stage) const noexcept;
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
+};
+
+}  // namespace detail
+
+/// A new order each epoch, for data that is fast only in runs (tar archives over a network): runs of `block`
+/// samples that are neighbors in the source come in random order, and the samples of each `window` blocks
+/// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
+/// give the same order everywhere. \throws wick::error when either is 0
+detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window);
+
+}  // namespace wick

@@ -1,0 +1,99 @@
+/// \file
+/// concat(sources…): several sources as one, end to end.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/source.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// Sources of one item type: index i is that of the first, then of the second, …
+template <source First, source... Rest>
+class concat_source {
+  static_assert((std::is_same_v<item_of<First>, item_of<Rest>> && ...),
+                "wick: concat() and mix() put sources together that give the same type; convert the items of "
+                "the others "
+                "with a source of your own, whose at(i) gives that type");
+  // References go on only where all sources give the same kind.
+  using at_first = decltype(std::declval<const First&>().at(0));
+  using result =
+      std::conditional_t<(std::is_same_v<at_first, decltype(std::declval<const Rest&>().at(0))> && ...),
+                         at_first, item_of<First>>;
+
+ public:
+  static constexpr std::size_t sources = 1 + sizeof...(Rest);
+
+  explicit concat_source(First first, Rest... rest) : sources_(std::move(first), std::move(rest)...) {
+    std::uint64_t end = 0;
+    std::size_t s = 0;
+    std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
+  }
+
+  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader
+  /// refuses them when it is another number now.
+  std::uint64_t size() const {
+    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
+  }
+  result at(std::uint64_t i) const {
+    return visit(i, [](const auto& s, std::uint64_t j) -> result { return s.at(j); });
+  }
+  std::string key(std::uint64_t i) const {
+    return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
+  }
+  /// Where all sources say how long their samples are.
+  std::uint64_t length(std::uint64_t i) const
+    requires(says_length<First> && (says_length<Rest> && ...))
+  {
+    return visit(i, [](const auto& s, std::uint64_t j) { return static_cast<std::uint64_t>(s.length(j)); });
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    visit(i, [most](const auto& s, std::uint64_t j) { prefetch_sample(s, j, most); });
+  }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash h;
+    std::apply([&](const auto&... s) { (h.add(fingerprint_of(s)), ...); }, sources_);
+    return h.value();
+  }
+  /// The I-th source, as it was given.
+  template <std::size_t I>
+  const auto& get() const noexcept {
+    return std::get<I>(sources_);
+  }
+
+ private:
+  template <std::size_t I = 0, class F>
+  decltype(auto) visit(std::uint64_t i, F&& f) const {
+    if constexpr (I + 1 == sources) {
+      return f(std::get<I>(sources_), i - begin(I));
+    } else {
+      if (i < ends_[I]) return f(std::get<I>(sources_), i - begin(I));
+      return visit<I + 1>(i, std::forward<F>(f));
+    }
+  }
+  std::uint64_t begin(std::size_t s) const noexcept { return s == 0 ? 0 : ends_[s - 1]; }
+
+  std::tuple<First, Rest...> sources_;
+  std::array<std::uint64_t, sources> ends_{};
+};
+
+}  // namespace detail
+
+/// Several sources as one: the samples of the first, then those of the second, … They must give the same
+/// type.
+template <class... Sources>
+  requires(sizeof...(Sources) > 0 && (source<std::remove_cvref_t<Sources>> && ...))
+auto concat(Sources&&... sources) {
+  return detail::concat_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
+}
+
+}  // namespace wick

@@ -1,0 +1,237 @@
+/// \file
+/// Which positions make up which batch, and which sample of the source stands at a position.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/sampling/detail/group_plan.hpp>
+#include <wick/sampling/order.hpp>
+
+namespace wick::detail {
+
+/// Whether loader.edit() can change the order: a mix, and nothing behind it that orders anew.
+template <class Types>
+consteval bool has_editable_mix() {
+  if constexpr (Types::order_end == 0) {
+    return false;
+  } else {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (requires { Types::template stage_at<0>::takes_edits; }) &&
+             (std::is_same_v<typename Types::template stage_at<I + 1>, shard_stage> && ...);
+    }(std::make_index_sequence<Types::order_end - 1>{});
+  }
+}
+
+/// All by computation: from the size of the source, the order stages, the global batch and this rank's share
+/// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
+template <class Path>
+class epoch_plan {
+  using types = typename Path::types;
+  using groups_type =
+      std::conditional_t<has_groups<types>, group_plan<Path>, computed_plan<typename types::order>>;
+
+ public:
+  /// Whether batches are of groups: of samples of like length, or of rows.
+  static constexpr bool grouped = has_groups<types>;
+  static constexpr bool packs = finds_pack<types>();
+  static constexpr bool editable = types::batched && !grouped && has_editable_mix<types>();
+  /// What a batch has to know of its epoch.
+  using order_type = typename groups_type::order_type;
+  using range = position_range;
+
+  /// \param epoch  that has edits of the mixture
+  /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
+  epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
+      : path_(path), shard_(shard) {
+    positions_ = path.source().size();
+    each_order_stage([&](auto i, const auto& s) {
+      sizes_[i] = positions_;
+      if constexpr (requires { s.takes_edits; })
+        positions_ = epoch ? s.size_in(*epoch) : s.size(positions_);
+      else
+        positions_ = s.size(positions_);
+    });
+    ordered_ = positions_;
+    bool drop_last = false, pad_last = false;
+    if constexpr (types::batched) {
+      const auto& s = path.template stage<types::batching>();
+      batch_size_ = s.size();
+      drop_last = s.drop_last();
+      pad_last = s.pad_last();
+    } else {
+      batch_size_ = unbatched_group * shard_.world;
+    }
+    if constexpr (grouped) {
+      if (positions_ != 0) {
+        groups_.make(path_, sizes_, positions_, batch_size_, shard_, drop_last, pad_last);
+        batches_ = groups_.batches();
+        if (batches_ != 0) ordered_ = positions_ = groups_.positions();
+      }
+    } else {
+      batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+      if (pad_last) positions_ = batches_ * batch_size_;
+    }
+    check();
+  }
+  /// The same epochs for another rank. \throws wick::error when a batch is too small to be shared
+  epoch_plan(const epoch_plan& of, const shard_stage& shard) : epoch_plan(of) {
+    shard_ = shard;
+    if constexpr (grouped) groups_.share(batch_size_, shard);
+    if constexpr (!types::batched) {
+      batch_size_ = unbatched_group * shard.world;
+      batches_ = (positions_ + batch_size_ - 1) / batch_size_;
+    }
+    check();
+  }
+
+  /// Of an epoch, over all ranks.
+  std::uint64_t positions() const noexcept { return positions_; }
+  std::uint64_t batches() const noexcept { return batches_; }
+  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
+  std::uint64_t ordered() const noexcept { return ordered_; }
+  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
+  std::uint64_t batch_size() const noexcept { return batch_size_; }
+  /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
+  /// they don't fill one.
+  std::size_t slots() const noexcept {
+    if constexpr (grouped)
+      return groups_.slots();
+    else
+      return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
+  }
+  /// This rank's positions of a batch.
+  range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    return slice(batch, order, shard_);
+  }
+  /// Those of another rank.
+  range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
+    if constexpr (grouped) {
+      return groups_.slice(batch, order, of);
+    } else {
+      const std::uint64_t begin = batch * batch_size_;
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), of);
+      return {begin + mine.first, mine.count};
+    }
+  }
+  /// Tells the columns of packed rows how many there are, and where in them each slot lies.
+  template <class Columns>
+  void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
+    groups_.arrange(batch, order, to);
+  }
+
+  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  std::uint64_t passed(std::uint64_t batches) const noexcept {
+    if constexpr (grouped)
+      return groups_.passed(batches) / shard_.world;
+    else
+      return std::min(batches * batch_size_, positions_) / shard_.world;
+  }
+
+  /// The order stages' functions for one epoch.
+  order_type order(std::uint64_t seed, std::uint64_t epoch) const {
+    if constexpr (grouped) {
+      return groups_.order(seed, epoch);
+    } else {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return order_type{
+            path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
+      }(std::make_index_sequence<types::order_end>{});
+    }
+  }
+  /// Where in the source a position is; the stage nearest to the source has the last word.
+  std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
+    std::uint64_t out = 0;
+    if constexpr (grouped) {
+      order->indexes(position, 1, &out);
+    } else {
+      if (position >= ordered_) position %= ordered_;  // what pads the last batch
+      out = index_behind(order, position);
+    }
+    return out;
+  }
+  /// A sample of the epoch, drawn from `stream`, that may stand where another failed: of those that were
+  /// planned to be as long, where lengths count.
+  template <class Stream>
+  std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
+    if constexpr (grouped)
+      return order->alike(position, stream.below(order->alike(position)));
+    else if constexpr (editable)
+      return std::get<0>(order).substitute(position, stream);
+    else
+      return index(order, stream.below(ordered_));
+  }
+
+  /// The same for `count` positions from `first` on.
+  void indexes(const order_type& order, std::uint64_t first, std::uint64_t count,
+               std::uint64_t* out) const noexcept {
+    if constexpr (grouped) {
+      order->indexes(first, count, out);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+      if (first + count > ordered_) {
+        for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+      }
+      map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t unbatched_group = 16;
+
+  template <std::size_t N>
+  static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
+    if constexpr (N != 0) {
+      const auto& f = std::get<N - 1>(order);
+      if constexpr (requires { f.map(p, count); }) {
+        f.map(p, count);
+      } else {
+        for (std::size_t i = 0; i < count; ++i) p[i] = f(p[i]);
+      }
+      map_behind<N - 1>(order, p, count);
+    }
+  }
+  template <class F>
+  void each_order_stage(F&& f) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, path_.template stage<I>()), ...);
+    }(std::make_index_sequence<types::order_end>{});
+  }
+
+  void check() const {
+    if (positions_ == 0 && path_.source().size() != 0) {
+      throw error(
+          "loader: the source has " + std::to_string(path_.source().size()) +
+          " samples, and the order stages leave none of them (take(0), skip_first() of as many, an empty "
+          "subset())");
+    }
+    if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
+    if (batches_ == 0) {
+      throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
+                  std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
+    }
+    if constexpr (types::batched) {
+      if (batch_size_ < shard_.world) {
+        throw error("loader: a global batch of " + std::to_string(batch_size_) +
+                    " samples can't be shared by " + std::to_string(shard_.world) +
+                    " ranks; batch() takes the size for all ranks together");
+      }
+    }
+  }
+
+  const Path& path_;
+  shard_stage shard_;
+  std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
+  std::uint64_t ordered_ = 0;                       // positions that the order stages give
+  std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
+  [[no_unique_address]] groups_type groups_;
+};
+
+}  // namespace wick::detail

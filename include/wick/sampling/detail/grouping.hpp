@@ -1,0 +1,98 @@
+/// \file
+/// Samples of known lengths in groups: batches of like length, or rows in which several lie one behind the
+/// other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <wick/sampling/detail/permutation.hpp>
+
+namespace wick::detail {
+
+/// What an epoch's samples are, from the longest to the shortest.
+struct lengthy {
+  std::uint32_t index;   ///< in the source
+  std::uint32_t length;  ///< that it takes
+  std::uint32_t from;    ///< where in the sample that begins
+  std::uint32_t whole;   ///< how long the sample is
+};
+
+class grouped_epoch;
+
+/// Which lengths stand together. That is the same in all epochs, so the number of groups and of batches is,
+/// too; an epoch exchanges samples of one class (of one length, or of one bucket) by a permutation, and
+/// shuffles the groups. So nothing is sorted or fitted after the loader was made.
+class grouping {
+ public:
+  /// Sorts by length, equal ones as they are.
+  static void sort(std::vector<lengthy>& samples);
+
+  /// Batches of at most `most` samples and, unless it is 0, of at most `tokens`, padding included; their
+  /// sizes are multiples of `multiple` but for the last of all. A class are the lengths that differ by an
+  /// eighth at most, filled up to whole batches; the last has the few that are shorter, too.
+  static grouping buckets(std::vector<lengthy> sorted, std::uint64_t most, std::uint64_t tokens,
+                          std::uint64_t multiple);
+  /// Rows of `length`, none overfull: each sample, the longest first, goes into the row where it leaves the
+  /// least room. Best-fit decreasing: Johnson, "Near-optimal bin packing algorithms", 1973. By tables of the
+  /// room that is left, so it takes some ten ns a sample.
+  static grouping rows(std::vector<lengthy> sorted, std::uint32_t length);
+
+  /// Samples of an epoch.
+  std::uint64_t size() const noexcept { return group_begin_.empty() ? 0 : group_begin_.back(); }
+  std::uint64_t groups() const noexcept { return group_begin_.empty() ? 0 : group_begin_.size() - 1; }
+  /// Without the last group where it is short: an epoch has so many samples less, others each time.
+  void drop_short();
+  /// The most samples that `count` groups have together.
+  std::uint64_t largest(std::uint64_t count) const;
+  /// The samples of the smallest batch but the last.
+  std::uint64_t smallest_full() const noexcept { return smallest_full_; }
+
+ private:
+  friend class grouped_epoch;
+  using numbers = std::vector<std::uint32_t>;
+
+  std::vector<lengthy> samples_;
+  numbers class_begin_;  // in samples_, and their end
+  numbers group_begin_;  // in places, and their end
+  numbers at_place_;     // which of samples_ a place has, by the classes; empty: each has its own
+  std::uint64_t smallest_full_ = 0, last_full_ = 0;
+};
+
+/// One epoch of a grouping: its positions are those of the groups in their order. It takes 4 bytes a group,
+/// and the permutations of the larger classes 224 each.
+class grouped_epoch {
+ public:
+  /// \param shuffled  else groups stand in one order in all epochs, the longest first
+  grouped_epoch(std::shared_ptr<const grouping> of, bool shuffled, std::uint64_t seed, std::uint64_t number,
+                std::uint32_t stage);
+  /// The position of a group's first sample; of group groups() the end.
+  std::uint64_t begin(std::uint64_t group) const noexcept { return begins_[group]; }
+  /// Which group a position is in.
+  std::uint64_t group_of(std::uint64_t position) const noexcept;
+  /// Indexes of the source for `count` positions from `first` on.
+  void indexes(std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept;
+  /// The sample at a position of a group.
+  const lengthy& sample(std::uint64_t group, std::uint64_t position) const noexcept;
+  /// As many as could stand at a position, itself among them, and the index of one of these.
+  std::uint64_t alike(std::uint64_t position) const noexcept;
+  std::uint64_t alike(std::uint64_t position, std::uint64_t which) const noexcept;
+
+ private:
+  std::uint64_t place(std::uint64_t group, std::uint64_t position) const noexcept;
+  std::uint64_t class_of(std::uint64_t sample) const noexcept;
+
+  const std::shared_ptr<const grouping> kept_alive_;
+  const grouping& of_;
+  const bool shuffled_;
+  const std::uint64_t seed_, number_;
+  const std::uint32_t stage_;
+  permutation order_;              // of groups
+  std::vector<permutation> kept_;  // of the first classes: the longest samples
+  grouping::numbers begins_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,36 @@
+/// \file
+/// The bodies of what sampling/bucket.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/sampling/bucket.hpp>
+
+namespace wick {
+
+namespace detail {
+
+bucket_stage::bucket_stage(bucket_options options)
+    : tokens_(options.tokens),
+      multiple_(options.multiple),
+      lengths_(std::make_shared<const std::vector<std::uint32_t>>(std::move(options.lengths))),
+      fingerprint_(fingerprint_hash()
+                       .add(tokens_)
+                       .add(multiple_)
+                       .add(lengths_->data(), lengths_->size() * sizeof(std::uint32_t))
+                       .value()) {
+  if (multiple_ == 0) throw error("bucket: batches can't have a multiple of 0 samples; leave .multiple out");
+}
+
+}  // namespace detail
+
+detail::bucket_stage bucket(detail::bucket_options options) {
+  return detail::bucket_stage(std::move(options));
+}
+
+}  // namespace wick

@@ -1,0 +1,230 @@
+/// \file
+/// The bodies of what sampling/detail/grouping.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/sampling/detail/grouping.hpp>
+#include <wick/sampling/detail/permutation.hpp>
+
+namespace wick::detail {
+
+void grouping::sort(std::vector<lengthy>& samples) {
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const lengthy& a, const lengthy& b) { return a.length > b.length; });
+}
+
+/// Of a set of numbers up to a bound, the least that is not below another: words of bits, and a bit for each
+/// word that is not empty.
+class number_set {
+ public:
+  explicit number_set(std::uint32_t bound) : words_(bound / 64 + 1), marks_(words_.size() / 64 + 1) {}
+  void insert(std::uint32_t n) noexcept {
+    words_[n / 64] |= bit(n);
+    marks_[n / 4096] |= bit(n / 64);
+  }
+  void erase(std::uint32_t n) noexcept {
+    words_[n / 64] &= ~bit(n);
+    if (words_[n / 64] == 0) marks_[n / 4096] &= ~bit(n / 64);
+  }
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::uint32_t from(std::uint32_t n) const noexcept {
+    if (const std::uint64_t rest = words_[n / 64] & (~std::uint64_t{0} << n % 64); rest != 0) {
+      return n / 64 * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+    }
+    const std::uint32_t next = n / 64 + 1;
+    for (std::uint32_t m = next / 64; m < marks_.size(); ++m) {
+      const std::uint64_t here = m == next / 64 ? marks_[m] & (~std::uint64_t{0} << next % 64) : marks_[m];
+      if (here == 0) continue;
+      const std::uint32_t word = m * 64 + static_cast<std::uint32_t>(std::countr_zero(here));
+      return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));
+    }
+    return none;
+  }
+
+ private:
+  static std::uint64_t bit(std::uint32_t n) noexcept { return std::uint64_t{1} << n % 64; }
+  std::vector<std::uint64_t> words_, marks_;
+};
+
+grouping grouping::rows(std::vector<lengthy> sorted, std::uint32_t length) {
+  grouping out;
+  constexpr std::uint32_t none = number_set::none;
+  const std::size_t n = sorted.size();
+  numbers row_of(n), room, next;  // next: the other rows with as much room
+  numbers first(std::size_t{length} + 1, none);
+  number_set there(length);
+  numbers count;
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::uint32_t want = sorted[s].length;
+    const std::uint32_t fits = there.from(want);
+    std::uint32_t row = 0;
+    if (fits == none) {
+      row = static_cast<std::uint32_t>(room.size());
+      room.push_back(length);
+      next.push_back(none);
+      count.push_back(0);
+    } else {
+      row = first[fits];
+      first[fits] = next[row];
+      if (first[fits] == none) there.erase(fits);
+    }
+    row_of[s] = row;
+    ++count[row];
+    const std::uint32_t left = room[row] -= want;
+    if (left == 0) continue;
+    if (first[left] == none) there.insert(left);
+    next[row] = std::exchange(first[left], row);
+  }
+  out.group_begin_.assign(room.size() + 1, 0);
+  for (std::size_t r = 0; r < room.size(); ++r) out.group_begin_[r + 1] = out.group_begin_[r] + count[r];
+  out.at_place_.resize(n);
+  numbers at(out.group_begin_.begin(), out.group_begin_.end());
+  for (std::size_t s = 0; s < n; ++s) out.at_place_[at[row_of[s]]++] = static_cast<std::uint32_t>(s);
+  for (std::size_t s = 0; s < n; ++s) {
+    if (s == 0 || sorted[s].length != sorted[s - 1].length) {
+      out.class_begin_.push_back(static_cast<std::uint32_t>(s));
+    }
+  }
+  out.class_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.samples_ = std::move(sorted);
+  out.smallest_full_ = 1;
+  return out;
+}
+
+grouping grouping::buckets(std::vector<lengthy> sorted, std::uint64_t most, std::uint64_t tokens,
+                           std::uint64_t multiple) {
+  grouping out;
+  const std::uint64_t n = sorted.size();
+  const auto fit = [&](std::uint64_t s) {
+    const std::uint64_t longest = std::max<std::uint64_t>(sorted[s].length, 1);
+    const std::uint64_t size = tokens == 0 ? most : std::min(most, tokens / longest);
+    return size < multiple ? size : size / multiple * multiple;
+  };
+  out.smallest_full_ = fit(0);
+  for (std::uint64_t s = 0; s < n;) {
+    out.class_begin_.push_back(static_cast<std::uint32_t>(s));
+    const std::uint64_t size = fit(s), longest = sorted[s].length;
+    std::uint64_t alike = s;
+    while (alike < n && std::uint64_t{sorted[alike].length} * 8 >= longest * 7) ++alike;
+    if (n - alike < 4 * size) alike = n;  // few and short: the one that is dropped is drawn from more
+    out.last_full_ = size;
+    const std::uint64_t last = std::min(n, s + (alike - s + size - 1) / size * size);
+    for (; s < last; s += size) out.group_begin_.push_back(static_cast<std::uint32_t>(s));
+    s = last;
+  }
+  out.class_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.group_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.samples_ = std::move(sorted);
+  return out;
+}
+
+void grouping::drop_short() {
+  const std::size_t g = groups();
+  if (g != 0 && group_begin_[g] - group_begin_[g - 1] < last_full_) group_begin_.pop_back();
+}
+
+std::uint64_t grouping::largest(std::uint64_t count) const {
+  numbers sizes(groups());
+  for (std::size_t g = 0; g < sizes.size(); ++g) sizes[g] = group_begin_[g + 1] - group_begin_[g];
+  count = std::min<std::uint64_t>(count, sizes.size());
+  std::partial_sort(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count), sizes.end(),
+                    [](std::uint32_t a, std::uint32_t b) { return a > b; });
+  std::uint64_t sum = 0;
+  for (std::size_t g = 0; g < count; ++g) sum += sizes[g];
+  return sum;
+}
+
+permutation exchange_of(std::uint64_t which, std::uint64_t size, std::uint64_t seed, std::uint64_t epoch,
+                        std::uint32_t stage) noexcept {
+  return permutation(size, fingerprint_hash().add(seed).add(which + 1).value(), epoch, stage);
+}
+constexpr std::uint64_t most_kept = 4096;
+
+grouped_epoch::grouped_epoch(std::shared_ptr<const grouping> of, bool shuffled, std::uint64_t seed,
+                             std::uint64_t number, std::uint32_t stage)
+    : kept_alive_(std::move(of)),
+      of_(*kept_alive_),
+      shuffled_(shuffled),
+      seed_(seed),
+      number_(number),
+      stage_(stage) {
+  const std::uint64_t groups = of_.groups();
+  begins_.resize(groups + 1);
+  if (!shuffled) {
+    std::copy(of_.group_begin_.begin(), of_.group_begin_.end(), begins_.begin());
+    return;
+  }
+  order_ = permutation(groups, seed, number, stage);
+  const std::uint64_t classes = std::min<std::uint64_t>(of_.class_begin_.size() - 1, most_kept);
+  kept_.reserve(classes);
+  for (std::uint64_t c = 0; c < classes; ++c) {
+    kept_.push_back(exchange_of(c, of_.class_begin_[c + 1] - of_.class_begin_[c], seed, number, stage));
+  }
+  constexpr std::uint64_t stride = 64;
+  std::uint64_t which[stride];
+  std::uint32_t position = 0;
+  for (std::uint64_t g = 0; g < groups; g += stride) {
+    const std::uint64_t n = std::min(stride, groups - g);
+    for (std::uint64_t i = 0; i < n; ++i) which[i] = g + i;
+    order_.map(which, n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      begins_[g + i] = position;
+      position += of_.group_begin_[which[i] + 1] - of_.group_begin_[which[i]];
+    }
+  }
+  begins_[groups] = position;
+}
+
+std::uint64_t grouped_epoch::group_of(std::uint64_t position) const noexcept {
+  const auto next = std::upper_bound(begins_.begin(), begins_.end(), position);
+  return static_cast<std::uint64_t>(next - begins_.begin()) - 1;
+}
+
+std::uint64_t grouped_epoch::place(std::uint64_t group, std::uint64_t position) const noexcept {
+  const std::uint64_t where = shuffled_ ? order_(group) : group;
+  const std::uint64_t at = of_.group_begin_[where] + (position - begins_[group]);
+  return of_.at_place_.empty() ? at : of_.at_place_[at];
+}
+
+std::uint64_t grouped_epoch::class_of(std::uint64_t sample) const noexcept {
+  const auto next = std::upper_bound(of_.class_begin_.begin(), of_.class_begin_.end(), sample);
+  return static_cast<std::uint64_t>(next - of_.class_begin_.begin()) - 1;
+}
+
+const lengthy& grouped_epoch::sample(std::uint64_t group, std::uint64_t position) const noexcept {
+  const std::uint64_t s = place(group, position);
+  if (!shuffled_) return of_.samples_[s];
+  const std::uint64_t c = class_of(s), begin = of_.class_begin_[c];
+  const std::uint64_t size = of_.class_begin_[c + 1] - begin;
+  if (size == 1) return of_.samples_[s];
+  const std::uint64_t other =
+      c < kept_.size() ? kept_[c](s - begin) : exchange_of(c, size, seed_, number_, stage_)(s - begin);
+  return of_.samples_[begin + other];
+}
+
+void grouped_epoch::indexes(std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept {
+  std::uint64_t group = group_of(first);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    while (first + i >= begins_[group + 1]) ++group;
+    out[i] = sample(group, first + i).index;
+  }
+}
+
+std::uint64_t grouped_epoch::alike(std::uint64_t position) const noexcept {
+  const std::uint64_t c = class_of(place(group_of(position), position));
+  return of_.class_begin_[c + 1] - of_.class_begin_[c];
+}
+std::uint64_t grouped_epoch::alike(std::uint64_t position, std::uint64_t which) const noexcept {
+  return of_.samples_[of_.class_begin_[class_of(place(group_of(position), position))] + which].index;
+}
+
+}  // namespace wick::detail

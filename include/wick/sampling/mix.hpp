@@ -1,0 +1,376 @@
+/// \file
+/// mix({source, weight}…): several sources interleaved by weight.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sampling/concat.hpp>
+#include <wick/sampling/detail/interleave.hpp>
+#include <wick/sampling/order.hpp>
+
+namespace wick {
+
+/// When an epoch of a mix ends.
+enum class mix_until {
+  first_exhausted,  ///< as soon as a source would begin anew: no sample twice
+  all_exhausted,    ///< when each source was gone through once; the others begin anew meanwhile
+  forever           ///< never (2^48 positions); each source begins anew as often as needed
+};
+
+namespace detail {
+
+/// A source with order stages of its own.
+template <class Source, class... Order>
+class mix_part {
+ public:
+  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)), all_(from.size()) {
+    std::uint64_t n = all_;
+    each([&](std::size_t i, const auto& s) {
+      before_[i] = n;
+      n = s.size(n);
+    });
+    size_ = n;
+  }
+  std::uint64_t size() const noexcept { return size_; }  // of one pass
+  std::uint64_t all() const noexcept { return all_; }    // of the source
+  void add_to(fingerprint_hash& h) const {
+    h.add(size_);
+    each([&](std::size_t, const auto& s) {
+      h.add(s.name);
+      if constexpr (requires { s.fingerprint(); }) h.add(s.fingerprint());
+    });
+  }
+
+  /// The functions of one pass.
+  auto prepare(std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple{
+          std::get<I>(stages_).prepare(before_[I], seed, epoch, stage + static_cast<std::uint32_t>(I))...};
+    }(std::index_sequence_for<Order...>{});
+  }
+
+ private:
+  template <class F>
+  void each(F&& f) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, std::get<I>(stages_)), ...);
+    }(std::index_sequence_for<Order...>{});
+  }
+  std::tuple<Order...> stages_;
+  std::array<std::uint64_t, sizeof...(Order) + 1> before_{};
+  std::uint64_t all_, size_ = 0;
+};
+
+/// \throws wick::error for a name that two sources have, or of other characters than letters, digits, and
+/// "._-/"
+void check_names(std::span<const std::string> names);
+
+/// The order of a mix over the sources end to end.
+template <class... Parts>
+class mix_stage {
+  static constexpr std::size_t parts = sizeof...(Parts);
+  struct table {
+    std::tuple<Parts...> part;
+    std::array<double, parts> weights;
+    std::array<std::string, parts> names;
+    mix_until until;
+    std::array<std::uint64_t, parts> begin{};  // in the joined source
+    std::uint64_t all = 0;
+  };
+  /// Positions of an epoch that have the same weights.
+  struct segment {
+    std::uint64_t begin;                      // its first position
+    std::array<std::uint64_t, parts> before;  // turns that each source has had by then
+    interleave<parts> turns;
+    std::uint64_t end;  // of the epoch, if no edit comes behind
+  };
+  using segments = std::vector<segment>;
+  struct edit_at {
+    std::uint64_t epoch, position;
+    std::array<double, parts> weights;
+  };
+
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "mix";
+  static constexpr bool takes_edits = true;
+
+  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
+            std::array<std::string, parts> names, mix_until until) {
+    check_names(names);
+    auto t = std::make_shared<table>(table{std::move(part), weights, std::move(names), until});
+    each(*t, [&](std::size_t i, const auto& p) {
+      if (p.size() == 0)
+        throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
+      t->begin[i] = t->all;
+      t->all += p.all();
+    });
+    table_ = std::move(t);
+    size_ = size_in(0);
+  }
+
+  /// Without any edit.
+  std::uint64_t size(std::uint64_t) const noexcept { return size_; }
+
+  // ---- edits; the copy of the loader that makes them ----
+
+  std::span<const std::string> names() const noexcept { return table_->names; }
+  std::span<const double> weights() const noexcept { return table_->weights; }  // without any edit
+  /// From this position of this epoch on, and in all later ones. Not before the last edit.
+  void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) {
+    edit_at e{epoch, position, {}};
+    std::copy(weights.begin(), weights.end(), e.weights.begin());
+    edits_.push_back(e);
+  }
+  void take_back_edit() noexcept { edits_.pop_back(); }
+  /// The positions of an epoch.
+  std::uint64_t size_in(std::uint64_t epoch) const { return segments_of(epoch).back().end; }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash h;
+    h.add(static_cast<std::uint64_t>(table_->until)).add(table_->weights.data(), sizeof(table_->weights));
+    each(*table_, [&](std::size_t, const auto& p) { p.add_to(h); });
+    return h.value();
+  }
+
+  /// Keeps the functions of the first passes of each part. Those of a later pass are set up again for each
+  /// position, or for neighboring positions by map().
+  class mixed {
+   public:
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      later_passes none;
+      return at(p, segment_of(p), none);
+    }
+    void map(std::uint64_t* p, std::size_t count) const noexcept {
+      later_passes last;
+      for (std::size_t i = 0; i < count; ++i) p[i] = at(p[i], segment_of(p[i]), last);
+    }
+    /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
+    template <class Stream>
+    std::uint64_t substitute(std::uint64_t position, Stream& stream) const {
+      const segment& s = segment_of(position);
+      const std::uint64_t p = stream.below(s.end);
+      later_passes none;
+      return at(p, p < s.begin ? segment_of(p) : s, none);
+    }
+
+   private:
+    friend class mix_stage;
+    static constexpr std::uint64_t most_kept = 4096;  // passes of a part
+    template <class Part>
+    using functions_of = decltype(std::declval<const Part&>().prepare(0, 0, 0u));
+    using kept_passes = std::tuple<std::vector<functions_of<Parts>>...>;
+    /// The last pass of each part that was not kept.
+    template <class Part>
+    struct later_pass {
+      std::uint64_t pass = 0;  // 0: none; the first is always kept
+      std::optional<functions_of<Part>> functions = {};
+    };
+    using later_passes = std::tuple<later_pass<Parts>...>;
+
+    mixed(std::shared_ptr<const table> t, segments of, std::uint64_t seed, std::uint64_t epoch,
+          std::uint32_t stage)
+        : table_(std::move(t)),
+          segments_(std::make_shared<const segments>(std::move(of))),
+          seed_(seed),
+          epoch_(epoch),
+          stage_(stage) {
+      auto kept = std::make_shared<kept_passes>();
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (keep<I>(std::get<I>(*kept)), ...);
+      }(std::index_sequence_for<Parts...>{});
+      kept_ = std::move(kept);
+    }
+
+    template <std::size_t I, class Kept>
+    void keep(Kept& to) const {
+      const segment& last = segments_->back();
+      std::uint64_t passes = 1;
+      if (last.end != endless) {
+        const std::uint64_t turns = last.before[I] + last.turns.count(I, last.end - last.begin);
+        const std::uint64_t size = std::get<I>(table_->part).size();
+        passes = std::clamp<std::uint64_t>((turns + size - 1) / size, 1, most_kept);
+      }
+      to.reserve(static_cast<std::size_t>(passes));
+      for (std::uint64_t pass = 0; pass < passes; ++pass) to.push_back(functions<I>(pass));
+    }
+    template <std::size_t I>
+    auto functions(std::uint64_t pass) const {
+      return std::get<I>(table_->part).prepare(seed_of(I, pass), epoch_, stage_);
+    }
+    const segment& segment_of(std::uint64_t p) const noexcept {
+      std::size_t i = segments_->size() - 1;
+      while ((*segments_)[i].begin > p) --i;
+      return (*segments_)[i];
+    }
+    std::uint64_t at(std::uint64_t p, const segment& in, later_passes& later) const noexcept {
+      const auto turn = in.turns.at(p - in.begin);
+      return find<0>(turn.source, in.before[turn.source] + turn.number, later);
+    }
+    template <std::size_t I>
+    std::uint64_t find(std::size_t source, std::uint64_t number, later_passes& later) const noexcept {
+      if constexpr (I + 1 < parts) {
+        if (source != I) return find<I + 1>(source, number, later);
+      }
+      const std::uint64_t size = std::get<I>(table_->part).size();
+      const std::uint64_t pass = number < size ? 0 : number / size;
+      const auto& kept = std::get<I>(*kept_);
+      if (pass < kept.size())
+        return table_->begin[I] + detail::index_behind(kept[pass], number - pass * size);
+      auto& last = std::get<I>(later);
+      if (last.pass != pass) {
+        last.functions.emplace(functions<I>(pass));
+        last.pass = pass;
+      }
+      return table_->begin[I] + detail::index_behind(*last.functions, number - pass * size);
+    }
+    std::uint64_t seed_of(std::uint64_t source, std::uint64_t pass) const noexcept {
+      return fingerprint_hash().add(seed_).add(source).add(pass).value();
+    }
+
+    std::shared_ptr<const table> table_;
+    std::shared_ptr<const segments> segments_;
+    std::shared_ptr<const kept_passes> kept_;
+    std::uint64_t seed_, epoch_;
+    std::uint32_t stage_;
+  };
+  mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
+    return mixed(table_, segments_of(epoch), seed, epoch, stage);
+  }
+
+ private:
+  template <class F>
+  static void each(const table& t, F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, std::get<I>(t.part)), ...);
+    }(std::index_sequence_for<Parts...>{});
+  }
+  segments segments_of(std::uint64_t epoch) const {
+    const std::array<double, parts>* weights = &table_->weights;
+    for (const edit_at& e : edits_) {
+      if (e.epoch < epoch) weights = &e.weights;
+    }
+    segments out{begin_at(0, {}, *weights)};
+    for (const edit_at& e : edits_) {
+      if (e.epoch != epoch) continue;
+      const segment& last = out.back();
+      std::array<std::uint64_t, parts> before = last.before;
+      for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
+      segment next = begin_at(e.position, before, e.weights);
+      out.push_back(next);
+    }
+    return out;
+  }
+  /// Sources go on where they stood. One without a weight neither ends the epoch nor is waited for.
+  segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
+                   const std::array<double, parts>& weights) const {
+    segment out{p, before, interleave<parts>(weights), 0};
+    std::uint64_t more = table_->until == mix_until::all_exhausted ? 0 : endless;
+    each(*table_, [&](std::size_t i, const auto& part) {
+      if (weights[i] == 0) return;
+      const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
+      // The turn that would begin source i anew is not taken any more.
+      if (table_->until == mix_until::first_exhausted)
+        more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
+      if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
+    });
+    out.end = p + std::min(more, endless - std::min(p, endless));
+    return out;
+  }
+
+  std::shared_ptr<const table> table_;
+  std::vector<edit_at> edits_;  // by rising epoch and position
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace detail
+
+/// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
+template <class Part>
+struct weighted_source {
+  Part part;      ///< the source, with its order stages
+  double weight;  ///< its share of the turns, of the sum of all weights; 0: none until loader.edit() says so
+  std::string name = {};  ///< for loader.edit(); without one it is the source's number, from 0
+};
+template <class Part>
+weighted_source(Part, double) -> weighted_source<Part>;
+template <class Part>
+weighted_source(Part, double, std::string) -> weighted_source<Part>;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool can_be_mixed = source<T>;
+template <class Src, class... S>
+inline constexpr bool can_be_mixed<pipeline<Src, S...>> =
+    only_order_stages<S...> && !(std::is_same_v<S, shard_stage> || ...);
+
+template <class T>
+decltype(auto) source_of(T& part) {
+  if constexpr (is_pipeline<T>)
+    return (part.origin);
+  else
+    return (part);
+}
+template <class Src, class... S>
+mix_part<Src, S...> part_of(const pipeline<Src, S...>& p) {
+  return {p.origin, p.stages};
+}
+template <source Src>
+mix_part<Src> part_of(const Src& s) {
+  return {s, {}};
+}
+/// Those without a name are called by their number.
+template <std::size_t N>
+std::array<std::string, N> numbered(std::array<std::string, N> names) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i].empty()) names[i] = std::to_string(i);
+  }
+  return names;
+}
+}  // namespace detail
+
+/// Several sources interleaved by weight:
+/// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
+/// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
+/// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
+/// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
+/// Weights can be changed while it is trained on: see loader.edit().
+/// \throws wick::error for a weight below 0, when all are 0, or for an empty source
+template <class... Parts>
+  requires(sizeof...(Parts) > 0)
+auto mix(mix_until until, weighted_source<Parts>... each) {
+  static_assert((detail::can_be_mixed<Parts> && ...),
+                "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
+                "decode() and all else "
+                "that works on samples, and shard(), stand behind mix()");
+  using stage = detail::mix_stage<decltype(detail::part_of(each.part))...>;
+  stage order({detail::part_of(each.part)...}, {each.weight...},
+              detail::numbered<sizeof...(Parts)>({std::move(each.name)...}), until);
+  return from(detail::concat_source<std::remove_cvref_t<decltype(detail::source_of(each.part))>...>(
+             std::move(detail::source_of(each.part))...)) |
+         std::move(order);
+}
+/// The same until the first source is exhausted.
+template <class... Parts>
+auto mix(weighted_source<Parts>... each) {
+  return mix(mix_until::first_exhausted, std::move(each)...);
+}
+
+}  // namespace wick

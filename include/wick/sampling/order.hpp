@@ -1,0 +1,200 @@
+/// \file
+/// Order stages: which sample stands at which position. They compute positions before anything is read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sampling/detail/permutation.hpp>
+
+namespace wick {
+
+namespace detail {
+/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last
+/// word.
+template <std::size_t N, class... Prepared>
+std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  if constexpr (N == 0)
+    return p;
+  else
+    return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
+}
+template <class... Prepared>
+std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  return index_behind_first<sizeof...(Prepared)>(order, p);
+}
+
+/// The size of an order that never ends: as many positions as the random streams tell apart.
+inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
+
+struct shuffle_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shuffle";
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                      std::uint32_t stage) const noexcept;
+};
+
+}  // namespace detail
+
+/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a
+/// billion samples takes no memory. The same seed and epoch give the same order everywhere.
+inline detail::shuffle_stage shuffle() noexcept { return {}; }
+
+namespace detail {
+
+struct shuffle_once_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "shuffle_once";
+  std::uint64_t seed;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
+  std::uint64_t fingerprint() const noexcept { return seed; }
+};
+
+}  // namespace detail
+
+/// One order for all epochs, by a seed of its own: for a split that stays the same.
+/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) |
+/// take(1000)`.
+inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
+
+namespace detail {
+
+/// Maps each position to itself.
+struct identity_order {
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return p; }
+};
+
+struct shard_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::check>;
+  static constexpr std::string_view name = "shard";
+  std::uint64_t rank = 0, world = 1;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = !(std::is_same_v<Before, shard_stage> || ...);
+    static_assert(first,
+                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
+    return first;
+  }
+};
+
+}  // namespace detail
+
+/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch.
+/// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
+detail::shard_stage shard(std::uint64_t rank, std::uint64_t world);
+
+namespace detail {
+std::uint64_t environment_number(const char* name, std::uint64_t otherwise);
+}  // namespace detail
+
+/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not
+/// set.
+detail::shard_stage shard();
+
+namespace detail {
+
+struct take_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "take";
+  std::uint64_t count;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
+  std::uint64_t fingerprint() const noexcept { return count; }
+};
+
+}  // namespace detail
+
+/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the
+/// same.
+inline detail::take_stage take(std::uint64_t count) noexcept { return {count}; }
+
+namespace detail {
+
+struct skip_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "skip_first";
+  std::uint64_t count;
+  struct shifted {
+    std::uint64_t by;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
+  };
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
+  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
+  std::uint64_t fingerprint() const noexcept { return count; }
+};
+
+}  // namespace detail
+
+/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src |
+/// skip_first(900)`.
+inline detail::skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+
+namespace detail {
+
+class subset_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "subset";
+  explicit subset_stage(std::vector<std::uint64_t> indices);
+  struct listed {
+    std::shared_ptr<const std::vector<std::uint64_t>> indices;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return (*indices)[p]; }
+  };
+  /// \throws wick::error when an index is not below n
+  std::uint64_t size(std::uint64_t n) const;
+  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
+  std::uint64_t highest_ = 0;
+};
+
+}  // namespace detail
+
+/// These positions only, in this order; one may come several times. 8 bytes an index.
+detail::subset_stage subset(std::vector<std::uint64_t> indices);
+
+namespace detail {
+
+struct repeat_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "repeat";
+  std::uint64_t times;  // 0: without end
+  struct wrapped {
+    std::uint64_t n;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return p < n ? p : p % n; }
+  };
+  std::uint64_t size(std::uint64_t n) const noexcept;
+  wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
+  std::uint64_t fingerprint() const noexcept { return times; }
+};
+
+}  // namespace detail
+
+/// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
+/// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
+/// wick::error when times is 0
+detail::repeat_stage repeat(std::uint64_t times);
+/// An epoch without end (2^48 positions).
+inline detail::repeat_stage repeat() noexcept { return {0}; }
+
+}  // namespace wick

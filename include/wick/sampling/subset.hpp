@@ -1,0 +1,100 @@
+/// \file
+/// subset(predicate): the samples that the source describes so, found once, before anything is read.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sampling/order.hpp>
+
+namespace wick {
+
+namespace detail {
+
+template <class P>
+class matching_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh, hook::check>;
+  static constexpr std::string_view name = "subset";
+  explicit matching_stage(P keep) : keep_(std::move(keep)) {}
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = sizeof...(Before) == 0;
+    static_assert(first,
+                  "wick: subset(predicate) asks the source for its samples, and came behind a stage that "
+                  "orders them; write it directly behind the source");
+    return first;
+  }
+  /// By the loader that takes the stage over.
+  template <class Source>
+  void refresh(const Source& from) {
+    auto found = std::make_shared<std::vector<std::uint64_t>>();
+    const std::uint64_t n = from.size();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (keeps(from.at(i))) found->push_back(i);
+    }
+    indices_ = std::move(found);
+    of_ = n;
+  }
+  /// \throws wick::error where no loader has asked
+  std::uint64_t size(std::uint64_t n) const {
+    if (indices_ == nullptr || n != of_) {
+      throw error("subset: the predicate was asked of " + std::to_string(of_) + " samples, and there are " +
+                  std::to_string(n) + "; a subset by a predicate is for a loader, in mix() give indices");
+    }
+    return indices_->size();
+  }
+  subset_stage::listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {indices_};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    if (indices_ == nullptr) return 0;
+    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
+  }
+
+ private:
+  template <class Item>
+  bool keeps(const Item& item) {
+    if constexpr (requires { static_cast<bool>(keep_(item)); }) {
+      return static_cast<bool>(keep_(item));
+    } else {
+      constexpr bool takes_data = requires { static_cast<bool>(keep_(item.data)); };
+      static_assert(
+          takes_data,
+          "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
+          "and wants a bool");
+      return static_cast<bool>(keep_(item.data));
+    }
+  }
+
+  P keep_;
+  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
+  std::uint64_t of_ = 0;
+};
+
+}  // namespace detail
+
+/// Those samples for which `keep` returns true, as the source describes them: nothing is read.
+/// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
+/// directly behind the source. `keep` is asked once for each sample, in their order, when the loader is made
+/// and at each refresh(): then order, batches, ranks and resume are those of a source with these samples
+/// alone. 8 bytes a sample. filter() looks at what was read or decoded.
+template <class P>
+  requires(!std::convertible_to<P, std::vector<std::uint64_t>>)
+detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
+  return detail::matching_stage<std::decay_t<P>>(std::forward<P>(keep));
+}
+
+}  // namespace wick

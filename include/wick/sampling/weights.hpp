@@ -1,0 +1,111 @@
+/// \file
+/// weights: numbers by which a loader draws, and which the program goes on changing; weighted(weights) takes
+/// them at each refresh().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <wick/pipeline/random.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sampling/weighted.hpp>
+
+namespace wick {
+
+namespace detail {
+struct weights_store;
+class sum_tree;
+}  // namespace detail
+
+/// One weight a sample, changed at any time from any thread: what a loader draws by are those that
+/// weighted(weights) has taken when the loader was made, or at its last refresh(). Copies are the same
+/// weights.
+class weights {
+ public:
+  /// \throws wick::error for a weight that is negative or not finite
+  explicit weights(std::vector<double> values = {});
+
+  std::uint64_t size() const;
+  /// \throws wick::error when there is no such weight
+  double at(std::uint64_t i) const;
+  /// \throws wick::error when there is no such weight, or it shall be negative or not finite
+  void set(std::uint64_t i, double weight);
+  /// One more, at the end. \throws wick::error as set() does
+  void push_back(double weight);
+  /// Drops those at the end, or adds some of this weight. \throws wick::error as set() does
+  void resize(std::uint64_t size, double weight);
+
+ private:
+  friend class detail::sum_tree;
+  std::shared_ptr<detail::weights_store> store_;
+};
+
+namespace detail {
+
+/// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
+/// 64 weights, of 64 such blocks, and so on. What has changed is taken over in time proportional to that.
+/// Weights alone decide what is drawn, not how they came to be what they are. 8 bytes a weight.
+class sum_tree {
+ public:
+  /// Takes what has changed since the last time, always of the same weights.
+  void follow(const weights& of);
+  std::uint64_t size() const noexcept { return levels_.empty() ? 0 : levels_.front().size(); }
+  double sum() const noexcept { return levels_.empty() ? 0 : levels_.back().back(); }
+  /// sum() is above 0.
+  std::uint64_t operator()(random_stream& random) const noexcept;
+  /// Of all weights.
+  std::uint64_t fingerprint() const noexcept;
+
+  static constexpr std::uint64_t block = 64;
+
+ private:
+  double total_of(std::size_t level, std::uint64_t of_block) const noexcept;
+
+  std::vector<std::vector<double>> levels_;  // the first of weights, the last of one block
+  std::uint64_t seen_ = 0;
+};
+
+class changing_weights_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh>;
+  static constexpr std::string_view name = "weighted";
+
+  changing_weights_stage(weights by, weighted_options options);
+
+  void refresh() { tree_.follow(by_); }
+  /// \throws wick::error when there are not as many weights as samples, or none could be drawn
+  std::uint64_t size(std::uint64_t n) const;
+
+  struct drawn {
+    const sum_tree* tree = nullptr;
+    std::uint64_t seed = 0, epoch = 0;
+    std::uint32_t stage = 0;
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      random_stream random(seed, epoch, p, stage);
+      return (*tree)(random);
+    }
+  };
+  drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
+    return {&tree_, seed, epoch, stage};
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  weights by_;
+  weighted_options options_;
+  sum_tree tree_;
+};
+
+}  // namespace detail
+
+/// The same by weights that change: those that there are when the loader is made, and at each of its
+/// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
+/// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
+/// otherwise
+detail::changing_weights_stage weighted(weights by, detail::weighted_options options = {});
+
+}  // namespace wick

@@ -1,0 +1,78 @@
+/// \file
+/// Tables in CSV: lists of files with labels, numbers, texts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/sources/detail/csv_text.hpp>
+#include <wick/sources/files.hpp>
+#include <wick/sources/memory.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct csv_options {
+  char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
+  bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
+  /// What an empty field is in a column of numbers; without it, it is an error.
+  std::optional<double> empty_number = {};
+};
+
+struct csv_files_options {
+  std::string root = {};    ///< what relative paths are below; empty: the folder of the table
+  std::string prefix = {};  ///< of each path: "images/"
+  std::string suffix = {};  ///< of each path: ".jpg"
+};
+
+/// A column of classes as numbers.
+struct csv_classes {
+  std::vector<std::string> names;    ///< all there are, sorted
+  std::vector<std::int64_t> labels;  ///< of each row, the number of its name
+};
+
+}  // namespace detail
+
+/// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
+/// byte order mark. It is read into memory, and its columns become sources:
+///
+///     const wick::csv table("train.csv");   // path,label
+///     wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) | shuffle() | read() |
+///     decode()
+///
+/// What a column gives is independent of the table, which may go. Rows are counted from 0. Messages name the
+/// file, the line, and the column.
+class csv {
+ public:
+  /// \throws wick::error when the file can't be read, has no row, or a row has another number of fields than
+  /// the first
+  explicit csv(const std::string& path, const detail::csv_options& options = {});
+
+  std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
+  const std::vector<std::string>& columns() const noexcept { return columns_; }
+
+  /// A source of the files that a column names. \throws wick::error for an empty field
+  wick::files files(std::string_view column, const detail::csv_files_options& options = {}) const;
+  /// \throws wick::error for what is no whole number
+  std::vector<std::int64_t> integers(std::string_view column) const;
+  /// Labels that are names: sorted, and numbered from 0.
+  detail::csv_classes classes(std::string_view column) const;
+  std::vector<std::string> texts(std::string_view column) const;
+  /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
+  detail::array_rows numbers(const std::vector<std::string>& columns) const;
+
+ private:
+  std::size_t number_of(std::string_view column) const;
+
+  std::string path_;
+  detail::csv_options options_;
+  detail::csv_text text_;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace wick

@@ -1,0 +1,63 @@
+/// \file
+/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sources/memory_view.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// Bytes that were read, and what they are.
+class raw_array {
+ public:
+  raw_array(bytes data, std::shared_ptr<const row_format> format) noexcept
+      : data_(std::move(data)), format_(std::move(format)) {}
+  /// The numbers, for as long as this lives.
+  memory_view view() const noexcept { return {data_.data(), *format_}; }
+  const shape& extents() const noexcept { return format_->extents; }
+  dtype type() const noexcept { return format_->type; }
+  void write_to(slot to) const noexcept { view().write_to(to); }
+
+ private:
+  bytes data_;
+  std::shared_ptr<const row_format> format_;
+};
+
+class decode_raw_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "decode_raw";
+
+  /// \throws wick::error for an extent below 1
+  decode_raw_stage(const shape& of, dtype type);
+  raw_array operator()(bytes data, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const row_format> format_;
+};
+
+}  // namespace detail
+
+/// Bytes that were read are an array of `T`, of this shape, in the machine's byte order and C's order of
+/// dimensions, as `numpy.ndarray.tofile()` writes it: `read() | decode_raw<float>({64, 16})`. (TensorFlow's
+/// tf.io.decode_raw.) \throws wick::error of the sample when there are more or fewer bytes
+template <class T>
+detail::decode_raw_stage decode_raw(const shape& of) {
+  return {of, detail::dtype_of<T>()};
+}
+
+}  // namespace wick

@@ -1,0 +1,43 @@
+/// \file
+/// Files of rows of one size, opened once to see how many each has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <wick/io/file_stamp.hpp>
+#include <wick/io/location.hpp>
+#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/files.hpp>
+
+namespace wick::detail {
+
+class row_files {
+ public:
+  /// How rows lie in a file.
+  struct form {
+    std::uint64_t bytes = 0;   ///< of a row
+    std::uint64_t stride = 0;  ///< from one row to the next
+    std::uint64_t header = 0;  ///< bytes before the first
+  };
+  /// \param who     for messages
+  /// \param advice  what to check where a file has no whole rows
+  /// \throws wick::error
+  row_files(const files& of, const form& rows, const char* who, const char* advice);
+
+  const files& paths() const noexcept { return paths_; }
+  /// Of each file.
+  const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
+  /// Some rows of a file that follow each other; of more than one all that lies between is part of it.
+  location at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
+
+ private:
+  files paths_;
+  form form_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> rows_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,95 @@
+/// \file
+/// Which samples a set of tar shards holds, and where the wanted members of each lie. Built once, from
+/// headers alone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/io/file_stamp.hpp>
+#include <wick/io/record.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/detail/tar_scan.hpp>
+
+namespace wick::detail {
+
+class tar_index {
+ public:
+  struct member {
+    std::uint64_t offset, length;
+  };
+
+  /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
+  /// member.
+  /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
+  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete);
+
+  const record_fields& fields() const noexcept { return fields_; }
+  std::uint64_t size() const noexcept { return samples_.size(); }
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  std::uint64_t skipped() const noexcept { return skipped_; }
+  const std::vector<std::string>& shards() const noexcept { return shards_; }
+
+  const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
+  int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
+  /// What the shard was when it was indexed.
+  const file_stamp* stamp(std::uint64_t i) const noexcept { return &stamps_[samples_[i].shard]; }
+  std::string_view key(std::uint64_t i) const noexcept;
+  std::int64_t target(std::uint64_t i) const noexcept { return targets_[i]; }
+  /// Its members() many members.
+  const member* at(std::uint64_t i) const noexcept { return members_.data() + i * members(); }
+  std::size_t members() const noexcept { return fields_.size() - (labels_ ? 1 : 0); }
+
+  /// Of keys, sizes and targets, and of the wanted extensions; not of where the shards lie.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct place {
+    std::uint32_t shard;
+    std::uint32_t key;  // within the shard's keys
+  };
+  struct found {
+    member where{};
+    std::size_t alternative = 0;
+    bool there = false;
+  };
+  /// The sample whose members are passing by.
+  struct gathered {
+    std::string key;
+    std::string all;  // its extensions, for messages
+    std::array<found, record_fields::max_fields> wanted{};
+    std::int64_t target = 0;
+  };
+
+  void add_shard(std::size_t shard);
+
+  void take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+            const std::string& path);
+
+  std::int64_t label(tar_scan& scan, const tar_entry& entry, const std::string& key, const std::string& path);
+
+  void close(std::size_t shard, const gathered& sample);
+
+  static error sample_problem(const std::string& path, const std::string& key, const std::string& what);
+  std::string wanted() const;
+
+  record_fields fields_;
+  bool labels_;
+  bool skip_incomplete_;
+  open_shards open_;
+  std::vector<std::string> shards_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::string> keys_;  // a shard's keys, NUL after each
+  std::vector<place> samples_;
+  std::vector<member> members_;
+  std::vector<std::int64_t> targets_;
+  std::uint64_t bytes_scanned_ = 0;
+  std::uint64_t skipped_ = 0;
+};
+
+}  // namespace wick::detail

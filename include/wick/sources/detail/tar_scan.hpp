@@ -1,0 +1,97 @@
+/// \file
+/// Walks the headers of a tar archive from member to member without reading what lies between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/sources/detail/tar_header.hpp>
+
+namespace wick::detail {
+
+/// Reads parts of a file that lie further and further on. Fetches 4 KiB where it must leap, and up to 64 KiB
+/// at a time where what is asked for lies close together.
+class forward_window {
+ public:
+  forward_window(int fd, std::uint64_t file_size) noexcept : fd_(fd), file_size_(file_size) {}
+
+  /// `size` bytes at `offset`, valid until the next call; null when the file ends before. \throws wick::error
+  const unsigned char* get(std::uint64_t offset, std::size_t size);
+  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+
+ private:
+  static constexpr std::size_t least = 4096, most = 65536;
+  int fd_;
+  std::uint64_t file_size_, first_ = 0, bytes_read_ = 0;
+  std::size_t filled_ = 0, ahead_ = least;
+  std::vector<std::byte> buffer_;
+};
+
+struct tar_entry {
+  enum kind : unsigned char { file, sparse, link, other };
+  std::string name;
+  kind what = file;
+  std::uint64_t header = 0;  // offset of its (first) header
+  std::uint64_t offset = 0;  // of its data
+  std::uint64_t length = 0;
+};
+
+/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). All that is wrong with
+/// the archive is a wick::error with the shard's path, the offset, what was expected and what was found.
+class tar_scan {
+ public:
+  tar_scan(const std::string& path, int fd, std::uint64_t size)
+      : path_(path), size_(size), window_(fd, size) {}
+
+  /// The next member, whatever it is; false at the end of the archive.
+  bool next(tar_entry& out);
+
+  /// What a small member holds.
+  std::string_view data(const tar_entry& of);
+  std::uint64_t bytes_read() const noexcept { return window_.bytes_read(); }
+
+ private:
+  /// What pax and GNU headers say of the member that follows.
+  struct extended {
+    std::optional<std::string> name;
+    std::optional<std::uint64_t> size;
+    bool sparse = false;
+  };
+
+  [[noreturn]] void fail(std::uint64_t header, const std::string& what) const;
+  [[noreturn]] void cut_off(const std::string& what, std::uint64_t needed) const;
+
+  const unsigned char* bytes(std::uint64_t offset, std::size_t size);
+
+  const unsigned char* block(std::uint64_t at);
+
+  void check(const tar_header& header, std::uint64_t at);
+
+  [[noreturn]] void not_a_tar(const unsigned char* p) const;
+
+  /// Where the next header lies, once it is sure that the data are there.
+  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what,
+                     bool is_name = false) const;
+
+  /// The contents of a header that is followed by text.
+  std::string_view read_text(std::uint64_t header, std::uint64_t size);
+
+  /// Records "LENGTH KEY=VALUE\n" of POSIX.1-2001.
+  void read_pax(extended& into, std::uint64_t header, std::uint64_t size);
+
+  void finish(tar_entry& out, const tar_header& header, const extended& own, std::uint64_t at,
+              std::uint64_t size);
+
+  const std::string& path_;
+  std::uint64_t size_;
+  std::uint64_t position_ = 0;
+  bool ended_ = false;
+  extended global_;
+  forward_window window_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,61 @@
+/// \file
+/// A source of files, one sample each.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wick/io/location.hpp>
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
+/// unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    find(pattern);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
+
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick

@@ -1,0 +1,52 @@
+/// \file
+/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <wick/sources/memory.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct idx_options {
+  /// When not 0, every label must be in [0, classes).
+  std::int64_t classes = 0;
+};
+
+}  // namespace detail
+
+/// Two idx files, an array [N, …] and N integer labels, each plain or gzip-compressed (found by their first
+/// bytes). They are read into memory here; a sample is a view of its row, [28, 28] uint8 in MNIST, and
+/// batches without decoding. Link with zlib. Format: LeCun, Cortes, Burges, "The MNIST database of
+/// handwritten digits".
+class idx {
+ public:
+  /// \throws wick::error when a file is missing, no idx file, cut off or damaged, when the numbers of rows
+  /// differ, or a label is out of range
+  idx(const std::string& data, const std::string& labels, detail::idx_options options = {});
+
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
+  std::string key(std::uint64_t i) const;
+  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
+  /// Shape and type of one row.
+  const detail::row_format& format() const noexcept { return rows_.format(); }
+  const std::vector<std::int64_t>& targets() const noexcept { return rows_.targets(); }
+
+ private:
+  static detail::memory_rows load(const std::string& data_path, const std::string& labels_path,
+                                  const detail::idx_options& options);
+
+  static std::vector<std::int64_t> read_labels(const std::string& path, const detail::idx_options& options);
+
+  std::string data_path_;
+  detail::memory_rows rows_;
+};
+
+}  // namespace wick

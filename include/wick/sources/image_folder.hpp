@@ -1,0 +1,54 @@
+/// \file
+/// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <wick/io/location.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct image_folder_options {
+  /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
+  std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
+                                         ".pgm", ".tif",  ".tiff", ".webp"};
+  /// Let a class be without pictures.
+  bool allow_empty = false;
+};
+
+}  // namespace detail
+
+/// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
+/// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
+/// torchvision, except that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are
+/// followed, and a folder with several names counts under each. Two links are not followed: one that leads
+/// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
+/// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
+/// for each sample.
+class image_folder {
+ public:
+  /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
+  /// class has none
+  explicit image_folder(const std::string& root, detail::image_folder_options options = {});
+
+  std::uint64_t size() const noexcept;
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
+  /// The names of the sub-folders; a target is an index into them.
+  const std::vector<std::string>& classes() const noexcept;
+  /// Of class names and of paths below the root, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table;
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick

@@ -1,0 +1,34 @@
+/// \file
+/// The bodies of what sources/decode_raw.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/sources/decode_raw.hpp>
+
+namespace wick::detail {
+
+decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
+    : format_(std::make_shared<const row_format>(of, type)) {}
+
+raw_array decode_raw_stage::operator()(bytes data, context&) const {
+  if (data.size() != format_->bytes) {
+    throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
+                std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
+                "; check the shape, the type and what was read");
+  }
+  return {std::move(data), format_};
+}
+
+std::uint64_t decode_raw_stage::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(format_->type));
+  for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+  return h.value();
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,71 @@
+/// \file
+/// The bodies of what sources/files.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/sources/detail/folder.hpp>
+#include <wick/sources/detail/glob.hpp>
+#include <wick/sources/files.hpp>
+
+namespace wick {
+
+void files::keep(std::span<const std::string> paths) {
+  if (paths.empty()) throw error("files: the list is empty; give it at least one path");
+  auto data = std::make_shared<table>();
+  std::size_t total = 0;
+  for (const std::string& path : paths) total += path.size() + 1;
+  data->arena.reserve(total);
+  data->offsets.reserve(paths.size());
+  for (const std::string& path : paths) {
+    if (path.empty())
+      throw error("files: path " + std::to_string(data->offsets.size()) + " of the list is empty");
+    data->offsets.push_back(data->arena.size());
+    data->arena.append(path).push_back('\0');
+  }
+  data->shared_prefix = shared_prefix(*data);
+  data_ = std::move(data);
+}
+
+void files::find(const std::string& pattern) {
+  const std::vector<std::string> found = detail::expand_pattern(pattern, "files");
+  struct ::stat status {};
+  if (found.size() == 1 && ::stat(found[0].c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    throw detail::source_error(pattern, "files",
+                               "is a folder; write \"" + detail::join_path(detail::printable(pattern), "*") +
+                                   "\", or use wick::image_folder");
+  }
+  keep(found);
+}
+
+std::string files::key(std::uint64_t i) const { return detail::printable(path(i)); }
+
+std::uint64_t files::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(path(i)).substr(data_->shared_prefix));
+  return h.add(size()).value();
+}
+
+std::size_t files::shared_prefix(const table& data) noexcept {
+  const std::string_view first(data.arena.data());
+  std::size_t shared = first.rfind('/') + 1;
+  for (const std::uint64_t offset : data.offsets) {
+    const std::string_view path(data.arena.data() + offset);
+    while (shared > 0 && path.substr(0, shared) != first.substr(0, shared)) {
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+    }
+  }
+  return shared;
+}
+
+}  // namespace wick

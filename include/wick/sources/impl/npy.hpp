@@ -1,0 +1,169 @@
+/// \file
+/// The bodies of what sources/npy.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/sources/detail/zip_archive.hpp>
+#include <wick/sources/npy.hpp>
+
+namespace wick {
+
+namespace detail {
+
+namespace {
+
+/// What a .npy file says of its array: a Python dict of three entries.
+struct npy_header {
+  dtype type = dtype::uint8;
+  shape extents;
+  std::size_t data = 0;  // where it begins
+
+  /// \throws wick::error
+  npy_header(const std::string& called, std::string_view file);
+
+ private:
+  [[noreturn]] static void damaged(const std::string& called) {
+    throw source_error(called, "npy", "has a header that numpy does not write; the file is damaged");
+  }
+  /// What stands behind `'name':`.
+  static std::string_view entry(const std::string& called, std::string_view dict, std::string_view name) {
+    const std::string quoted = "'" + std::string(name) + "':";
+    const std::size_t at = dict.find(quoted);
+    if (at == std::string_view::npos) damaged(called);
+    dict.remove_prefix(at + quoted.size());
+    while (dict.starts_with(' ')) dict.remove_prefix(1);
+    return dict;
+  }
+};
+
+std::optional<dtype> dtype_of_numpy(std::string_view code) {
+  constexpr std::pair<std::string_view, dtype> all[] = {
+      {"u1", dtype::uint8},   {"i1", dtype::int8},    {"i2", dtype::int16},
+      {"i4", dtype::int32},   {"i8", dtype::int64},   {"f2", dtype::float16},
+      {"f4", dtype::float32}, {"f8", dtype::float64}, {"b1", dtype::boolean}};
+  for (const auto& [name, type] : all) {
+    if (name == code) return type;
+  }
+  return std::nullopt;
+}
+
+npy_header::npy_header(const std::string& called, std::string_view file) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  if (file.size() < 12 || !file.starts_with(magic)) {
+    throw source_error(called, "npy",
+                       "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
+  }
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(file[i]));
+  };
+  const bool first = byte(6) == 1;
+  const std::size_t length = byte(8) | byte(9) << 8 | (first ? 0 : byte(10) << 16 | byte(11) << 24);
+  data = (first ? 10 : 12) + length;
+  if (byte(6) < 1 || byte(6) > 3 || data > file.size()) damaged(called);
+  const std::string_view dict = file.substr(data - length, length);
+
+  std::string_view descr = entry(called, dict, "descr");
+  if (!descr.starts_with('\'')) {
+    throw source_error(called, "npy", "is an array of records; save each field as an array of its own");
+  }
+  descr = descr.substr(1, descr.substr(1).find('\''));
+  if (descr.starts_with('>')) {
+    throw source_error(called, "npy",
+                       "has numbers of type \"" + printable(descr) +
+                           "\", in big-endian order; save x.astype(x.dtype.newbyteorder('<'))");
+  }
+  const std::optional<dtype> found = dtype_of_numpy(descr.substr(std::min<std::size_t>(1, descr.size())));
+  if (!found) {
+    throw source_error(
+        called, "npy",
+        "has numbers of type \"" + printable(descr) +
+            "\", which batches can't have; save x.astype(numpy.float32) or another type of Torch's");
+  }
+  type = *found;
+  if (entry(called, dict, "fortran_order").starts_with("True")) {
+    throw source_error(called, "npy", "is in Fortran's order, rows last; save numpy.ascontiguousarray(x)");
+  }
+  std::string_view tuple = entry(called, dict, "shape");
+  if (!tuple.starts_with('(') || tuple.find(')') == std::string_view::npos) damaged(called);
+  tuple = tuple.substr(1, tuple.find(')') - 1);
+  while (!tuple.empty()) {
+    std::int64_t extent = 0;
+    const auto [end, fault] = std::from_chars(tuple.data(), tuple.data() + tuple.size(), extent);
+    if (fault != std::errc() || extent < 0) damaged(called);
+    extents.push_back(extent);
+    tuple.remove_prefix(static_cast<std::size_t>(end - tuple.data()));
+    while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
+  }
+}
+
+}  // namespace
+
+}  // namespace detail
+
+namespace detail {
+
+namespace {
+
+/// \throws wick::error
+std::string npy_file(const std::string& path) {
+  const opened_file opened = open_regular(path, "npy");
+  std::string file(static_cast<std::size_t>(opened.stamp.size), '\0');
+  file.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(file.data()), file.size(), 0));
+  require_unchanged(opened, path, "npy");
+  if (file.starts_with("PK\x03\x04")) {
+    throw source_error(path, "npy", "is a .npz archive of several arrays; name one: npy(path, \"x\")");
+  }
+  return file;
+}
+
+}  // namespace
+
+}  // namespace detail
+
+npy::npy(const std::string& path) : called_(path), rows_(rows_of(called_, detail::npy_file(path))) {}
+
+npy::npy(const std::string& path, const std::string& name)
+    : called_(path + ": " + name), rows_(rows_of(called_, detail::zip_archive(path).read(name))) {}
+
+detail::array_rows npy::rows_of(const std::string& called, std::string file) {
+  const detail::npy_header header(called, file);
+  if (header.extents.rank() == 0)
+    throw detail::source_error(called, "npy", "is a single number; a source has rows: save an array [N, …]");
+  shape row;
+  for (std::size_t i = 1; i < header.extents.rank(); ++i) row.push_back(header.extents[i]);
+  const std::size_t there = file.size() - header.data;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(header.extents.count(), static_cast<std::int64_t>(detail::size_of(header.type)),
+                             &bytes) ||
+      static_cast<std::uint64_t>(bytes) != there) {
+    throw detail::source_error(called, "npy",
+                               "says that it is " + to_string(header.extents) + " of " +
+                                   std::string(to_string(header.type)) + ", and has " +
+                                   std::to_string(there) + " bytes of numbers; it is cut off or damaged");
+  }
+  const auto count = static_cast<std::uint64_t>(header.extents[0]);
+  if (count == 0) throw detail::source_error(called, "npy", "has no rows: " + to_string(header.extents));
+  file.erase(0, header.data);  // numbers lie as their type wants it, whatever the header's length is
+  auto kept = std::make_shared<const std::string>(std::move(file));
+  const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
+  return {std::move(kept), data, {row, header.type}, count};
+}
+
+std::string npy::key(std::uint64_t i) const {
+  return detail::printable(called_) + ", row " + std::to_string(i);
+}
+
+}  // namespace wick

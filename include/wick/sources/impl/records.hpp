@@ -1,0 +1,76 @@
+/// \file
+/// The bodies of what sources/records.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/sources/detail/row_files.hpp>
+#include <wick/sources/records.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+std::shared_ptr<const row_files> look_into(const files& of, std::uint64_t bytes,
+                                           const records_options& options) {
+  if (bytes == 0) throw error("records: a record has 0 bytes; say how many");
+  if (options.stride != 0 && options.stride < bytes) {
+    throw error("records: a stride of " + std::to_string(options.stride) + " bytes, and records have " +
+                std::to_string(bytes) + "; give at least these");
+  }
+  const row_files::form form{bytes, options.stride == 0 ? bytes : options.stride, options.header};
+  return std::make_shared<const row_files>(of, form, "records", "the size of a record, .header and .stride");
+}
+
+std::shared_ptr<const std::vector<std::uint64_t>> begins_of(const row_files& all) {
+  std::vector<std::uint64_t> out{0};
+  for (const std::uint64_t rows : all.rows()) out.push_back(out.back() + rows);
+  if (out.back() == 0)
+    throw source_error(all.paths().path(0), "records",
+                       "has no record, and no other file has one; check .header");
+  return std::make_shared<const std::vector<std::uint64_t>>(std::move(out));
+}
+
+}  // namespace
+
+fixed_records::fixed_records(const files& of, std::uint64_t bytes, const records_options& options)
+    : files_(look_into(of, bytes, options)), bytes_(bytes), options_(options), begins_(begins_of(*files_)) {}
+
+fixed_records::place fixed_records::find(std::uint64_t i) const noexcept {
+  const auto file =
+      static_cast<std::size_t>(std::upper_bound(begins_->begin(), begins_->end(), i) - begins_->begin()) - 1;
+  return {file, i - (*begins_)[file]};
+}
+
+location fixed_records::at(std::uint64_t i) const noexcept {
+  const place p = find(i);
+  return files_->at(p.file, p.record, 1);
+}
+
+std::string fixed_records::key(std::uint64_t i) const {
+  const place p = find(i);
+  return files_->paths().key(p.file) + ", record " + std::to_string(p.record);
+}
+
+std::uint64_t fixed_records::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(files_->paths().fingerprint()).add(bytes_).add(options_.header).add(options_.stride);
+  for (const std::uint64_t begin : *begins_) h.add(begin);
+  return h.value();
+}
+
+void refuse_struct_size(std::size_t found, std::size_t wanted) {
+  throw error(std::to_string(found) + " bytes were read, and the struct has " + std::to_string(wanted) +
+              "; check the struct's padding (#pragma pack), and what was read");
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,77 @@
+/// \file
+/// The bodies of what sources/tar.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/io/location.hpp>
+#include <wick/io/record.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/sources/detail/glob.hpp>
+#include <wick/sources/detail/tar_index.hpp>
+#include <wick/sources/tar.hpp>
+
+namespace wick::detail {
+
+void shard_list::add_all(std::span<const std::string> patterns) {
+  for (const std::string& p : patterns) add(p);
+  if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
+}
+
+void shard_list::add(const std::string& pattern) {
+  for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
+}
+
+tar_samples::tar_samples(shard_list shards, tar_options options)
+    : index_(std::make_shared<const detail::tar_index>(
+          std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
+          options.missing_member == missing_member::leave_out)) {}
+
+sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
+  const detail::tar_index::member& m = *index_->at(i);
+  return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
+}
+
+std::string tar_samples::key(std::uint64_t i) const {
+  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+}
+
+tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
+    : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
+                                                       options.missing_member == missing_member::leave_out)) {
+}
+
+record<location> tar_records::at(std::uint64_t i) const {
+  record<location> out(index_->key(i), index_->fields());
+  const detail::tar_index::member* m = index_->at(i);
+  for (std::size_t f = 0; f < index_->members(); ++f) {
+    out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
+  }
+  return out;
+}
+
+std::string tar_records::key(std::uint64_t i) const {
+  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::tar_samples tar(detail::shard_list shards, detail::tar_options options) {
+  return detail::tar_samples(std::move(shards), options);
+}
+
+detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+                        detail::tar_options options) {
+  return detail::tar_records(std::move(shards), members, options);
+}
+
+}  // namespace wick

@@ -1,0 +1,179 @@
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/sources/memory_view.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
+/// in_memory(vector).
+template <class T>
+class memory_items {
+  static_assert(!std::is_same_v<T, bool>,
+                "wick: std::vector<bool> holds no bools to refer to; use std::vector<char>");
+
+ public:
+  explicit memory_items(std::vector<T> items)
+      : items_(std::make_shared<const std::vector<T>>(std::move(items))) {
+    if (items_->empty()) throw error("in_memory: the vector is empty; give it at least one sample");
+    first_ = items_->data();
+  }
+
+  std::uint64_t size() const noexcept { return items_->size(); }
+  decltype(auto) at(std::uint64_t i) const noexcept {
+    if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= 16) {
+      return T(first_[i]);
+    } else {
+      return static_cast<const T&>(first_[i]);
+    }
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(T), most);
+  }
+  /// Of the items where their bytes or characters can be hashed, else of their number.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    if constexpr (std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>) {
+      h.add(items_->data(), items_->size() * sizeof(T));
+    } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+      for (const T& item : *items_) h.add(std::string_view(item));
+    }
+    return h.add(size()).value();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<T>> items_;
+  const T* first_;
+};
+
+/// The rows of an array as a source: `at(i)` is a memory_view, ready for batch().
+class array_rows {
+ public:
+  /// `owner` keeps what `data` points to alive: `count` rows of that format, side by side.
+  array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+             std::uint64_t count);
+
+  std::uint64_t size() const noexcept { return count_; }
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * stride_, *format_}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * stride_, stride_, most);
+  }
+  const row_format& format() const noexcept { return *format_; }
+  /// Of format and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct kept {
+    std::shared_ptr<const void> owner;
+    row_format format;
+  };
+  std::shared_ptr<const kept> kept_;
+  // What at() needs, without a way through kept_.
+  const std::byte* data_;
+  std::size_t stride_;
+  const row_format* format_;
+  std::uint64_t count_;
+};
+
+/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>. Made by in_memory(values,
+/// shape, targets) and by idx().
+class memory_rows {
+ public:
+  /// As array_rows, with targets.size() rows.
+  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+              std::vector<std::int64_t> targets);
+
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return {rows_.at(i), first_[i]}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(*first_), most);
+    rows_.prefetch(i, most);
+  }
+  const row_format& format() const noexcept { return rows_.format(); }
+  const std::vector<std::int64_t>& targets() const noexcept { return *targets_; }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  array_rows rows_;
+  std::shared_ptr<const std::vector<std::int64_t>> targets_;
+  const std::int64_t* first_;
+};
+
+}  // namespace detail
+
+/// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
+template <class T>
+detail::memory_items<T> in_memory(std::vector<T> items) {
+  return detail::memory_items<T>(std::move(items));
+}
+
+/// Of what only refers to its items (std::span), or is another range, there is none: say so.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+auto in_memory(const Range& items) {
+  using item = std::remove_cvref_t<decltype(*items.begin())>;
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(is_vector,
+                "wick: in_memory() takes a std::vector over, and a std::span or another range was found (see "
+                "'Range'); write in_memory(std::vector(r.begin(), r.end())), which copies the items");
+  return detail::memory_items<item>(std::vector<item>());
+}
+
+/// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
+/// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
+/// wick::error when sizes disagree, or there is no row
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vector<std::int64_t> targets) {
+  const detail::row_format format(row, detail::dtype_of<T>());
+  if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
+    throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
+                std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
+                "; check both");
+  }
+  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  return detail::memory_rows(std::move(owner), data, format, std::move(targets));
+}
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// \throws wick::error when there is no row, or a null pointer
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std::int64_t> targets) {
+  if (values == nullptr) throw error("in_memory: the pointer to the values is null");
+  return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values),
+                             detail::row_format(row, detail::dtype_of<T>()), std::move(targets));
+}
+
+/// Neither of what only refers to its numbers.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::int64_t> targets) {
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(
+      is_vector,
+      "wick: in_memory() takes a std::vector of numbers over, and a std::span or another range was "
+      "found (see 'Range'); write in_memory(r.data(), row, targets) when what it refers to lives as "
+      "long as the loader, else in_memory(std::vector(r.begin(), r.end()), row, targets)");
+  return in_memory(std::vector<float>(), row, std::move(targets));
+}
+
+}  // namespace wick

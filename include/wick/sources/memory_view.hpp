@@ -1,0 +1,122 @@
+/// \file
+/// A sample that already lies in memory as an array: batch() copies it into its slot, nobody decodes it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/shape.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// How the elements of a row that don't lie side by side are put together: `run` bytes that do, again and
+/// again, over some loops. Dimensions that can be walked as one are one loop.
+class strided_walk {
+ public:
+  strided_walk() noexcept = default;
+  /// `strides` in elements.
+  strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept;
+  /// All elements lie side by side.
+  bool packed() const noexcept { return loops_ == 0; }
+  /// From the first byte of a row to behind its last.
+  std::size_t span() const noexcept { return span_; }
+
+  void copy(const std::byte* from, std::byte* to) const noexcept;
+
+ private:
+  struct loop {
+    std::int64_t extent = 0, step = 0;  // step in bytes
+  };
+
+  /// `Run` is run_ where the compiler shall know it.
+  template <std::size_t Run>
+  void walk(const std::byte* from, std::byte* to) const noexcept {
+    const std::size_t run = Run != 0 ? Run : run_;
+    std::array<std::int64_t, shape::max_rank + 1> at{};
+    for (;;) {
+      const std::byte* p = from;
+      for (std::int64_t i = loop_[0].extent; i > 0; --i, p += loop_[0].step, to += run) {
+        std::memcpy(to, p, Run != 0 ? Run : run);
+      }
+      std::size_t l = 1;
+      for (; l < loops_; ++l) {
+        from += loop_[l].step;
+        if (++at[l] < loop_[l].extent) break;
+        from -= loop_[l].extent * loop_[l].step;
+        at[l] = 0;
+      }
+      if (l >= loops_) return;
+    }
+  }
+
+  std::array<loop, shape::max_rank + 1> loop_{};  // the innermost first
+  std::size_t loops_ = 0, run_ = 0, span_ = 0;
+};
+
+/// What all rows of an array in memory have in common.
+struct row_format {
+  /// \throws wick::error for an extent below 1
+  row_format(const shape& of, dtype element);
+  /// Of rows whose elements lie `strides` elements apart, one stride for each extent, none negative.
+  row_format(const shape& of, dtype element, const shape& strides);
+  /// From the first byte of a row in the array to behind its last.
+  std::size_t span() const noexcept { return packed ? bytes : walk.span(); }
+
+  shape extents;  ///< of one row: [28, 28] in an array [60000, 28, 28]
+  dtype type;
+  bool packed = true;  ///< its elements lie side by side in the array, the last dimension fastest
+  std::size_t bytes;   ///< of one row, packed
+  detail::strided_walk walk;
+};
+
+}  // namespace detail
+
+/// One row of an array in memory. Two pointers, both into its source, which outlives it.
+class memory_view {
+ public:
+  memory_view() noexcept = default;
+  memory_view(const std::byte* data, const detail::row_format& format) noexcept
+      : data_(data), format_(&format) {}
+
+  /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
+  /// them
+  const std::byte* data() const {
+    if (!format_->packed) refuse();
+    return data_;
+  }
+  /// Bytes that write_to() writes.
+  std::size_t size() const noexcept { return format_->bytes; }
+  const shape& extents() const noexcept { return format_->extents; }
+  dtype type() const noexcept { return format_->type; }
+  void write_to(slot to) const noexcept {
+    if (format_->packed) [[likely]]
+      std::memcpy(to.data, data_, format_->bytes);
+    else
+      format_->walk.copy(data_, to.data);
+  }
+
+  /// The elements as what they are. \throws wick::error when `T` is not their type, or they don't lie side by
+  /// side
+  template <class T>
+  const T* as() const {
+    if (detail::dtype_of<T>() != type()) {
+      throw error("wick::memory_view: elements are " + std::string(to_string(type())) + ", not " +
+                  std::string(to_string(detail::dtype_of<T>())));
+    }
+    return reinterpret_cast<const T*>(data());
+  }
+
+ private:
+  [[noreturn, gnu::noinline]] void refuse() const;
+
+  const std::byte* data_ = nullptr;
+  const detail::row_format* format_ = nullptr;
+};
+
+}  // namespace wick

@@ -1,0 +1,103 @@
+/// \file
+/// Records of one size that follow each other in files: samples of games, CIFAR's pictures, arrays of
+/// structs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <wick/io/location.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sources/detail/row_files.hpp>
+#include <wick/sources/files.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct records_options {
+  std::uint64_t header = 0;  ///< bytes before the first record of each file
+  std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
+};
+
+/// Source of locations: the records of files, one file after the other.
+class fixed_records {
+ public:
+  /// \param bytes  of a record
+  fixed_records(const files& of, std::uint64_t bytes, const records_options& options);
+  std::uint64_t size() const noexcept { return begins_->back(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of how many records each file has.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct place {
+    std::size_t file;
+    std::uint64_t record;
+  };
+  place find(std::uint64_t i) const noexcept;
+
+  std::shared_ptr<const row_files> files_;
+  std::uint64_t bytes_;
+  records_options options_;
+  std::shared_ptr<const std::vector<std::uint64_t>> begins_;  // the first record of each file, and the end
+};
+
+/// \throws wick::error
+[[noreturn]] void refuse_struct_size(std::size_t found, std::size_t wanted);
+
+template <class T>
+class decode_struct_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "decode_struct";
+  T operator()(const bytes& data, context&) const {
+    if (data.size() != sizeof(T)) refuse_struct_size(data.size(), sizeof(T));
+    T out;
+    std::memcpy(&out, data.data(), sizeof(T));
+    return out;
+  }
+};
+
+}  // namespace detail
+
+/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its location, for read(). The files
+/// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
+/// \throws wick::error when a file is missing, or has no whole records
+inline detail::fixed_records records(const files& of, std::uint64_t bytes,
+                                     const detail::records_options& options = {}) {
+  return {of, bytes, options};
+}
+
+/// The same of structs: `records<move>(files("games-*.bin"), {.header = 16}) | shuffle() | read() |
+/// decode_struct<move>() | batch(256)`. A batch has a tensor a field.
+template <class T>
+detail::fixed_records records(const files& of, const detail::records_options& options = {}) {
+  static_assert(
+      std::is_trivially_copyable_v<T>,
+      "wick: records<T>() are read as they lie in the file, and T has pointers or constructors; give a plain "
+      "struct of numbers and arrays");
+  return {of, sizeof(T), options};
+}
+
+/// Bytes that were read are a `T`, in the machine's byte order and with the padding that the compiler gives
+/// it. \throws wick::error of the sample when there are more or fewer bytes
+template <class T>
+detail::decode_struct_stage<T> decode_struct() {
+  static_assert(
+      std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
+      "wick: decode_struct<T>() copies the bytes of a T, and T has pointers or constructors; give a plain "
+      "struct of numbers and arrays");
+  return {};
+}
+
+}  // namespace wick

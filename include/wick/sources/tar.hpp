@@ -1,0 +1,113 @@
+/// \file
+/// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wick/io/location.hpp>
+#include <wick/io/record.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/sources/detail/tar_index.hpp>
+
+namespace wick {
+
+/// What becomes of a sample that lacks a wanted member.
+enum class missing_member : unsigned char {
+  refuse,     ///< an error when the shards are indexed
+  leave_out,  ///< it is left out, and counted in skipped()
+};
+
+namespace detail {
+
+/// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
+/// names.
+class shard_list {
+ public:
+  /// \throws wick::error when a wildcard matches nothing, or the list is empty
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  shard_list(const Pattern& pattern) {  // NOLINT(google-explicit-constructor)
+    add(pattern);
+  }
+  shard_list(std::initializer_list<std::string> patterns) { add_all(patterns); }
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  shard_list(const std::vector<Pattern>& patterns) {  // NOLINT(google-explicit-constructor)
+    const std::vector<std::string> texts(patterns.begin(), patterns.end());
+    add_all(texts);
+  }
+
+  std::vector<std::string> paths;
+
+ private:
+  void add(const std::string& pattern);
+  void add_all(std::span<const std::string> patterns);
+};
+
+struct tar_options {
+  /// Samples that lack a wanted member.
+  wick::missing_member missing_member = wick::missing_member::refuse;
+};
+
+/// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
+/// KEY.cls. Made by tar(shards).
+class tar_samples {
+ public:
+  explicit tar_samples(shard_list shards, tar_options options = {});
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// Bytes that were read to build the index.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  /// Incomplete samples that were left out, as the options allowed.
+  std::uint64_t skipped() const noexcept { return index_->skipped(); }
+  /// Paths, in order.
+  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
+
+ private:
+  std::shared_ptr<const detail::tar_index> index_;
+};
+
+/// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
+class tar_records {
+ public:
+  tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {});
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  record<location> at(std::uint64_t i) const;
+  std::string key(std::uint64_t i) const;
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  std::uint64_t skipped() const noexcept { return index_->skipped(); }
+  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
+
+ private:
+  std::shared_ptr<const detail::tar_index> index_;
+};
+
+}  // namespace detail
+
+/// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
+/// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
+/// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
+/// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
+/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
+/// read from it. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member
+/// is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
+detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
+
+/// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
+/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
+/// never read.
+detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+                        detail::tar_options options = {});
+
+}  // namespace wick

@@ -1,0 +1,61 @@
+/// \file
+/// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/text/detail/chunk_places.hpp>
+#include <wick/text/detail/token_store.hpp>
+#include <wick/text/tokens.hpp>
+
+namespace wick::detail {
+
+inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+  if (places.size() == 0) {
+    throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
+                std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
+  }
+  return std::make_shared<const chunk_places>(std::move(places));
+}
+inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
+  return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
+}
+
+token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
+  places_ = some_chunks(plan.within_documents < 0
+                            ? chunk_places(store_->size(), plan)
+                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                        store_->size());
+}
+
+std::uint64_t token_chunks::fingerprint() const noexcept {
+  return with_plan(fingerprint_hash().add(store_->fingerprint()), places_->plan());
+}
+
+array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
+  if (plan.within_documents < 0) {
+    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    return;
+  }
+  document_borders borders(array_.format, plan.within_documents);
+  borders.take(array_.data, static_cast<std::size_t>(array_.size));
+  if (borders.ended() == 0) {
+    throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
+                ", which .within_documents says to be the end of each document");
+  }
+  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+}
+
+std::uint64_t array_chunks::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
+  return with_plan(h, places_->plan());
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,61 @@
+/// \file
+/// From text to a file of tokens, once, by all workers: what tokens() reads in each epoch.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <wick/loader/loader.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/text/detail/token_ids.hpp>
+#include <wick/tools/detail/token_writer.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct write_tokens_options {
+  /// The token behind each document; -1: none.
+  std::int64_t end_of_text = -1;
+  /// Workers, what is done about documents that fail, and so on.
+  loader_options loader = {};
+};
+
+template <class T>
+concept token_list = requires(const T& ids) {
+  { *ids.begin() } -> std::convertible_to<std::int64_t>;
+  ids.end();
+};
+
+}  // namespace detail
+
+/// Runs a pipeline once and writes the tokens that it gives into a file, in its order, T each:
+/// `write_tokens(documents("corpus/*.txt") | read() | tokenizer, "train.bin", {.end_of_text = 50256})`. What
+/// the last stage gives is a list of integers, such as std::vector<std::int32_t>. Tokenizing runs on all of
+/// the loader's workers. The file is there when it is whole, and until then an old one is as it was. Gives
+/// the number of tokens. \throws wick::error when a document fails (unless `.loader.on_error` says
+/// otherwise), a token doesn't fit into a T, or the file can't be written
+template <detail::token_number T = std::uint16_t, class Source, class... Stages>
+std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& path,
+                           detail::write_tokens_options options = {}) {
+  using item = typename detail::items_after<detail::source_item<Source>, Stages...>::type;
+  static_assert(
+      detail::token_list<item>,
+      "wick: write_tokens() takes a pipeline of lists of integers (see 'from'); write a tokenizer as "
+      "its last stage: | [](std::string_view text) { return std::vector<std::int32_t>(…); }");
+  detail::token_writer to(path);
+  options.loader.prefetch_next_epoch = false;
+  wick::loader all(std::move(from), options.loader);
+  if constexpr (detail::token_list<item>) {
+    for (const item& document : all.epoch(0)) {
+      for (const auto& id : document) to.add<T>(id);
+      if (options.end_of_text >= 0) to.add<T>(options.end_of_text);
+    }
+  }
+  return to.finish();
+}
+
+}  // namespace wick

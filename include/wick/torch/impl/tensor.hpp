@@ -1,0 +1,77 @@
+/// \file
+/// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Layout.h>
+#include <c10/core/ScalarType.h>
+
+#include <wick/batch/fields.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/sources/memory_view.hpp>
+#include <wick/torch/tensor.hpp>
+
+namespace wick::detail {
+
+dtype dtype_of(at::ScalarType t) {
+  switch (t) {
+    case at::kByte:
+      return dtype::uint8;
+    case at::kChar:
+      return dtype::int8;
+    case at::kShort:
+      return dtype::int16;
+    case at::kInt:
+      return dtype::int32;
+    case at::kLong:
+      return dtype::int64;
+    case at::kHalf:
+      return dtype::float16;
+    case at::kFloat:
+      return dtype::float32;
+    case at::kDouble:
+      return dtype::float64;
+    case at::kBool:
+      return dtype::boolean;
+    default:
+      throw error(std::string("a tensor of ") + c10::toString(t) +
+                  " can't be batched; convert it to float or int64");
+  }
+}
+
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  return t.resolve_neg();
+}
+
+void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
+  if (!t.device().is_cpu()) {
+    throw error("a tensor on " + t.device().str() +
+                " can't be batched; keep samples on the CPU and write transfer() "
+                "behind batch()");
+  }
+  const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
+  if (plain.is_contiguous()) {
+    std::memcpy(where.data, plain.data_ptr(), static_cast<std::size_t>(plain.nbytes()));
+  } else if (plain.numel() != 0) {
+    shape strides;
+    for (const std::int64_t s : plain.strides()) strides.push_back(s);
+    const row_format format(shape_of(plain), dtype_of(plain.scalar_type()), strides);
+    memory_view(static_cast<const std::byte*>(plain.data_ptr()), format).write_to(where);
+  }
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,24 @@
+/// \file
+/// The bodies of what torch/threads.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include <ATen/Parallel.h>
+
+#include <wick/async/cpus.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/torch/threads.hpp>
+
+namespace wick {
+
+std::size_t share_cores(const executor& workers, std::size_t at_least) {
+  const std::size_t all = detail::available_cpus();
+  const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
+  const std::size_t threads = std::max({left, at_least, std::size_t{1}});
+  at::set_num_threads(static_cast<int>(threads));
+  return threads;
+}
+
+}  // namespace wick

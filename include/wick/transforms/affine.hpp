@@ -1,0 +1,186 @@
+/// \file
+/// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
+/// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/geometry.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// A range of degrees: one number for -it to it, or both ends.
+struct degree_range {
+  double least = 0, most = 0;
+
+  constexpr degree_range(double both) noexcept : degree_range(-both, both) {}  // NOLINT: implicit on purpose
+  constexpr degree_range(double from, double to) noexcept : least(from), most(to) {}
+};
+
+struct affine_options {
+  double angle = 0;                                                  ///< degrees, clockwise
+  std::array<double, 2> translate{};                                 ///< pixels to the right and down
+  double scale = 1;                                                  ///< above 0
+  std::array<double, 2> shear{};                                     ///< degrees along x and along y
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+class affine_stage : public geometry_stage<affine_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "affine";
+
+  explicit affine_stage(const affine_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  affine_options options_;
+};
+
+struct rotate_options {
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  bool expand = false;                            ///< make the result large enough for all of it
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+/// torchvision's rotate: degrees, counterclockwise.
+geometry_steps rotation_steps(frame size, double angle, const rotate_options& options) noexcept;
+
+class rotate_stage : public geometry_stage<rotate_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "rotate";
+
+  rotate_stage(double angle, const rotate_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  double angle_;
+  rotate_options options_;
+};
+
+class random_rotation_stage : public geometry_stage<random_rotation_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_rotation";
+
+  random_rotation_stage(const degree_range& degrees, const rotate_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  degree_range degrees_;
+  rotate_options options_;
+};
+
+struct random_affine_options {
+  std::array<double, 2> translate{};  ///< greatest shift, as shares of the width and the height, 0 to 1
+  std::array<double, 2> scale{1, 1};  ///< least and greatest factor
+  degree_range shear_x = 0;           ///< degrees along x
+  degree_range shear_y = 0;           ///< degrees along y
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+};
+
+class random_affine_stage : public geometry_stage<random_affine_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_affine";
+
+  random_affine_stage(const degree_range& degrees, const random_affine_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  degree_range degrees_;
+  random_affine_options options_;
+};
+
+/// x and y of four corners, in any order that is the same for both lists.
+using corners = std::array<std::array<double, 2>, 4>;
+
+struct perspective_options {
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class perspective_stage : public geometry_stage<perspective_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "perspective";
+
+  perspective_stage(const corners& from, const corners& to, const perspective_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::array<double, 8> to_source_{};
+  perspective_options options_;
+};
+
+struct random_perspective_options {
+  double p = 0.5;                                                     ///< how likely a picture is tilted
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class random_perspective_stage : public geometry_stage<random_perspective_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_perspective";
+
+  random_perspective_stage(double distortion_scale, const random_perspective_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  double distortion_;
+  random_perspective_options options_;
+};
+
+}  // namespace detail
+
+/// Turns, moves, scales and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size stays.
+/// torchvision.transforms.v2.functional.affine.
+detail::affine_stage affine(const detail::affine_options& options);
+/// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
+detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
+/// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
+detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+                                      const detail::perspective_options& options = {});
+/// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
+/// torchvision.transforms.v2.RandomRotation.
+detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
+                                              const detail::rotate_options& options = {});
+/// Turns, moves, scales and shears the picture, all uniform in their ranges.
+/// torchvision.transforms.v2.RandomAffine.
+detail::random_affine_stage random_affine(const detail::degree_range& degrees,
+                                          const detail::random_affine_options& options = {});
+/// Moves each corner inwards by up to half of `distortion_scale`, with probability p; its size stays.
+/// torchvision.transforms.v2.RandomPerspective.
+detail::random_perspective_stage random_perspective(double distortion_scale = 0.5,
+                                                    const detail::random_perspective_options& options = {});
+
+}  // namespace wick

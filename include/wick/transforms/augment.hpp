@@ -1,0 +1,143 @@
+/// \file
+/// Stages that draw their operations from a list, color and geometry alike: rand_augment,
+/// trivial_augment_wide, auto_augment. What belongs to the picture follows its geometry.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+
+namespace wick {
+
+/// For which data auto_augment's list of operations was searched.
+enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };
+
+namespace detail {
+
+/// One operation: on the colors of pictures, or else on what has a place.
+struct augment_op {
+  std::optional<pixel_op> color{};
+  geometry_step move{};
+};
+
+/// `Stage` has `std::vector<augment_op> draw(frame, context&) const`; none of these changes the size.
+template <class Stage>
+class augment_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr auto in_slot = color_stage<Stage>::in_slot;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {
+      if (op.color)
+        picture.apply(*op.color);
+      else
+        picture.follow(op.move);
+    }
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_colored, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    for (const augment_op& op : self().draw(size, c)) {
+      const auto color = [&](lazy_image& picture) { picture.apply(*op.color); };
+      const auto move = [&](auto& part) { part.follow(op.move, size); };
+      if (op.color)
+        for_each_part<any_colored>(item, color);
+      else
+        for_each_part<any_placed>(item, move);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+struct rand_augment_options {
+  int num_ops = 2;              ///< operations a picture, one after the other
+  int magnitude = 9;            ///< strength, 0 to num_magnitude_bins - 1
+  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class rand_augment_stage : public augment_stage<rand_augment_stage> {
+ public:
+  static constexpr std::string_view name = "rand_augment";
+
+  explicit rand_augment_stage(const rand_augment_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  rand_augment_options options_;
+};
+
+struct trivial_augment_wide_options {
+  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest; at least 2
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_stage> {
+ public:
+  static constexpr std::string_view name = "trivial_augment_wide";
+
+  explicit trivial_augment_wide_stage(const trivial_augment_wide_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  trivial_augment_wide_options options_;
+};
+
+struct auto_augment_options {
+  wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
+  fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
+};
+
+class auto_augment_stage : public augment_stage<auto_augment_stage> {
+ public:
+  static constexpr std::string_view name = "auto_augment";
+
+  auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options);
+  std::vector<augment_op> draw(frame size, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  auto_augment_policy policy_;
+  auto_augment_options options_;
+};
+
+}  // namespace detail
+
+/// Some operations of 14, each equally likely and of one strength: `rand_augment({.num_ops = 2, .magnitude =
+/// 9})`. Masks, boxes, keypoints and polygons follow those on geometry, as they do for all three of these
+/// stages; torchvision's refuse them. Cubuk et al., "RandAugment", 2019;
+/// torchvision.transforms.v2.RandAugment.
+detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options = {});
+/// One operation of 14, of any strength. Müller and Hutter, "TrivialAugment", 2021;
+/// torchvision.transforms.v2.TrivialAugmentWide.
+detail::trivial_augment_wide_stage trivial_augment_wide(
+    const detail::trivial_augment_wide_options& options = {});
+/// One of 25 pairs of operations that were found to serve such data. Cubuk et al., "AutoAugment", 2018;
+/// torchvision.transforms.v2.AutoAugment.
+detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augment_policy::imagenet,
+                                        const detail::auto_augment_options& options = {});
+
+}  // namespace wick

@@ -1,0 +1,85 @@
+/// \file
+/// Gaussian blur, sure or by chance. It notes an operation that runs on the finished pixels, in the batch's
+/// slot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// The pixels that a blur looks at, across and down; odd numbers.
+struct kernel_size {
+  int width = 0, height = 0;
+
+  constexpr kernel_size(int both) noexcept : kernel_size(both, both) {}  // NOLINT: implicit on purpose
+  constexpr kernel_size(int across, int down) noexcept : width(across), height(down) {}
+};
+
+/// \throws wick::error when the picture is no larger than half of the kernel
+void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
+void require_kernel(std::string_view stage, const kernel_size& size, double least, double most);
+
+class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "gaussian_blur";
+
+  gaussian_blur_stage(const kernel_size& size, double sigma);
+  double draw(context&) const noexcept { return sigma_; }
+  /// \throws wick::error when the picture is no larger than half of the kernel
+  void apply(lazy_image& picture, double sigma) const;
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(size_.width, size_.height, sigma_);
+  }
+
+ private:
+  kernel_size size_;
+  double sigma_;
+};
+
+struct random_gaussian_blur_options {
+  std::array<double, 2> sigma{0.1, 2.0};  ///< least and greatest deviation, in pixels; uniform between
+  double p = 1;                           ///< how likely a picture is blurred
+};
+
+class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_gaussian_blur";
+
+  random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
+  /// A deviation; 0 where the picture stays as it is.
+  double draw(context& ctx) const noexcept;
+  /// \throws wick::error when the picture is no larger than half of the kernel
+  void apply(lazy_image& picture, double sigma) const;
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(size_.width, size_.height, options_.sigma, options_.p);
+  }
+
+ private:
+  kernel_size size_;
+  random_gaussian_blur_options options_;
+};
+
+}  // namespace detail
+
+/// Gaussian blur of deviation `sigma` px over kernel_size x kernel_size px: `gaussian_blur(5, 1.2)`, or
+/// `gaussian_blur({5, 3}, 1.2)` for width and height. Borders are mirrored; alpha is blurred, too.
+/// torchvision.transforms.v2.functional.gaussian_blur.
+detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma);
+/// Gaussian blur of a deviation that is drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
+/// .p = 0.5})`. torchvision.transforms.v2.GaussianBlur.
+detail::random_gaussian_blur_stage random_gaussian_blur(
+    const detail::kernel_size& kernel_size, const detail::random_gaussian_blur_options& options = {});
+
+}  // namespace wick

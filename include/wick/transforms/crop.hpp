@@ -1,0 +1,118 @@
+/// \file
+/// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves
+/// yet.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/transforms/pad.hpp>
+
+namespace wick {
+
+// ---- center_crop ----
+
+namespace detail {
+
+class center_crop_stage : public geometry_stage<center_crop_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "center_crop";
+
+  center_crop_stage(int height, int width);
+  geometry_steps decide(frame size, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
+
+ private:
+  /// Half of n as torchvision rounds it: ties to even, Python's round().
+  static int half(int n) noexcept { return n / 2 + (n % 2 != 0 ? (n / 2) & 1 : 0); }
+  int height_, width_;
+};
+
+}  // namespace detail
+
+/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error
+/// of the sample.
+inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
+inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
+
+// ---- random_crop ----
+
+namespace detail {
+
+struct random_crop_options {
+  edges padding{};             ///< added before the crop: `.padding = 4`
+  bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
+  fill_color fill{};           ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
+};
+
+class random_crop_stage : public geometry_stage<random_crop_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_crop";
+
+  random_crop_stage(int height, int width, const random_crop_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  static int below(context& ctx, int bound) noexcept;
+  int height_, width_;
+  random_crop_options options_;
+};
+
+}  // namespace detail
+
+/// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
+detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options = {});
+detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {});
+
+// ---- random_resized_crop ----
+
+namespace detail {
+
+struct random_resized_crop_options {
+  std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
+  std::array<double, 2> ratio{3.0 / 4.0,
+                              4.0 / 3.0};  ///< least and greatest width / height, before the resize
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
+};
+
+class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_resized_crop";
+
+  random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
+  geometry_steps decide(frame size, context& ctx) const noexcept;
+
+  /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
+  rect choose(int width, int height, random_stream& random) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  static int at_least_one(double side, int most) noexcept;
+  int height_, width_;
+  random_resized_crop_options options_;
+};
+
+}  // namespace detail
+
+/// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
+/// training (Szegedy et al., "Going deeper with convolutions", 2015).
+/// torchvision.transforms.RandomResizedCrop.
+detail::random_resized_crop_stage random_resized_crop(
+    int height, int width, const detail::random_resized_crop_options& options = {});
+detail::random_resized_crop_stage random_resized_crop(
+    int size, const detail::random_resized_crop_options& options = {});
+
+}  // namespace wick

@@ -1,0 +1,54 @@
+/// \file
+/// Stages of one operation on levels that is the same for each picture: done to all of them, or to some by
+/// chance.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <wick/image/detail/arguments.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+
+namespace wick::detail {
+
+/// `Named` has the stage's name.
+template <class Named>
+class op_stage : public color_stage<op_stage<Named>> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = Named::name;
+
+  explicit op_stage(const pixel_op& op) noexcept : op_(op) {}
+  const pixel_op& draw(context&) const noexcept { return op_; }
+  void apply(lazy_image& picture, const pixel_op& op) const { picture.apply(op); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value); }
+
+ private:
+  pixel_op op_;
+};
+
+/// The same with probability p.
+template <class Named>
+class random_op_stage : public color_stage<random_op_stage<Named>> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = Named::name;
+
+  random_op_stage(const pixel_op& op, double p) : op_(op), p_(p) { detail::require_probability(name, p); }
+  bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
+  void apply(lazy_image& picture, bool chosen) const {
+    if (chosen) picture.apply(op_);
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value, p_); }
+
+ private:
+  pixel_op op_;
+  double p_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,84 @@
+/// \file
+/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the
+/// first place.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <wick/image/detail/arguments.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/stage.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
+  static constexpr std::string_view name = "horizontal_flip";
+  static constexpr phase in_slot = phase::none;
+
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
+};
+
+struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
+  static constexpr std::string_view name = "vertical_flip";
+  static constexpr phase in_slot = phase::none;
+
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
+};
+
+class random_horizontal_flip_stage : public geometry_stage<random_horizontal_flip_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_horizontal_flip";
+  static constexpr phase in_slot = phase::none;
+
+  explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_x();
+    return {};
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
+
+ private:
+  double p_;
+};
+
+class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_vertical_flip";
+  static constexpr phase in_slot = phase::none;
+
+  explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_y();
+    return {};
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
+
+ private:
+  double p_;
+};
+
+}  // namespace detail
+
+/// Left and right change places.
+inline detail::horizontal_flip_stage horizontal_flip() noexcept { return {}; }
+/// Top and bottom change places.
+inline detail::vertical_flip_stage vertical_flip() noexcept { return {}; }
+/// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
+inline detail::random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
+  return detail::random_horizontal_flip_stage(p);
+}
+/// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
+inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
+  return detail::random_vertical_flip_stage(p);
+}
+
+}  // namespace wick

@@ -1,0 +1,211 @@
+/// \file
+/// mixup(), cutmix() and mosaic(): pictures made of several samples of one epoch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/fields.hpp>
+#include <wick/image/boxes.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/image/mask.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/random.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pipeline/with_others.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+
+namespace wick {
+
+/// How much a sample is of each class: not negative, 1 together. Batches as [classes], float32, which
+/// cross_entropy takes in place of a class number.
+struct soft_label {
+  std::vector<float> shares;
+
+  wick::shape extents() const { return {static_cast<std::int64_t>(shares.size())}; }
+  dtype type() const noexcept { return dtype::float32; }
+  void write_to(slot to) const noexcept;
+  friend bool operator==(const soft_label&, const soft_label&) = default;
+};
+
+namespace detail {
+
+struct mixup_options {
+  double alpha = 1;  ///< of the Beta distribution of the shares; 0.2 keeps most pictures nearly whole
+  double p = 1;      ///< probability that a picture is mixed
+};
+struct mosaic_options {
+  double p = 1;       ///< probability of a mosaic; the others are the sample alone at the center
+  int fill = 114;     ///< level of what no picture covers
+  int mask_fill = 0;  ///< what stands there in a mask, 0 to 255
+};
+
+/// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
+/// Gamma Variables", 2000.
+double draw_beta(random_stream& from, double alpha);
+/// All of class `label`. \throws wick::error when there is no such class
+soft_label soften(std::int64_t label, std::size_t classes);
+/// The same label. \throws wick::error when it has another number of classes
+soft_label soften(soft_label label, std::size_t classes);
+/// share · a + (1 − share) · b. \throws wick::error for another size
+void blend(image& a, const image& b, double share);
+void blend(soft_label& a, const soft_label& b, double share) noexcept;
+/// Overwrites a part of `a` by that of `b`. \throws wick::error for another size
+void paste(image& a, const image& b, const rect& part);
+/// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
+rect cut_at(int x, int y, int width, int height, double share);
+/// MixUp and CutMix by what was drawn. \throws wick::error for another size
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y);
+
+/// What mixup and cutmix have alike.
+class mixed_pair_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "mixup";
+
+  mixed_pair_stage(bool cut, std::size_t classes, const mixup_options& options);
+  std::string_view label() const noexcept { return cut_ ? "cutmix" : "mixup"; }
+  std::uint64_t fingerprint() const noexcept;
+
+  template <class Picture, class Label>
+    requires((std::is_same_v<Picture, image> || std::is_same_v<Picture, lazy_image>) &&
+             (std::is_integral_v<Label> || std::is_same_v<Label, soft_label>))
+  sample<image, soft_label> operator()(company<sample<Picture, Label>>& all, context& c) const {
+    sample<image, soft_label> out{materialized<Picture>::make(std::move(all.own.data)),
+                                  soften(std::move(all.own.target), classes_)};
+    for (auto& other : all.others)
+      mix(out, {std::move(other.data), soften(std::move(other.target), classes_)}, c.random());
+    return out;
+  }
+
+ private:
+  void mix(sample<image, soft_label>& into, const sample<image, soft_label>& other,
+           random_stream& random) const;
+  bool cut_;
+  std::size_t classes_;
+  mixup_options options_;
+};
+
+/// Where one picture of four lies in the mosaic.
+struct mosaic_tile {
+  rect part;         ///< what is seen of it, in its own pixels
+  int x = 0, y = 0;  ///< where that is in the mosaic
+};
+/// Quadrant 0 … 3: upper left, upper right, lower left, lower right of the center.
+mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side) noexcept;
+void place_tile(image& canvas, const image& picture, const mosaic_tile& tile);
+void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size);
+
+class mosaic_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "mosaic";
+
+  mosaic_stage(int size, const mosaic_options& options);
+  std::uint64_t fingerprint() const noexcept;
+
+  template <class Item>
+    requires(holds<any_colored, Item>())
+  materialized_t<Item> operator()(company<Item>& all, context& c) const {
+    using made = materialized_t<Item>;
+    std::vector<made> tiles;
+    tiles.reserve(4);
+    tiles.push_back(materialized<Item>::make(std::move(all.own)));
+    for (made& other : all.others) tiles.push_back(std::move(other));
+    std::vector<frame> sizes;
+    for (made& one : tiles) sizes.push_back(frame_of(one));
+    const std::vector<mosaic_tile> where = arrange(sizes, c.random());
+    std::vector<made*> from;
+    for (made& one : tiles) from.push_back(&one);
+    put_together(from, where, sizes);
+    return std::move(tiles.front());
+  }
+
+ private:
+  std::vector<mosaic_tile> arrange(const std::vector<frame>& sizes, random_stream& random) const;
+  template <class T>
+  void put_together(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
+                    const std::vector<frame>& sizes) const {
+    if constexpr (std::is_same_v<T, image>) {
+      join_pictures(from, where);
+    } else if constexpr (std::is_same_v<T, mask>) {
+      join_masks(from, where);
+    } else if constexpr (std::is_same_v<T, boxes>) {
+      boxes all;
+      for (std::size_t i = 0; i < from.size(); ++i) place_tile(all, std::move(*from[i]), where[i], sizes[i]);
+      *from[0] = std::move(all);
+    } else {
+      static_assert(!placed<T>,
+                    "wick: mosaic() puts pictures, masks and boxes together; keypoints and polygons, and "
+                    "parts of your own, have no place in it: write with_others(3) | join(f)");
+      static_assert(
+          composite<T> || !holds<any_placed, T>(),
+          "wick: mosaic() puts together the parts of tuples and structs; of a vector or an optional "
+          "it is not known which belong together: write with_others(3) | join(f)");
+      if constexpr (composite<T>) each_field(from, where, sizes);
+    }
+  }
+  template <class T>
+  void each_field(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
+                  const std::vector<frame>& sizes) const {
+    with_fields(*from[0], [&]<class... F>(F&...) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (put_together(field_of_all<I, F>(from), where, sizes), ...);
+      }(std::index_sequence_for<F...>{});
+    });
+  }
+  template <std::size_t I, class F, class T>
+  static std::vector<F*> field_of_all(const std::vector<T*>& from) {
+    std::vector<F*> out;
+    for (T* one : from) {
+      with_fields(*one, [&](auto&... f) { out.push_back(&std::get<I>(std::tie(f...))); });
+    }
+    return out;
+  }
+  void join_pictures(const std::vector<image*>& from, const std::vector<mosaic_tile>& where) const;
+  void join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const;
+
+  int size_;
+  mosaic_options options_;
+};
+
+}  // namespace detail
+
+/// Blends each picture with another of the epoch: share · own + (1 − share) · other, share of Beta(alpha,
+/// alpha); labels are blended alike and come out as soft_label. Zhang et al.: "mixup: Beyond Empirical Risk
+/// Minimization", 2018. torchvision.transforms.v2.MixUp, which works on a batch: it takes the one before in
+/// the batch for the other, and one share for all. Here each sample draws its own, before batch(). Pictures
+/// have one size by then, and levels of 8 bits: they are rounded to the nearest, so write to_float() and
+/// normalize() behind it. The random numbers of the other are its own: it is cropped and flipped as it falls.
+/// \throws wick::error for less than 1 class, alpha not above 0, p not in [0, 1]
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
+    std::size_t num_classes, const detail::mixup_options& options = {});
+/// Puts a rectangle of another picture of the epoch over each, in its place; its area is drawn by Beta(alpha,
+/// alpha), and labels count what is seen of each. Yun et al.: "CutMix: Regularization Strategy to Train
+/// Strong Classifiers with Localizable Features", 2019. torchvision.transforms.v2.CutMix, but for what
+/// mixup() says. \throws wick::error as mixup()
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
+    std::size_t num_classes, const detail::mixup_options& options = {});
+/// Puts each picture and three others of the epoch around a random point of a square of 2 · size, with their
+/// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
+/// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
+/// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
+/// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
+/// level
+detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
+    int size, const detail::mosaic_options& options = {});
+
+}  // namespace wick

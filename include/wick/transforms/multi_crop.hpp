@@ -1,0 +1,146 @@
+/// \file
+/// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training by
+/// views.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/stage.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// What takes a picture alone, and says so where it meets one with parts.
+struct only_pictures {
+  static constexpr auto in_slot = geometry_stage<only_pictures>::in_slot;
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+
+  template <class Item>
+    requires is_of_parts<any_placed, Item>
+  Item operator()(Item item, context&) const {
+    static_assert(
+        !is_of_parts<any_placed, Item>,
+        "wick: five_crop and multi_crop take a picture alone, and what came has a mask, boxes or other "
+        "pictures, too; crop these by center_crop or random_crop, or leave them out before");
+    return item;
+  }
+};
+
+class five_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "five_crop";
+
+  five_crop_stage(int height, int width);
+  using only_pictures::operator();
+  std::array<lazy_image, 5> operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int height_, width_;
+};
+
+/// Count times what the stages make of a picture, in arrays.
+template <std::size_t Count, class... Stages>
+class views {
+ public:
+  explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
+  std::array<lazy_image, Count> of(lazy_image& picture, context& c) {
+    return each(picture, c, std::make_index_sequence<Count>{});
+  }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash all;
+    all.add(std::uint64_t{Count});
+    const auto add = [&all]<class S>(const S& stage) {
+      all.add(stage_name(stage));
+      if constexpr (has_hook<S, hook::fingerprint>) all.add(std::uint64_t{stage.fingerprint()});
+    };
+    std::apply([&add](const Stages&... stage) { (add(stage), ...); }, stages_);
+    return all.value();
+  }
+
+ private:
+  template <std::size_t... I>
+  std::array<lazy_image, Count> each(lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // in this order, by the braces
+  }
+  template <std::size_t I, class Item>
+  lazy_image pass(Item item, context& c) {
+    if constexpr (I == sizeof...(Stages)) {
+      static_assert(std::is_constructible_v<lazy_image, Item>,
+                    "wick: the stages given to multi_crop must give a picture back");
+      return lazy_image(std::move(item));
+    } else {
+      using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
+      constexpr bool fits = way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>;
+      static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
+      if constexpr (fits) {  // or else the compiler goes on about what follows
+        static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
+        return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+      }
+    }
+  }
+
+  std::tuple<Stages...> stages_;
+};
+template <std::size_t Count, class... Stages>
+views<Count, Stages...> views_by(std::tuple<Stages...> stages) {
+  return views<Count, Stages...>(std::move(stages));
+}
+
+template <class... Views>
+class multi_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "multi_crop";
+
+  explicit multi_crop_stage(Views... each) : each_(std::move(each)...) {}
+  using only_pictures::operator();
+  auto operator()(lazy_image picture, context& c) {
+    picture.carry_out();
+    if constexpr (sizeof...(Views) == 1)
+      return std::get<0>(each_).of(picture, c);
+    else
+      return std::apply([&](Views&... each) { return std::tuple{each.of(picture, c)...}; }, each_);
+  }
+  std::uint64_t fingerprint() const {
+    return std::apply([](const Views&... each) { return fingerprint_hash::of(each.fingerprint()...); },
+                      each_);
+  }
+
+ private:
+  std::tuple<Views...> each_;
+};
+
+}  // namespace detail
+
+/// The four corners (upper left, upper right, lower left, lower right) and the middle, each height x width
+/// px, as a std::array of 5 pictures: batch() makes 5 tensors of them. torchvision.transforms.v2.FiveCrop. A
+/// picture smaller than that is an error of the sample.
+detail::five_crop_stage five_crop(int height, int width);
+detail::five_crop_stage five_crop(int size);
+
+/// So many views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
+/// color_jitter(0.4))` gives a std::array of 2 pictures, `multi_crop<2, 6>(large, small)` a std::tuple of two
+/// arrays. Each view draws anew. Caron et al., "Unsupervised Learning of Visual Features by Contrasting
+/// Cluster Assignments", 2020.
+template <std::size_t... Count, class... Stages>
+  requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
+auto multi_crop(Stages&&... stages) {
+  return detail::multi_crop_stage(
+      detail::views_by<Count>(detail::as_stages(std::forward<Stages>(stages)))...);
+}
+
+}  // namespace wick

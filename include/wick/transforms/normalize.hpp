@@ -1,0 +1,68 @@
+/// \file
+/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
+/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
+/// torch/.)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
+struct channel_values {
+  std::array<float, 4> values{};
+  int count = 0;
+
+  channel_values(double all) noexcept
+      : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
+  /// \throws wick::error unless there are one to four
+  channel_values(std::initializer_list<double> each);
+};
+
+class normalize_stage : public color_stage<normalize_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "normalize";
+
+  normalize_stage(const channel_values& mean, const channel_values& deviation);
+
+  const normalization& draw(context&) const noexcept { return by_; }
+  void apply(lazy_image& picture, const normalization& by) const { picture.normalize(by); }
+
+  /// The first count() are meant; with a count of 1 they hold for every channel.
+  const std::array<float, 4>& mean() const noexcept { return by_.mean; }
+  const std::array<float, 4>& std() const noexcept { return by_.deviation; }
+  int count() const noexcept { return by_.count; }
+  std::uint64_t fingerprint() const noexcept;
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = !(std::is_same_v<Before, normalize_stage> || ...);
+    static_assert(
+        first,
+        "wick: this pipeline normalizes already; a second normalize() was found; write one of the two");
+    return first;
+  }
+
+ private:
+  normalization by_;
+};
+
+}  // namespace detail
+
+/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
+/// Normalize after ToTensor. The last picture stage.
+detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
+
+}  // namespace wick

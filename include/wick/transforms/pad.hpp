@@ -1,0 +1,48 @@
+/// \file
+/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
+/// out first.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/stage.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct pad_options {
+  fill_color fill{};  ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill =
+      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
+};
+
+class pad_stage : public geometry_stage<pad_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "pad";
+  static constexpr phase in_slot = phase::none;
+
+  pad_stage(const edges& by, const pad_options& options);
+  geometry_steps decide(frame, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  edges by_;
+  pad_options options_;
+};
+
+}  // namespace detail
+
+/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
+/// torchvision.transforms.Pad.
+detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {});
+detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {});
+
+}  // namespace wick

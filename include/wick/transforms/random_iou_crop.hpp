@@ -1,0 +1,81 @@
+/// \file
+/// The random_iou_crop stage: a crop around some of a sample's boxes, for the training of detectors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <wick/batch/fields.hpp>
+#include <wick/image/boxes.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/random.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/geometry.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct random_iou_crop_options {
+  std::array<double, 2> scale{0.3, 1};  ///< least and greatest share of the width, and of the height
+  std::array<double, 2> ratio{0.5, 2};  ///< least and greatest width / height of the crop
+  /// Of these one is drawn: the crop has at least that intersection over union with one of the boxes whose
+  /// middle is in it. 1 stands for all of the picture.
+  std::vector<double> min_iou{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
+  int trials = 40;  ///< crops that are tried before another of min_iou is drawn
+};
+
+struct any_boxes {
+  template <class T>
+  static constexpr bool is = std::is_same_v<T, boxes>;
+};
+
+class random_iou_crop_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_iou_crop";
+  static constexpr auto in_slot = geometry_stage<random_iou_crop_stage>::in_slot;
+
+  explicit random_iou_crop_stage(const random_iou_crop_options& options);
+
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>() && holds<any_boxes, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    const boxes* of = nullptr;
+    const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
+    for_each_part<any_boxes>(item, look);
+    const std::optional<rect> part = choose(size, *of, c.random());
+    if (!part) return item;
+    geometry_step step = geometry_step::crop(*part);
+    step.by_middle = true;
+    const auto follow = [&](auto& each) { each.follow(step, size); };
+    for_each_part<any_placed>(item, follow);
+    return item;
+  }
+
+  /// The rectangle for such a picture, or none for all of it: torchvision's RandomIoUCrop.make_params.
+  std::optional<rect> choose(frame size, const boxes& of, random_stream& random) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::optional<rect> try_one(frame size, const boxes& of, double min_iou, random_stream& random) const;
+  random_iou_crop_options options_;
+};
+
+}  // namespace detail
+
+/// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
+/// others are cut; so are outlines, by the middle of all that have one id. A picture without boxes stays
+/// whole, and so does one in which no crop was found in 100 draws of `min_iou`. Liu et al., "SSD", 2015;
+/// torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
+detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
+
+}  // namespace wick

@@ -1,0 +1,55 @@
+/// \file
+/// The resize stage: to a size, or by the shorter or longer edge. It notes the size; the filtering happens in
+/// the batch's slot.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/geometry.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct resize_options {
+  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one, 0: none; or its size
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
+};
+
+class resize_stage : public geometry_stage<resize_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "resize";
+
+  resize_stage(int height, int width, const resize_options& options);
+  resize_stage(int shorter_edge, const resize_options& options);
+  explicit resize_stage(const resize_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+
+  /// Width and height for a picture of this size. By one edge the other one is cut off to a whole number, as
+  /// torchvision's int() does.
+  std::pair<int, int> size_for(int width, int height) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int shorter_ = 0, height_ = 0, width_ = 0;  // all 0: by the longer edge
+  resize_options options_;
+};
+
+}  // namespace detail
+
+/// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
+detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
+/// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
+detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
+/// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
+/// torchvision.transforms.v2.Resize(None, max_size=640).
+detail::resize_stage resize(const detail::resize_options& options);
+
+}  // namespace wick

@@ -1,0 +1,29 @@
+/// \file
+/// The to_float stage: bytes become float32 in [0, 1].
+#pragma once
+
+#include <string_view>
+
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/stage.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct to_float_stage : color_stage<to_float_stage> {
+  static constexpr std::string_view name = "to_float";
+
+  bool draw(context&) const noexcept { return true; }
+  void apply(lazy_image& picture, bool) const { picture.as_float(); }
+};
+
+}  // namespace detail
+
+/// The picture comes out of batch() as float32, x / 255 or, of 16 bits, x / 65535. Stages behind it, but
+/// random_erasing, still work on the levels. torchvision.transforms.v2.ToDtype(torch.float32, scale=True).
+inline detail::to_float_stage to_float() noexcept { return {}; }
+
+}  // namespace wick

@@ -1,0 +1,135 @@
+/// \file
+/// Arrays in memory as pictures and masks: rows of tensors, of idx files, of arrays that were read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/fields.hpp>
+#include <wick/image/detail/first_part.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/image/mask.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pixels/image.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct array_options {
+  /// nchw: [C, H, W]; nhwc: [H, W, C]. Without it the axis of 1 to 4 is that of the channels.
+  std::optional<wick::layout> layout = {};
+};
+
+/// An array of bytes that has its shape by its type: std::array<std::array<std::uint8_t, 32>, 32>.
+template <class T>
+inline constexpr bool byte_array = false;
+template <class T, std::size_t N>
+inline constexpr bool byte_array<std::array<T, N>> =
+    fixed_array<T>::value && !std::is_arithmetic_v<T> &&
+    std::is_same_v<typename fixed_array<T>::element, std::uint8_t>;
+
+/// An array, and no picture.
+struct still_array {
+  template <class T>
+  static constexpr bool is = (batchable<T> && !is_picture<T> && !placed<T>) || byte_array<T>;
+};
+
+/// Which extents of an array are what.
+struct picture_axes {
+  int width = 0, height = 0, channels = 0;
+  bool planes = false;  ///< [C, H, W]
+  /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
+  picture_axes(const shape& extents, dtype type, const array_options& options);
+
+  /// `write(to)` writes the array, as it lies.
+  template <class Write>
+  image pixels(Write write) const {
+    image out(width, height, channels);
+    if (!planes || channels == 1) {
+      write(reinterpret_cast<std::byte*>(out.data()));
+    } else {
+      std::vector<std::byte> bytes(out.pixels().size());
+      write(bytes.data());
+      interleave(bytes.data(), out);
+    }
+    return out;
+  }
+
+ private:
+  static void interleave(const std::byte* planes, image& to) noexcept;
+};
+
+/// to_image() makes lazy pictures, to_mask() masks.
+template <class Made>
+class from_array_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = std::is_same_v<Made, mask> ? "to_mask" : "to_image";
+  static constexpr phase in_slot = phase::decode;
+
+  explicit from_array_stage(const array_options& options) noexcept : options_(options) {}
+
+  template <class Array>
+    requires(still_array::is<Array>)
+  Made operator()(const Array& from, context&) const {
+    return Made(pixels_of(from));
+  }
+  template <class Item>
+    requires holds_behind<still_array, Item>
+  auto operator()(Item item, context& c) const {
+    return with_first<still_array>(std::move(item), [&](auto&& from) { return (*this)(from, c); });
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return options_.layout ? 1 + static_cast<std::uint64_t>(*options_.layout) : 0;
+  }
+
+ private:
+  template <class Array>
+  image pixels_of(const Array& from) const {
+    if constexpr (byte_array<Array>) {
+      shape extents;
+      fixed_array<Array>::append(extents);
+      return picture_axes(extents, dtype::uint8, options_).pixels([&](std::byte* to) {
+        std::memcpy(to, &from, sizeof from);
+      });
+    } else {
+      using access = field_access<Array>;
+      return picture_axes(access::extents(from), access::type(from), options_).pixels([&](std::byte* to) {
+        access::write_to(from, {to, false});
+      });
+    }
+  }
+  array_options options_;
+};
+using to_image_stage = from_array_stage<lazy_image>;
+using to_mask_stage = from_array_stage<mask>;
+
+}  // namespace detail
+
+/// Array → picture, so that arrays in memory can be cropped, turned and jittered as decoded pictures are:
+/// `tensors(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) | batch(128)`. It
+/// takes the first part of the sample that is an array of uint8: a row of tensors() or idx(), what
+/// decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
+/// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array is
+/// none of these
+detail::to_image_stage to_image(const detail::array_options& options = {});
+
+/// Array → mask: numbers of classes that follow the picture, [H, W] of uint8. It takes the first part that is
+/// still an array, behind to_image() that of the mask: `tensors(images, masks) | to_image() | to_mask()`.
+/// \throws wick::error when the array has another shape or type
+detail::to_mask_stage to_mask(const detail::array_options& options = {});
+
+}  // namespace wick

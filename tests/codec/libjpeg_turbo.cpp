@@ -1,0 +1,223 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "../support/doctest.hpp"
+#include "../support/jpeg_writer.hpp"
+#include "../support/message_of.hpp"
+#include "../support/picture.hpp"
+#include <wick/codec/detail/libjpeg_turbo.hpp>
+#include <wick/codec/detail/stb.hpp>
+#include <wick/image/decode.hpp>
+
+#ifdef WICK_TEST_LIBJPEG_TURBO
+
+using namespace wick_test;
+using wick::image;
+
+// What each kind of JPEG looks like is tests/codec/jpeg_kinds.cpp's.
+
+namespace {
+
+/// What comes out, or the error's text.
+std::pair<image, std::string> outcome(const std::string& file, const wick::detail::rect& part,
+                                      double scale = 1, int channels = 3,
+                                      const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
+  const auto data = std::as_bytes(std::span(file));
+  wick::picture_info info;
+  image out;
+  const std::string text = message_of([&] {
+    if (!codec.probe(data, info)) throw wick::error("not for this decoder");
+    out = codec.decode(data, info, {part, scale, channels}).pixels;
+    return 0;
+  });
+  return {std::move(out), text};
+}
+std::pair<image, std::string> outcome_on_a_new_thread(const std::string& file,
+                                                      const wick::detail::rect& part) {
+  std::pair<image, std::string> out;
+  std::thread([&] { out = outcome(file, part); }).join();
+  return out;
+}
+
+/// Without the segments of that marker before the pixels.
+std::string without(std::string jpeg, unsigned char marker) {
+  for (std::size_t at = 2; static_cast<unsigned char>(jpeg[at + 1]) != 0xDA;) {
+    const std::size_t length =
+        static_cast<unsigned char>(jpeg[at + 2]) * 256u + static_cast<unsigned char>(jpeg[at + 3]);
+    if (static_cast<unsigned char>(jpeg[at + 1]) == marker) {
+      jpeg.erase(at, length + 2);
+    } else {
+      at += length + 2;
+    }
+  }
+  return jpeg;
+}
+
+}  // namespace
+
+TEST_CASE("what a JPEG looks like does not depend on the one before") {
+  const wick::detail::rect all{0, 0, 64, 48};
+  const std::string before = encode_jpeg(photo(64, 48, 3, 1), jpeg_kind{.quality = 20});
+  for (const bool progressive : {false, true}) {
+    const std::string file =
+        encode_jpeg(photo(64, 48, 3, 2), jpeg_kind{.quality = 90, .progressive = progressive});
+    for (const unsigned char tables : {0xDB, 0xC4}) {  // quantization, Huffman
+      const std::string bare = without(file, tables);
+      REQUIRE(bare.size() < file.size());
+      const auto alone = outcome_on_a_new_thread(bare, all);
+      CHECK(outcome(before, all).second.empty());
+      const auto after = outcome(bare, all);
+      CHECK(after.second == alone.second);
+      CHECK(after.first == alone.first);
+    }
+    CHECK(contains(outcome(without(file, 0xDB), all).second, "Quantization table 0x00 was not defined"));
+  }
+}
+
+TEST_CASE("a decompressor that has given memory back, or failed, goes on with the next picture") {
+  // The first picture of a thread, which has a color converter, needs more than the first block, which is
+  // given back with the others. libjpeg-turbo 2.1.5 looks at a color converter of the picture before when
+  // rows are skipped while it upsamples and converts at once, which it is told not to; under valgrind
+  // (jpeg/libjpeg_turbo_valgrind) a look at freed memory fails this.
+  std::thread([] {
+    const std::string large =
+        encode_jpeg(photo(900, 700), jpeg_kind{.progressive = true, .across = {1, 1, 1}, .down = {1, 1, 1}});
+    const std::string small = encode_jpeg(photo(203, 149, 3, 2), jpeg_kind{}),
+                      cut = small.substr(0, small.size() / 2);
+    for (int round = 0; round < 3; ++round) {
+      CHECK(outcome(large, {0, 0, 900, 700}).second.empty());
+      for (const double scale : {1.0, 0.5, 0.25, 0.125})
+        CHECK(outcome(small, {60, 70, 100, 60}, scale).second.empty());
+      CHECK(contains(outcome(cut, {0, 0, 203, 149}).second, "truncated JPEG"));
+      const auto got = outcome(small, {0, 0, 203, 149});
+      const auto alone = outcome_on_a_new_thread(small, {0, 0, 203, 149});
+      CHECK(got.first == alone.first);
+    }
+  }).join();
+}
+
+TEST_CASE("pictures inside of pictures: what takes the rows may decode in its turn") {
+  struct nested final : wick::row_sink {
+    void begin(const wick::detail::decoded_rows& what) override {
+      width = what.width;
+      row.resize(static_cast<std::size_t>(what.width * what.channels));
+      start = row.data();
+    }
+    std::span<std::uint8_t* const> room() override { return {&start, 1}; }
+    void written(int count) override {
+      rows += count;
+      if (rows == 5) inner = outcome(file, {0, 0, 64, 48}).first;
+    }
+    std::string file;
+    image inner;
+    std::vector<std::uint8_t> row;
+    std::uint8_t* start = nullptr;
+    int rows = 0, width = 0;
+  } sink;
+  sink.file = encode_jpeg(photo(64, 48, 3, 2), jpeg_kind{});
+  const std::string outer = encode_jpeg(photo(100, 80), jpeg_kind{});
+  const auto data = std::as_bytes(std::span(outer));
+  wick::picture_info info;
+  REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
+  wick::detail::libjpeg_turbo_codec.decode_rows(data, info, {{0, 0, 100, 80}, 1, 3}, sink);
+  CHECK(sink.rows == 80);
+  CHECK(sink.inner == outcome(sink.file, {0, 0, 64, 48}).first);
+}
+
+TEST_CASE("a lossless JPEG, and one wider than libjpeg takes, are known by their header") {
+  std::string lossless = encode_jpeg(photo(16, 16), jpeg_kind{});
+  lossless[lossless.find("\xFF\xC0") + 1] = '\xC3';
+  CHECK(contains(outcome(lossless, {0, 0, 16, 16}).second, "lossless", "convert it"));
+  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
+  const std::string wide = encode_jpeg(photo(65535, 1));
+  CHECK(wick::codecs().probe(std::as_bytes(std::span(wide))).decoder == &wick::detail::stb_codec);
+}
+
+TEST_CASE("reading the Huffman codes here or leaving them to libjpeg makes no difference, damaged or not") {
+  std::mt19937_64 random(1);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const std::array<int, 4> across[] = {{1, 1, 1, 1}, {2, 1, 1, 2}, {2, 1, 1, 2}, {4, 1, 1, 4}},
+                           down[] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {2, 1, 1, 2}, {1, 1, 1, 1}};
+  int damaged = 0, failed = 0;
+  for (int round = 0; round < 600; ++round) {
+    CAPTURE(round);
+    const int channels = std::array{1, 3, 3, 4}[below(4)], width = 1 + static_cast<int>(below(150)),
+              height = 1 + static_cast<int>(below(100));
+    const std::size_t sampling = below(4);
+    jpeg_kind kind{.quality = 1 + static_cast<int>(below(100)),
+                   .progressive = below(16) == 0,
+                   .colors = below(2) != 0 ? jpeg_colors::ycc : jpeg_colors::as_given,
+                   .restart_blocks = below(3) == 0 ? 1 + static_cast<unsigned>(below(9)) : 0,
+                   .one_scan_each = below(16) == 0};
+    if (kind.colors == jpeg_colors::ycc) kind.across = across[sampling], kind.down = down[sampling];
+    std::string file = encode_jpeg(photo(width, height, channels, static_cast<std::uint64_t>(round)), kind);
+    if (round % 3 != 0) {  // the header too, now and then
+      ++damaged;
+      const std::size_t scan = file.find("\xFF\xDA"), from = below(8) == 0 ? 2 : scan + 14;
+      for (std::size_t n = 1 + below(3); n > 0 && file.size() > from + 2; --n) {
+        const std::size_t at = from + below(file.size() - 2 - from);
+        switch (below(5)) {
+          case 0:
+            file.erase(at, 1 + below(4));
+            break;
+          case 1:
+            file.insert(at, 1 + below(4), static_cast<char>(random()));
+            break;
+          case 2:
+            file[at] = '\xFF';
+            break;
+          case 3:
+            file.insert(at, {'\xFF', static_cast<char>(0xD0 + below(10))});
+            break;
+          default:
+            file[at] = static_cast<char>(file[at] ^ 1 << below(8));
+        }
+      }
+    }
+    const int x = static_cast<int>(below(static_cast<std::size_t>(width))),
+              y = static_cast<int>(below(static_cast<std::size_t>(height)));
+    wick::detail::rect part{0, 0, width, height};
+    if (below(3) != 0)
+      part = {x, y, 1 + static_cast<int>(below(static_cast<std::size_t>(width - x))),
+              1 + static_cast<int>(below(static_cast<std::size_t>(height - y)))};
+    const double scale = std::array{1.0, 1.0, 0.5, 0.25, 0.125}[below(5)];
+    const int wanted = std::array{1, 3, 4}[below(3)];
+    const auto here = outcome(file, part, scale, wanted),
+               there = outcome(file, part, scale, wanted, wick::detail::libjpeg_turbo_api_codec);
+    REQUIRE(here.second == there.second);
+    REQUIRE(here.first == there.first);
+    failed += here.second.empty() ? 0 : 1;
+  }
+  CHECK(failed < damaged / 2);  // most of them are read to the end
+}
+
+TEST_CASE("a JPEG that ends without a marker ends at the same byte for both readers") {
+  const std::string file = encode_jpeg(photo(40, 30), jpeg_kind{});
+  const wick::detail::rect all{0, 0, 40, 30}, top{3, 0, 20, 16};
+  int read = 0;
+  for (std::size_t size = file.size() - 60; size < file.size(); ++size) {
+    CAPTURE(size);
+    for (const std::string& more :
+         {std::string(), std::string("\xFF"), std::string("\xFF\xFF"), std::string(3, '\0')}) {
+      const std::string cut = file.substr(0, size) + more;
+      for (const wick::detail::rect& part : {all, top}) {
+        const auto here = outcome(cut, part),
+                   there = outcome(cut, part, 1, 3, wick::detail::libjpeg_turbo_api_codec);
+        CHECK(here.second == there.second);
+        CHECK(here.first == there.first);
+        if (here.second.empty()) ++read;
+      }
+    }
+  }
+  CHECK(read > 0);
+  CHECK(read < 480);
+}
+
+#endif

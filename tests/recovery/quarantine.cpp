@@ -1,0 +1,120 @@
+#include <cstdint>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/recovery/quarantine.hpp>
+
+using wick::detail::quarantine;
+using wick_test::contains;
+using wick_test::message_of;
+using wick_test::numbers;
+using wick_test::read_file;
+using wick_test::temp_dir;
+
+namespace {
+
+const std::vector<std::string> stages = {"read", "decode"};
+
+struct odd_names : numbers {
+  std::string key(std::uint64_t i) const {
+    return "\"odd\"\n\xFF" + std::to_string(i) + "\",\"stage\":\"read\"}";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a quarantine has what was put into it and nothing else") {
+  std::vector<quarantine::entry> some;
+  for (std::uint64_t i = 0; i < 5000; i += 7)
+    some.push_back({i * 0x100000001u, static_cast<std::size_t>(i % 2)});
+  some.push_back({0, 1});  // again: the first counts
+  const quarantine q(some, stages);
+  CHECK(q.size() == 715);
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const bool in = i % 7 == 0;
+    REQUIRE(q.has(i * 0x100000001u) == in);
+    REQUIRE(q.stage_of(i * 0x100000001u) == (in ? stages[i % 2] : ""));
+  }
+  CHECK(!quarantine().has(0));
+  CHECK(quarantine().empty());
+  CHECK(quarantine({{5, 9}}, stages).stage_of(5).empty());
+}
+
+TEST_CASE("what is written is what is read, whatever the keys are") {
+  const temp_dir folder;
+  const auto path = folder / "bad.jsonl";
+  const std::vector<quarantine::entry> some = {{3, 0}, {10, 1}, {99, 7}};
+  const auto check = [&](const auto& source) {
+    wick::detail::write_quarantine(path, source, some, stages);
+    const auto got = wick::detail::read_quarantine(path, source, stages);
+    REQUIRE(got.size() == 3);
+    CHECK(got[0].index == 3);
+    CHECK(got[0].stage == 0);
+    CHECK(got[1].index == 10);
+    CHECK(got[1].stage == 1);
+    CHECK(got[2].index == 99);
+    CHECK(got[2].stage == 2);
+    // The stages of another pipeline.
+    const std::vector<std::string> others = {"decode"};
+    CHECK(wick::detail::read_quarantine(path, source, others)[0].stage == 1);
+    CHECK(wick::detail::read_quarantine(path, source, others)[1].stage == 0);
+  };
+  check(numbers{100});
+  check(odd_names{{100}});
+  wick::detail::write_quarantine(path, numbers{100}, std::vector<quarantine::entry>{}, stages);
+  CHECK(wick::detail::read_quarantine(path, numbers{100}, stages).empty());
+}
+
+TEST_CASE("a quarantine list that is missing, no such list, of another data set or edited is refused") {
+  const temp_dir folder;
+  const auto path = folder / "bad.jsonl";
+  wick::detail::write_quarantine(path, numbers{100}, std::vector<quarantine::entry>{{3, 0}, {10, 1}}, stages);
+  const std::string good = read_file(path);
+  const auto refused = [&](std::string_view content, const auto& source) {
+    folder.write("bad.jsonl", content);
+    return message_of([&] { return wick::detail::read_quarantine(path, source, stages).size(); });
+  };
+  CHECK(refused(good, numbers{100}).empty());
+  CHECK(contains(refused(good, numbers{101}), path.string() + ": quarantine: is of another data set",
+                 "\"samples\":100", "\"samples\":101"));
+  struct others : numbers {
+    std::uint64_t fingerprint() const { return 5; }
+  };
+  CHECK(contains(refused(good, others{{100}}), "of another data set"));
+  struct renamed : numbers {
+    std::string key(std::uint64_t i) const { return "no. " + std::to_string(i); }
+  };
+  CHECK(contains(refused(good, renamed{{100}}), "line 2 says", "number 3", "sample 3 is no. 3"));
+  CHECK(contains(refused("", numbers{100}), "is empty"));
+  CHECK(contains(refused("number 3\n", numbers{100}), "is no quarantine list"));
+  CHECK(contains(refused("{\"wick_quarantine\":2,\"x\":1}\n", numbers{100}), "newer"));
+  CHECK(contains(refused(good + "number 4\n", numbers{100}), "line 4 names no sample", "number 4"));
+  CHECK(contains(refused(good + "{\"index\":100,\"key\":\"number 100\",\"stage\":\"\"}\n", numbers{100}),
+                 "line 4 names no sample"));
+  for (std::size_t cut = good.size() - 2; cut > good.find('\n') + 1; --cut) {
+    CHECK((good[cut - 1] == '\n' || !refused(std::string_view(good).substr(0, cut), numbers{100}).empty() ||
+           good[cut] == '\n'));
+  }
+  CHECK(contains(refused(good.substr(0, good.size() - 9), numbers{100}), "line 3 is cut off",
+                 "make the list anew"));
+  CHECK(contains(refused(good.substr(0, 30), numbers{100}), "line 1 is cut off", "make the list anew"));
+  CHECK(refused(good.substr(0, good.size() - 1), numbers{100}).empty());  // as some editors leave it
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  CHECK(contains(
+      message_of([&] { return wick::detail::read_quarantine(folder / "fifo", numbers{100}, stages).size(); }),
+      "fifo: quarantine: is a FIFO (named pipe), not a file"));
+  CHECK(contains(
+      message_of([&] { return wick::detail::read_quarantine(folder / "none", numbers{100}, stages).size(); }),
+      "quarantine: can't be opened: No such file"));
+  CHECK(contains(message_of([&] {
+                   wick::detail::write_quarantine("/no/such/folder/bad", numbers{100},
+                                                  std::vector<quarantine::entry>{}, stages);
+                   return 0;
+                 }),
+                 ": quarantine: can't be created"));
+}

@@ -1,0 +1,90 @@
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+#include <wick/core.hpp>
+#include <wick/sampling/subset.hpp>
+
+using wick_test::contains;
+using wick_test::message_of;
+using wick_test::numbers;
+using wick_test::targets_of;
+
+namespace {
+
+bool even(const wick_test::cell& c) { return c.target % 2 == 0; }
+std::vector<std::uint64_t> evens(std::uint64_t n) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t i = 0; i < n; i += 2) out.push_back(i);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("by a predicate it is the same as by the indexes, at any worker and rank count, and asked once") {
+  for (const std::size_t workers : {1, 4}) {
+    for (const std::uint64_t ranks : {1, 2}) {
+      for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        const auto asked = std::make_shared<int>(0);
+        const auto count = [asked](const wick_test::cell& c) { return ++*asked, even(c); };
+        wick::loader by(numbers{101} | wick::subset(count) | wick::shuffle() | wick::shard(rank, ranks) |
+                            wick::array_batch(8),
+                        {.seed = 2, .workers = workers});
+        wick::loader of(numbers{101} | wick::subset(evens(101)) | wick::shuffle() | wick::shard(rank, ranks) |
+                            wick::array_batch(8),
+                        {.seed = 2, .workers = workers});
+        CHECK(by.size() == 51);
+        for (const std::uint64_t epoch : {0, 1}) CHECK(targets_of(by, epoch) == targets_of(of, epoch));
+        CHECK(*asked == 101);
+        by.load_state(of.state());
+      }
+    }
+  }
+}
+
+TEST_CASE("a predicate may take the data alone") {
+  wick::loader l(wick::from(numbers{10}) | wick::subset([](const std::array<std::uint8_t, 8>& d) {
+                   return d[0] < 3;
+                 }) | wick::array_batch(8),
+                 {.workers = 1});
+  CHECK(targets_of(l, 0) == std::vector<std::vector<std::int64_t>>{{0, 1, 2}});
+}
+
+TEST_CASE("with another answer a state is refused, and with no sample there is no epoch") {
+  const auto make = [](std::int64_t bound) {
+    return wick::from(numbers{50}) |
+           wick::subset([bound](const wick_test::cell& c) { return c.target < bound; }) |
+           wick::array_batch(8);
+  };
+  wick::loader l(make(40), {.workers = 1}), other(make(41), {.workers = 1});
+  CHECK(contains(message_of([&] { return other.load_state(l.state()), 0; }), "stage 1", "subset",
+                 "other parameters"));
+  CHECK(contains(message_of([&] { return wick::loader(make(0)).size(); }), "empty"));
+}
+
+TEST_CASE("refresh() asks again") {
+  struct growing : numbers {
+    std::shared_ptr<std::uint64_t> now = std::make_shared<std::uint64_t>(10);
+    std::uint64_t size() const { return *now; }
+  };
+  const growing source;
+  wick::loader l(wick::from(source) | wick::subset(&even) | wick::array_batch(100), {.workers = 2});
+  CHECK(targets_of(l, 0).front().size() == 5);
+  *source.now = 40;
+  l.refresh();
+  CHECK(targets_of(l, 1).front().size() == 20);
+}
+
+TEST_CASE("a mix is told to take indexes") {
+  CHECK(contains(message_of([] {
+                   wick::mix(wick::weighted_source{wick::from(numbers{10}) | wick::subset(&even), 1.0});
+                   return 0;
+                 }),
+                 "subset", "in mix() give indices"));
+}

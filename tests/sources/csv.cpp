@@ -1,0 +1,203 @@
+// Tables in CSV: what RFC 4180 says, what other programs write, and what is wrong with a file.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+#include <zlib.h>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "../support/picture.hpp"
+#include "../support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/image/decode.hpp>
+#include <wick/io/read.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sampling/zip.hpp>
+#include <wick/sources/csv.hpp>
+#include <wick/sources/memory.hpp>
+#include <wick/transforms/resize.hpp>
+
+using namespace wick_test;
+using list = std::vector<std::string>;
+using numbers = std::vector<std::int64_t>;
+
+namespace {
+
+wick::csv table(const temp_dir& dir, const std::string& text, const wick::detail::csv_options& options = {}) {
+  return wick::csv(dir.write("table.csv", text), options);
+}
+std::string refused(const std::string& text, const wick::detail::csv_options& options = {}) {
+  const temp_dir dir;
+  return message_of([&] { return table(dir, text, options); });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "fields are what RFC 4180 says: quotes, separators and line breaks in them, CRLF, a byte order mark") {
+  const temp_dir dir;
+  const wick::csv t = table(dir,
+                            "\xEF\xBB\xBFname,\"the \"\"text\"\"\",n\r\n"
+                            "a,\"one, two\",1\r\n"
+                            "b,\"two\r\nlines\",2\r\n"
+                            "\"c\",\"\",3\r\n"
+                            "d,a \"quote\" inside,4");
+  CHECK(t.columns() == list{"name", "the \"text\"", "n"});
+  CHECK(t.size() == 4);
+  CHECK(t.texts("name") == list{"a", "b", "c", "d"});
+  CHECK(t.texts("the \"text\"") == list{"one, two", "two\r\nlines", "", "a \"quote\" inside"});
+  CHECK(t.integers("n") == numbers{1, 2, 3, 4});
+}
+
+TEST_CASE("rows end with or without a line break; empty lines are none") {
+  const temp_dir dir;
+  CHECK(table(dir, "a,b\n1,2\n").size() == 1);
+  CHECK(table(dir, "a,b\n1,2").size() == 1);
+  CHECK(table(dir, "a,b\n\n1,2\n\r\n3,4\n\n").integers("b") == numbers{2, 4});
+  CHECK(table(dir, "a\n5\n6\n").integers("a") == numbers{5, 6});
+  CHECK(table(dir, "a,b\n").size() == 0);
+  CHECK(table(dir, "1\t2\n3\t4\n", {.separator = '\t', .header = false}).integers("1") == numbers{2, 4});
+}
+
+TEST_CASE("what is wrong is said with the file, the line and the column") {
+  CHECK(contains(refused(""), "table.csv", "has no row"));
+  CHECK(contains(refused("a,b\n1,2\n\"x\ny\",2\n1,2,3\n"), "line 5 has 3 fields", "line 1 has 2"));
+  CHECK(contains(refused("a,b\n1,\"2\n"), "line 2", "quote is not closed"));
+  CHECK(contains(refused("a,a\n1,2\n"), "two columns are called \"a\""));
+  CHECK(contains(refused(std::string("a\0b\n", 4)), "NUL at byte 1", "UTF-8"));
+  CHECK(contains(refused("a\n", {.separator = '"'}), "separator"));
+  CHECK(contains(message_of([] { return wick::csv("/nowhere/table.csv"); }), "/nowhere/table.csv", "csv"));
+  const temp_dir dir;
+  const wick::csv t = table(dir, "path,label\nx,\"1\n2\"\n,7\ny,12a\n");
+  CHECK(contains(message_of([&] { return t.integers("label"); }),
+                 "table.csv: csv: line 2, column \"label\": \"1", "no whole number", "classes()"));
+  CHECK(contains(message_of([&] { return t.files("path"); }), "line 4, column \"path\"", "names no file"));
+  CHECK(contains(message_of([&] { return t.texts("labels"); }), "no column is called \"labels\"",
+                 "path, label"));
+  CHECK(contains(message_of([&] { return t.numbers({"label"}); }), "line 2"));
+  CHECK(
+      contains(message_of([&] { return table(dir, "n\n99999999999999999999\n").integers("n"); }), "line 2"));
+}
+
+TEST_CASE("names of classes become labels, and columns of numbers rows") {
+  const temp_dir dir;
+  const wick::csv t = table(dir, "kind,x,y\ndog,1,2.5\ncat, -3 ,+4e2\ndog,5,\n", {.empty_number = NAN});
+  const auto classes = t.classes("kind");
+  CHECK(classes.names == list{"cat", "dog"});
+  CHECK(classes.labels == numbers{1, 0, 1});
+  const auto rows = t.numbers({"y", "x"});
+  REQUIRE(rows.size() == 3);
+  CHECK(rows.at(0).as<float>()[0] == 2.5F);
+  CHECK(rows.at(0).as<float>()[1] == 1.0F);
+  CHECK(rows.at(1).as<float>()[0] == 400.0F);
+  CHECK(rows.at(1).as<float>()[1] == -3.0F);
+  CHECK(std::isnan(rows.at(2).as<float>()[0]));
+  wick::loader l(wick::zip(rows, wick::in_memory(classes.labels)) | wick::array_batch(3));
+  const auto batch = l.next();
+  REQUIRE(batch);
+  CHECK(batch->data.extents() == wick::shape{3, 2});
+  CHECK(batch->target.as<std::int64_t>()[1] == 0);
+  CHECK(contains(message_of([&] { return table(dir, "x\n\n1\n\"\"\n").numbers({"x"}); }), "line 4",
+                 "empty_number"));
+}
+
+TEST_CASE("a list of pictures with labels trains, with paths below the table's folder or another") {
+  const temp_dir dir;
+  for (int i = 0; i < 6; ++i)
+    write_file(dir.path().string() + "/img/" + std::to_string(i) + ".png",
+               encode_png(photo(20 + i, 16, 3, static_cast<std::uint64_t>(i) + 1)));
+  const wick::csv t = table(dir, "id,label\n3,1\n0,0\n5,1\n3,1\n");  // one twice
+  wick::loader l(
+      wick::zip(t.files("id", {.prefix = "img/", .suffix = ".png"}), wick::in_memory(t.integers("label"))) |
+          wick::read() | wick::decode() | wick::resize(8, 8) | wick::array_batch(4),
+      {.workers = 2});
+  const auto batch = l.next();
+  REQUIRE(batch);
+  CHECK(batch->data.extents() == wick::shape{4, 3, 8, 8});
+  const auto* const labels = batch->target.as<std::int64_t>();
+  CHECK(numbers(labels, labels + 4) == numbers{1, 0, 1, 1});
+  CHECK(std::string(t.files("id", {.root = "/data"}).path(0)) == "/data/3");
+  CHECK(std::string(table(dir, "p\n/abs/a.png\n").files("p").path(0)) == "/abs/a.png");
+}
+
+TEST_CASE("a compressed table is read as a plain one, and a damaged one is refused") {
+  const temp_dir dir;
+  const std::string path = dir.path().string() + "/table.csv.gz";
+  std::string text = "n\n";
+  for (int i = 0; i < 20'000; ++i) text += std::to_string(i) + "\n";
+  const gzFile out = ::gzopen(path.c_str(), "wb");
+  REQUIRE(::gzwrite(out, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size()));
+  ::gzclose(out);
+  const wick::csv t(path);
+  CHECK(t.size() == 20'000);
+  CHECK(t.integers("n")[19'999] == 19'999);
+  std::string packed = read_file(path);
+  for (const std::size_t size : {packed.size() / 2, packed.size() - 4}) {
+    write_file(path, packed.substr(0, size));
+    CHECK(contains(message_of([&] { return wick::csv(path); }), "cut off within its gzip data"));
+  }
+  packed[packed.size() / 2] = static_cast<char>(packed[packed.size() / 2] ^ 0x55);
+  write_file(path, packed);
+  CHECK(contains(message_of([&] { return wick::csv(path); }), "gzip"));
+}
+
+TEST_CASE("what Python's csv module writes of any text is read back equal") {
+  const temp_dir dir;
+  const std::string folder = dir.path().string();
+  write_file(
+      folder + "/write.py",
+      "import csv, random, sys\n"
+      "random.seed(7)\n"
+      "letters = ['a', 'ö', ',', '\"', '\\n', '\\r\\n', ' ', ';', '1', '']\n"
+      "rows = [[''.join(random.choices(letters, k=random.randrange(6))) for _ in range(3)] for _ in "
+      "range(500)]\n"
+      "with open(sys.argv[1] + '/t.csv', 'w', newline='', encoding='utf-8') as f:\n"
+      "    csv.writer(f, lineterminator=sys.argv[2].encode().decode('unicode_escape')).writerows([['x', 'y', "
+      "'z']] + rows)\n"
+      "with open(sys.argv[1] + '/expected', 'w', newline='', encoding='utf-8') as f:\n"
+      "    f.write('\\0'.join(v for row in rows for v in row))\n");
+  for (const char* const ending : {"\\\\n", "\\\\r\\\\n"}) {
+    const std::string run = "python3 " + folder + "/write.py " + folder + " " + ending;
+    REQUIRE(std::system(run.c_str()) == 0);
+    const wick::csv t(folder + "/t.csv");
+    REQUIRE(t.size() == 500);
+    std::string got;
+    const list x = t.texts("x"), y = t.texts("y"), z = t.texts("z");
+    for (std::size_t i = 0; i < 500; ++i) {
+      if (i != 0) got += '\0';
+      got += x[i];
+      got += '\0' + y[i];
+      got += '\0' + z[i];
+    }
+    CHECK(got == read_file(folder + "/expected"));
+  }
+}
+
+TEST_CASE("a table with any bytes changed is read or refused, never worse") {
+  const temp_dir dir;
+  const std::string good = "path,label,x\n\"a,\"\"b\"\"\",1,2.5\nc,2,3\n\"d\ne\",3,4\n";
+  std::uint64_t seed = 1;
+  for (int round = 0; round < 3'000; ++round) {
+    std::string text = good;
+    for (int change = 0; change < 1 + round % 4; ++change) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      const std::size_t at = (seed >> 33) % text.size();
+      constexpr char any[] = "\",\n\r\"1;\xFF";
+      text[at] = any[(seed >> 20) % (sizeof any - 1)];
+    }
+    try {
+      const wick::csv t = table(dir, text);
+      for (const std::string& column : t.columns()) {
+        CHECK(t.texts(column).size() == t.size());
+        static_cast<void>(message_of([&] { return t.integers(column); }));
+        static_cast<void>(message_of([&] { return t.numbers({column}); }));
+        static_cast<void>(message_of([&] { return t.files(column); }));
+      }
+    } catch (const wick::error&) {
+    }
+  }
+}

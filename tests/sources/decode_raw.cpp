@@ -1,0 +1,40 @@
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include <wick/pipeline/context.hpp>
+#include <wick/sources/decode_raw.hpp>
+
+TEST_CASE("bytes become the array that they are") {
+  const std::vector<std::int16_t> values = {1, -2, 3, -4, 5, -6};
+  wick::context c({});
+  const auto array = wick::decode_raw<std::int16_t>({2, 3})(wick::bytes(values.data(), 12), c);
+  CHECK(array.extents() == wick::shape{2, 3});
+  CHECK(array.type() == wick::dtype::int16);
+  CHECK(array.view().as<std::int16_t>()[5] == -6);
+  std::vector<std::int16_t> out(6);
+  array.write_to({reinterpret_cast<std::byte*>(out.data()), false});
+  CHECK(out == values);
+}
+
+TEST_CASE("more or fewer bytes than the array has are an error") {
+  wick::context c({});
+  const auto said = [&](std::size_t size) {
+    return wick_test::message_of([&] { return wick::decode_raw<float>({4, 2})(wick::bytes(size), c); });
+  };
+  CHECK(said(31) ==
+        "31 bytes are no array [4, 2] of float32, which has 32; check the shape, the type and what was read");
+  CHECK(!said(33).empty());
+  CHECK(said(32).empty());
+}
+
+TEST_CASE("a shape without elements is refused, and another shape or type has another fingerprint") {
+  CHECK_THROWS_AS(wick::decode_raw<float>({4, 0}), wick::error);
+  const std::uint64_t same = wick::decode_raw<float>({4, 2}).fingerprint();
+  CHECK(wick::decode_raw<float>({4, 2}).fingerprint() == same);
+  CHECK(wick::decode_raw<float>({2, 4}).fingerprint() != same);
+  CHECK(wick::decode_raw<std::int32_t>({4, 2}).fingerprint() != same);
+}

@@ -1,0 +1,203 @@
+// NumPy's arrays: what numpy writes is read back equal, and what is damaged is refused.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "../support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sampling/zip.hpp>
+#include <wick/sources/npy.hpp>
+#include <wick/transforms/crop.hpp>
+#include <wick/transforms/to_image.hpp>
+
+using namespace wick_test;
+using wick::dtype;
+using wick::npy;
+using wick::shape;
+
+static_assert(wick::source<npy>);
+
+namespace {
+
+std::string file_of(const std::string& dict, const std::string& data, char major = 1) {
+  std::string text("\x93NUMPY", 6);
+  text += major;
+  text += '\0';
+  text += static_cast<char>(dict.size());
+  text += '\0';
+  if (major > 1) text += std::string(2, '\0');
+  return text + dict + data;
+}
+std::string four_rows() {
+  return file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 3), }\n", "abcdefghijkl");
+}
+
+/// A Python that has numpy; empty: none.
+std::string numpy() {
+  for (const char* const python : {"python3", "/usr/bin/python3"}) {
+    if (std::system((std::string(python) + " -c 'import numpy' 2>/dev/null").c_str()) == 0) return python;
+  }
+  return {};
+}
+void run_python(const temp_dir& dir, const std::string& script) {
+  write_file(dir.path().string() + "/write.py",
+             "import numpy, os\nos.chdir('" + dir.path().string() + "')\n" + script);
+  REQUIRE(std::system((numpy() + " " + dir.path().string() + "/write.py").c_str()) == 0);
+}
+std::string refused(const std::string& file) {
+  const temp_dir dir;
+  return message_of([&] { return npy(dir.write("x.npy", file)); });
+}
+
+}  // namespace
+
+TEST_CASE("rows are samples, of the shape and type that the header says") {
+  const temp_dir dir;
+  for (const char major : {1, 2, 3}) {
+    const npy x(dir.write("x.npy", file_of("{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }",
+                                           std::string("\1\0\2\0\3\0\4\0\5\0\6\0", 12), major)));
+    CHECK(x.size() == 2);
+    CHECK(x.type() == dtype::int16);
+    CHECK(x.row_extents() == shape{3});
+    CHECK(x.at(1).as<std::int16_t>()[2] == 6);
+    CHECK(contains(x.key(1), "x.npy, row 1"));
+  }
+  const npy labels(
+      dir.write("y.npy", file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }", "\1\2\3")));
+  CHECK(labels.size() == 3);
+  CHECK(labels.row_extents() == shape{});
+  wick::loader l(wick::from(labels) | wick::array_batch(3));
+  CHECK(l.next()->extents() == shape{3});
+}
+
+TEST_CASE("what is no array of rows is refused with what was found") {
+  const temp_dir dir;
+  CHECK(refused(four_rows()).empty());
+  CHECK(contains(refused("no array at all"), "x.npy: npy: is no .npy file", "no arr"));
+  CHECK(contains(refused(""), "no .npy file"));
+  CHECK(contains(refused(file_of("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234")),
+                 "big-endian"));
+  CHECK(contains(refused(file_of("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "12345678")),
+                 "<c8"));
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (1, 2), }", "12")),
+                 "Fortran"));
+  CHECK(
+      contains(refused(file_of("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }", "1234")),
+               "records"));
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (), }", "1")),
+                 "single number"));
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (0, 4), }", "")),
+                 "no rows"));
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'shape': (1,), }", "1")), "header"));
+  CHECK(contains(
+      refused(file_of("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", "12")),
+      "cut off or damaged"));
+  const std::string good = four_rows();
+  for (std::size_t size = 1; size < good.size(); ++size) CHECK(!refused(good.substr(0, size)).empty());
+  CHECK(contains(refused(good + "x"), "[4, 3] of uint8", "13 bytes"));
+}
+
+TEST_CASE("a file with any bytes changed is read or refused, never worse") {
+  const temp_dir dir;
+  const std::string good = four_rows();
+  std::uint64_t seed = 1;
+  for (int round = 0; round < 5'000; ++round) {
+    std::string text = good;
+    for (int change = 0; change < 1 + round % 3; ++change) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      text[(seed >> 33) % text.size()] = static_cast<char>(seed >> 20);
+    }
+    try {
+      const npy x(dir.write("x.npy", text));
+      for (std::uint64_t i = 0; i < x.size(); ++i) static_cast<void>(x.at(i).size());
+      static_cast<void>(x.fingerprint());
+    } catch (const wick::error&) {
+    }
+  }
+}
+
+TEST_CASE("what numpy writes is read back equal, of each type, plain and in archives") {
+  if (numpy().empty()) {
+    MESSAGE("skipped: python3 has no numpy");
+    return;
+  }
+  const temp_dir dir;
+  run_python(dir, R"(
+r = numpy.random.default_rng(3)
+all = {}
+for t in ['u1', 'i1', 'i2', 'i4', 'i8', 'f2', 'f4', 'f8', 'b1']:
+    x = r.integers(0, 100, (50, 4, 3)).astype(t)
+    numpy.save(t + '.npy', x)
+    x.tofile(t + '.raw')
+    all[t] = x
+numpy.savez('plain.npz', **all)
+numpy.savez_compressed('packed.npz', **all)
+)");
+  const std::string folder = dir.path().string() + "/";
+  for (const char* const type : {"u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "b1"}) {
+    const std::string raw = read_file(folder + type + ".raw");
+    for (const npy& x :
+         {npy(folder + type + ".npy"), npy(folder + "plain.npz", type), npy(folder + "packed.npz", type)}) {
+      REQUIRE(x.size() == 50);
+      CHECK(x.row_extents() == shape{4, 3});
+      std::string got;
+      for (std::uint64_t i = 0; i < 50; ++i) {
+        const wick::memory_view row = x.at(i);
+        got.append(reinterpret_cast<const char*>(row.data()), row.size());
+      }
+      CHECK(got == raw);
+    }
+    CHECK(npy(folder + type + ".npy").fingerprint() == npy(folder + "packed.npz", type).fingerprint());
+  }
+  CHECK(contains(message_of([&] { return npy(folder + "plain.npz", "x"); }), "no array \"x\"", "u1, i1, i2"));
+  CHECK(contains(message_of([&] { return npy(folder + "plain.npz"); }), "archive of several",
+                 "npy(path, \"x\")"));
+  // Damaged archives.
+  for (const char* const name : {"plain.npz", "packed.npz"}) {
+    const std::string good = read_file(folder + name);
+    for (std::size_t cut = 1; cut < good.size(); cut += 997) {
+      write_file(folder + "cut.npz", good.substr(0, cut));
+      CHECK(contains(message_of([&] { return npy(folder + "cut.npz", "f4"); }), "cut.npz"));
+    }
+    std::uint64_t seed = 7;
+    int refusals = 0;
+    for (int round = 0; round < 2'000; ++round) {
+      std::string text = good;
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      text[(seed >> 33) % text.size()] =
+          static_cast<char>(text[(seed >> 33) % text.size()] ^ (1 << (seed >> 20 & 7)));
+      write_file(folder + "changed.npz", text);
+      refusals += message_of([&] { return npy(folder + "changed.npz", "f8"); }).empty() ? 0 : 1;
+    }
+    CHECK(refusals > 100);
+  }
+}
+
+TEST_CASE("two arrays side by side train, as pictures too") {
+  const temp_dir dir;
+  std::string levels;
+  for (int i = 0; i < 6 * 8 * 8; ++i) levels += static_cast<char>(i);
+  const npy x(
+      dir.write("x.npy", file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (6, 8, 8), }", levels)));
+  const npy y(
+      dir.write("y.npy", file_of("{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }",
+                                 std::string("\0\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0", 24))));
+  wick::loader l(
+      wick::zip(x, y) | wick::shuffle() | wick::to_image() | wick::center_crop(4) | wick::array_batch(6),
+      {.seed = 1, .workers = 2});
+  const auto batch = l.next();
+  REQUIRE(batch);
+  CHECK(batch->data.extents() == shape{6, 1, 4, 4});
+  for (int i = 0; i < 6; ++i) {
+    const int which = batch->target.as<std::int32_t>()[i];
+    CHECK(batch->data.as<std::uint8_t>()[i * 16] == static_cast<std::uint8_t>(which * 64 + 2 * 8 + 2));
+  }
+}
