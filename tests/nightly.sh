@@ -17,7 +17,7 @@
 #   torch-2    the newest LibTorch from PyPI (several GB)
 #   python     pictures as torchvision makes them, and the report as TensorBoard reads it (the same GB)
 #   valgrind   what decodes and parses, under valgrind
-#   kill       100 kills of a training, and 30 of each kind of stream
+#   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   stress     the stress program for 30 minutes under ThreadSanitizer
 #   fuzz       the fuzzer for 30 minutes
 #
@@ -69,7 +69,7 @@ part_release() { wick_build_preset release && wick_test_preset release -LE slow;
 part_clang() { wick_build_preset clang && wick_test_preset clang -LE slow; }
 part_tsan() { wick_build_preset tsan && wick_test_preset tsan; }
 part_asan() { wick_build_preset asan && wick_test_preset asan; }
-part_kill() { bash tests/kill/kill.sh 100 && bash tests/kill/kill.sh 30 --stream all; }
+part_kill() { bash tests/kill/kill.sh 100 && bash tests/kill/kill.sh 30 --stream all && bash tests/kill/kill.sh --cache; }
 
 part_arm64() {
   if [[ $(uname -m) == aarch64 ]]; then

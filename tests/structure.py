@@ -22,7 +22,7 @@ ARROWS = {
     "io": {"async", "pipeline"},
     "sources": {"async", "io", "pipeline", "sampling"},
     "text": {"io", "pipeline", "sources"},
-    "cache": {"async", "batch", "pipeline"},
+    "cache": {"async", "batch", "io", "pipeline"},
     "batch": {"async", "pipeline"},
     "pixels": {"pipeline"},
     "codec": {"pipeline", "pixels"},

@@ -1,5 +1,5 @@
-// An epoch of RandomResizedCrop from JPEGs, and from what cache_in_memory() keeps of them: files, pictures,
-// pictures of 320 pixels; and from pictures of 320 pixels by bare threads.
+// An epoch of RandomResizedCrop from JPEGs, and from what caches keep of them: files, pictures, pictures of
+// 320 pixels in memory and on disk; and from pictures of 320 pixels by bare threads.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +89,10 @@ int run(const wick_bench::options& o) {
   wick::loader of_size(
       decoded | wick::resize({.max_size = longer_side}) | wick::cache_in_memory({.bytes = room}) | crop,
       options(o));
+  const wick_bench::temp_folder at;
+  wick::loader on_disk(decoded | wick::resize({.max_size = longer_side}) |
+                           wick::cache_on_disk(at.path().string(), {.bytes = room}) | crop,
+                       options(o));
   bare limit(folder, o.workers);
 
   std::vector<wick_bench::contestant> sides;
@@ -105,17 +109,20 @@ int run(const wick_bench::options& o) {
   add("files kept", files);
   add("pictures kept", whole);
   add("pictures of 320 kept", of_size);
+  add("pictures of 320 on disk", on_disk);
   sides.push_back({"bare, pictures of 320", count, [&limit] { return limit.run(); }});
   sides.back().run();
   wick_bench::run_in_turns(sides, o.rounds);
   print_table(sides, "pictures/s", 1, "cpu ms/picture", 1e3);
   for (const std::string& note : of_size.report().notes) std::printf("%s\n", note.c_str());
+  for (const std::string& note : on_disk.report().notes) std::printf("%s\n", note.c_str());
   std::printf(
       "RESULT cache ratio_files=%.3f ratio_pictures=%.3f ratio_of_320=%.3f ratio_to_epoch_1=%.3f "
-      "ratio_to_bare=%.3f "
-      "cpu_ratio_to_bare=%.3f rounds=%d workers=%zu cores=%u\n",
+      "ratio_to_bare=%.3f cpu_ratio_to_bare=%.3f disk_to_epoch_1=%.3f disk_to_memory=%.3f "
+      "disk_cpu_to_memory=%.3f rounds=%d workers=%zu cores=%u\n",
       ratio(sides[2], sides[0]), ratio(sides[3], sides[0]), ratio(sides[4], sides[0]),
-      ratio(sides[4], sides[1]), ratio(sides[4], sides[5]), cpu_ratio(sides[4], sides[5]), o.rounds,
+      ratio(sides[4], sides[1]), ratio(sides[4], sides[6]), cpu_ratio(sides[4], sides[6]),
+      ratio(sides[5], sides[1]), ratio(sides[5], sides[4]), cpu_ratio(sides[5], sides[4]), o.rounds,
       o.workers, std::thread::hardware_concurrency());
   return 0;
 }
@@ -124,7 +131,7 @@ int run(const wick_bench::options& o) {
 
 int main(int argc, char** argv) {
   try {
-    return run(wick_bench::options::parse(argc, argv, "Epochs from what cache_in_memory() keeps",
+    return run(wick_bench::options::parse(argc, argv, "Epochs from what caches keep",
                                           {wick_bench::options::folder_option}));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "cache: %s\n", e.what());

@@ -25,6 +25,7 @@
 #include <wick/batch/ragged.hpp>
 #include <wick/batch/with_index.hpp>
 #include <wick/cache/cache_in_memory.hpp>
+#include <wick/cache/cache_on_disk.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/context.hpp>

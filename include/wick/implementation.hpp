@@ -17,8 +17,12 @@
 #include <wick/async/impl/timer_queue.hpp>
 #include <wick/batch/impl/epoch_fingerprint.hpp>
 #include <wick/batch/impl/slab.hpp>
+#include <wick/cache/impl/cache_folder.hpp>
 #include <wick/cache/impl/cache_in_memory.hpp>
+#include <wick/cache/impl/cache_on_disk.hpp>
+#include <wick/cache/impl/disk_cache.hpp>
 #include <wick/cache/impl/memory_cache.hpp>
+#include <wick/cache/impl/origin.hpp>
 #include <wick/codec/impl/builtin_codecs.hpp>
 #include <wick/codec/impl/codec.hpp>
 #include <wick/codec/impl/decoders_seen.hpp>

@@ -2778,7 +2778,8 @@ class context {
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
+      random_ = frozen_ ? random_stream(0, 0, where_.index, stage_)
+                        : random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
       random_stage_ = stage_;
     }
     return random_;
@@ -2851,6 +2852,8 @@ class context {
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: the last stage that asked for random numbers; ~0u while none has.
   std::uint32_t last_drawing() const noexcept { return random_stage_; }
+  /// For the loader: from now on random numbers hang on the sample alone, for one that a cache keeps.
+  void freeze(bool on) noexcept { frozen_ = on; }
   /// For the loader: whether a trace follows this sample.
   bool followed() const noexcept { return followed_; }
   /// For the loader.
@@ -2862,6 +2865,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    frozen_ = false;
     followed_ = false;
   }
 
@@ -2882,6 +2886,7 @@ class context {
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
+  bool frozen_ = false;
   bool followed_ = false;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
@@ -8003,8 +8008,8 @@ namespace detail {
 
 struct memory_cache_options {
   std::size_t bytes = 0;  ///< the most that it keeps; 0: a quarter of the memory that this process may have
-  /// Lets stages before it draw random numbers. A sample is the same in all epochs then, as it was in the
-  /// first one that this loader ran: a training that is resumed has other ones.
+  /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
+  /// seed.
   bool freeze_random = false;
 };
 
@@ -8015,6 +8020,7 @@ class cache_in_memory_stage {
   using stage_hooks = hooks<hook::check, hook::note, hook::refresh>;
   static constexpr std::string_view name = "cache_in_memory";
   static constexpr bool keeps_samples = true;
+  bool frozen() const noexcept { return options_.freeze_random; }
 
   explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
 
@@ -8028,6 +8034,7 @@ class cache_in_memory_stage {
   template <class Item>
   Item operator()(Item item, context& c) const {
     if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
+    c.freeze(false);
     settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
     const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
@@ -8057,8 +8064,8 @@ class cache_in_memory_stage {
     static_assert(
         single,
         "wick: cache_in_memory() keeps single samples, and what came is a batch; write it before batch(n)");
-    constexpr bool first = !(std::is_same_v<Before, cache_in_memory_stage> || ...);
-    static_assert(first, "wick: this pipeline has a cache_in_memory() already; write one of the two");
+    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
+    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
     constexpr bool alone = !(gathers_others<Before> || ...);
     static_assert(
         alone,
@@ -8094,13 +8101,16 @@ detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options
 
 }  // namespace wick
 
-// ==== wick/io/read.hpp
+// ==== wick/cache/cache_on_disk.hpp
 /// \file
-/// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
+/// cache_on_disk(): what stands before it runs once a sample, for all processes of a machine and all their
+/// runs.
 
-// ==== wick/io/detail/cached_read.hpp
+// ==== wick/cache/detail/disk_cache.hpp
 /// \file
-/// Reading what lies in the page cache, for workers: nothing here ever waits.
+/// Samples kept in a folder, by their index in the source, for this process and others.
+
+#include <map>
 
 // ==== wick/io/detail/plain_file.hpp
 /// \file
@@ -8147,6 +8157,550 @@ struct plain_file {
 plain_file open_plain(const char* path) noexcept;
 
 }  // namespace wick::detail
+
+// ==== wick/pipeline/detail/kept_bytes.hpp
+/// \file
+/// Values written behind each other, and read again: how samples lie in a cache on disk.
+
+namespace wick::detail {
+
+/// In the machine's byte order.
+class kept_writer {
+ public:
+  void put(const void* data, std::size_t size) {
+    const auto* const from = static_cast<const std::byte*>(data);
+    out_.insert(out_.end(), from, from + size);
+  }
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  void number(const T& value) {
+    put(&value, sizeof value);
+  }
+  void reserve(std::size_t size) { out_.reserve(size); }
+  std::span<const std::byte> written() const noexcept { return out_; }
+
+ private:
+  std::vector<std::byte> out_;
+};
+
+/// Reads what a kept_writer wrote, in the same order.
+class kept_reader {
+ public:
+  /// Thrown where there is less than was asked for.
+  struct unavailable {};
+
+  explicit kept_reader(std::span<const std::byte> all) noexcept : at_hand_(all) {}
+  kept_reader(const kept_reader&) = delete;
+  kept_reader& operator=(const kept_reader&) = delete;
+  virtual ~kept_reader() = default;
+
+  void take(void* to, std::size_t size) {
+    const std::size_t now = size < at_hand_.size() ? size : at_hand_.size();
+    if (now != 0) std::memcpy(to, at_hand_.data(), now);
+    at_hand_ = at_hand_.subspan(now);
+    if (size != now) fetch(static_cast<std::byte*>(to) + now, size - now);
+  }
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  T number() {
+    T value;
+    take(&value, sizeof value);
+    return value;
+  }
+  /// How many bytes there are behind this.
+  virtual std::size_t left() const noexcept { return at_hand_.size(); }
+  /// A count of things that take at least a byte each. \throws unavailable when that many can't follow
+  std::size_t count() {
+    const auto n = number<std::uint64_t>();
+    if (n > left()) throw unavailable();
+    return static_cast<std::size_t>(n);
+  }
+
+ protected:
+  /// What is not at hand. \throws unavailable
+  virtual void fetch(std::byte* to, std::size_t size) {
+    static_cast<void>(to), static_cast<void>(size);
+    throw unavailable();
+  }
+  std::span<const std::byte> at_hand_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// A folder has a subfolder for each set: a source with the stages before the cache, as a fingerprint. In it
+/// lie `index`, records of 64 bytes, and segments, bytes of samples behind each other. An index record is
+/// appended when the bytes that it names are written, under a lock of the file (flock), so a process that is
+/// killed leaves at most bytes that no record names. A record has a checksum of itself and of the sample:
+/// what a power failure or a full disk has torn is not served.
+///
+/// A segment has one writer at a time, who locks it. Who uses a set has a shared lock on `in-use`; who wants
+/// room removes sets that have none.
+class disk_cache {
+ public:
+  /// Where a sample lies.
+  struct entry {
+    std::uint64_t origin = 0;  ///< of what it was made, see origin_of()
+    std::uint64_t offset = 0, length = 0;
+    std::uint64_t content = 0;  ///< content_of() its bytes
+    int file = -1;              ///< open as long as the cache lives; -1: not kept
+    bool checked = false;       ///< by this process: the origin, and the bytes
+  };
+
+  /// Opens the set, or makes it. Blocks. \param most  bytes of the folder; 0: half of what is free.
+  /// \throws wick::error when the folder can't be used
+  disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples, std::uint64_t most);
+  disk_cache(const disk_cache&) = delete;
+  disk_cache& operator=(const disk_cache&) = delete;
+  ~disk_cache() = default;
+
+  /// A sample that this process has checked, on a file system that can be asked without waiting. Any thread.
+  bool find(std::uint64_t index, entry& out) const noexcept;
+  /// A sample that any process has kept since, made of the same. Remembers `origin` for add(). May block.
+  bool look(std::uint64_t index, std::uint64_t origin, entry& out);
+  /// Its bytes, checked; false when they are not what was kept, and it is none from now on. May block.
+  bool read(std::uint64_t index, const entry& where, bytes& out);
+  /// Keeps a sample that look() has not found, if there is room. May block. Nothing is thrown: what can't be
+  /// kept is made again.
+  void add(std::uint64_t index, std::span<const std::byte> sample) noexcept;
+
+  void count(bool hit, std::size_t lane) noexcept {
+    counters& mine = counters_[lane % counters_.size()];
+    (hit ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
+  }
+  /// A line for the report; empty before the first sample.
+  std::string note() const;
+
+  static constexpr std::size_t record_size = 64;
+
+ private:
+  struct alignas(64) counters {
+    std::atomic<std::uint64_t> hits{0}, misses{0};
+  };
+  struct record;
+
+  entry& at(std::uint64_t index) noexcept { return entries_[static_cast<std::size_t>(index)]; }
+  std::mutex& lock_of(std::uint64_t index) const noexcept { return locks_[index % locks_.size()]; }
+
+  void open_set();
+  /// Takes what other processes have appended. With index_mutex_.
+  void read_index();
+  void take(const record& r);
+  int segment(std::uint32_t number);
+  /// A segment of this process, and where it ends. With index_mutex_.
+  bool open_own_segment();
+  bool append(record r);
+  bool make_room(std::uint64_t bytes);
+  std::uint64_t used() const noexcept { return others_ + bytes_; }
+
+  const std::string root_, folder_;
+  const std::uint64_t set_, samples_;
+  std::uint64_t most_;
+  file_handle in_use_, index_;
+  bool local_ = false;  // its file system is this kernel's alone
+
+  mutable std::array<std::mutex, 64> locks_;
+  std::vector<entry> entries_;
+
+  std::mutex index_mutex_;
+  std::uint64_t read_to_ = 0;  // of the index
+  std::vector<file_handle> files_;
+  std::map<std::uint32_t, int> segments_;  // number: descriptor
+  std::map<std::uint32_t, std::uint64_t> ends_;
+  std::uint32_t own_ = 0;                 // 0: none yet
+  std::uint64_t end_ = 0;                 // of the own segment
+  std::uint64_t others_ = 0, bytes_ = 0;  // of other sets, of this one
+
+  std::atomic<std::uint64_t> kept_{0}, stale_{0}, damaged_{0};
+  std::atomic<bool> full_{false};
+  std::atomic<int> fault_{0};
+  std::array<counters, 16> counters_;
+};
+
+/// Reads a sample that lies in the page cache, without waiting: from a file, as far as the kernel has it.
+class cached_kept_reader final : public kept_reader {
+ public:
+  explicit cached_kept_reader(const disk_cache::entry& where) noexcept;
+  std::size_t left() const noexcept override { return at_hand_.size() + static_cast<std::size_t>(rest_); }
+
+ private:
+  void fetch(std::byte* to, std::size_t size) override;
+
+  int file_;
+  std::uint64_t offset_, rest_;  // behind what is at hand
+  std::array<std::byte, 512> head_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/cache/detail/origin.hpp
+/// \file
+/// What a sample is made of, as a number: by it a cache on disk sees that a file was changed.
+
+// ==== wick/io/location.hpp
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+
+namespace wick {
+
+namespace detail {
+
+struct file_stamp;
+
+}  // namespace detail
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const detail::file_stamp* indexed = nullptr;
+};
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// A file's path, size and time, and which bytes of it. May block.
+void add_origin(fingerprint_hash& h, const location& where);
+
+/// Of what the source gives: the files, numbers, texts and bytes in it. Types that say nothing of themselves
+/// count as nothing.
+template <class T>
+void add_origin(fingerprint_hash& h, const T& item) {
+  if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
+    h.add(&item, sizeof item);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    h.add(std::string_view(item));
+  } else if constexpr (std::is_same_v<T, bytes>) {
+    h.add(item.data(), item.size());
+  } else if constexpr (batchable<T>) {  // a row in memory, an array
+    bytes all(static_cast<std::size_t>(shape(field_access<T>::extents(item)).count()) *
+              size_of(field_access<T>::type(item)));
+    field_access<T>::write_to(item, slot{all.data(), false});
+    h.add(all.data(), all.size());
+  } else if constexpr (composite<T>) {
+    with_fields(item, [&h](const auto&... field) { (add_origin(h, field), ...); });
+  } else if constexpr (requires { item.has_value(), *item; }) {
+    h.add(std::uint64_t{item.has_value()});
+    if (item.has_value()) add_origin(h, *item);
+  } else if constexpr (requires { *item.begin(), item.end(); }) {
+    for (const auto& one : item) add_origin(h, one);
+  }
+}
+
+template <class T>
+std::uint64_t origin_of(const T& item) {
+  fingerprint_hash h;
+  add_origin(h, item);
+  return h.value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/cache/detail/saving.hpp
+/// \file
+/// Samples as bytes in a file: which types can be, and how.
+
+namespace wick::detail {
+
+/// It writes and reads itself: pictures, masks, types of the user's.
+template <class T>
+concept saves_itself = requires(const T& value, kept_writer& out, kept_reader& in) {
+  value.save(out);
+  { T::load(in) } -> std::same_as<T>;
+};
+template <class T>
+inline constexpr bool is_plain_number = std::is_enum_v<T> || fixed_array<T>::value;
+template <class T>
+inline constexpr bool is_vector = false;
+template <class T, class A>
+inline constexpr bool is_vector<std::vector<T, A>> = true;
+
+template <class T>
+consteval bool can_be_saved() {
+  if constexpr (saves_itself<T> || is_plain_number<T> || std::same_as<T, bytes> ||
+                std::same_as<T, std::string>) {
+    return true;
+  } else if constexpr (std::same_as<T, std::vector<bool>> || !std::default_initializable<T>) {
+    return false;
+  } else if constexpr (is_vector<T> || perhaps_one<T>) {
+    return can_be_saved<typename T::value_type>();
+  } else if constexpr (composite<T>) {
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (can_be_saved<F>() && ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  } else {
+    return false;
+  }
+}
+
+template <class T>
+void save(const T& value, kept_writer& out) {
+  if constexpr (saves_itself<T>) {
+    value.save(out);
+  } else if constexpr (is_plain_number<T>) {
+    out.put(&value, sizeof value);
+  } else if constexpr (std::same_as<T, bytes> || std::same_as<T, std::string>) {
+    out.number(std::uint64_t{value.size()});
+    out.put(value.data(), value.size());
+  } else if constexpr (is_vector<T>) {
+    out.number(std::uint64_t{value.size()});
+    if constexpr (is_plain_number<typename T::value_type>) {
+      out.put(value.data(), value.size() * sizeof(typename T::value_type));
+    } else {
+      for (const auto& one : value) save(one, out);
+    }
+  } else if constexpr (perhaps_one<T>) {
+    out.number(value.has_value());
+    if (value.has_value()) save(*value, out);
+  } else {
+    for_each_inside(value, [&out](const auto& field) { save(field, out); });
+  }
+}
+
+/// \throws kept_reader::unavailable
+template <class T>
+void load(T& value, kept_reader& in) {
+  if constexpr (saves_itself<T>) {
+    value = T::load(in);
+  } else if constexpr (is_plain_number<T>) {
+    in.take(&value, sizeof value);
+  } else if constexpr (std::same_as<T, bytes> || std::same_as<T, std::string>) {
+    const std::size_t n = in.count();
+    if constexpr (std::same_as<T, bytes>)
+      value = bytes(n);
+    else
+      value.resize(n);
+    in.take(value.data(), n);
+  } else if constexpr (is_vector<T>) {
+    value.resize(in.count());
+    if constexpr (is_plain_number<typename T::value_type>) {
+      in.take(value.data(), value.size() * sizeof(typename T::value_type));
+    } else {
+      for (auto& one : value) load(one, in);
+    }
+  } else if constexpr (perhaps_one<T>) {
+    if (in.number<bool>()) load(value.emplace(), in);
+  } else {
+    for_each_inside(value, [&in](auto& field) { load(field, in); });
+  }
+}
+
+/// What a sample's type says in a file: another layout is another number.
+template <class T>
+void describe_type(fingerprint_hash& h) {
+  if constexpr (saves_itself<T>) {
+    h.add(T::saved_as);
+  } else if constexpr (is_plain_number<T>) {
+    using element = typename fixed_array<T>::element;
+    h.add("number").add(sizeof(T)).add(sizeof(element));
+    h.add(std::uint64_t{std::is_floating_point_v<element>} * 2 + std::uint64_t{std::is_signed_v<element>});
+  } else if constexpr (std::same_as<T, bytes> || std::same_as<T, std::string>) {
+    h.add("bytes");
+  } else if constexpr (is_vector<T>) {
+    h.add("vector");
+    describe_type<typename T::value_type>(h);
+  } else if constexpr (perhaps_one<T>) {
+    h.add("optional");
+    describe_type<typename T::value_type>(h);
+  } else {
+    []<class... F>(std::type_identity<std::tuple<F...>>, fingerprint_hash& to) {
+      to.add("fields").add(std::uint64_t{sizeof...(F)});
+      (describe_type<F>(to), ...);
+    }(std::type_identity<typename field_types<T>::type>{}, h);
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct disk_cache_options {
+  std::uint64_t bytes = 0;  ///< the most that the folder takes; 0: half of what the file system has free
+  /// What stands before it, where that is a callable without a fingerprint: give another number when its
+  /// code changes, and all samples are made again.
+  std::uint64_t version = 0;
+  /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
+  /// seed.
+  bool freeze_random = false;
+};
+
+/// A sample that was looked for where that may wait.
+struct asked_sample {
+  bool found = false;
+  std::optional<bytes> all{};  ///< checked
+  disk_cache::entry where{};
+};
+
+class cache_on_disk_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check, hook::note>;
+  static constexpr std::string_view name = "cache_on_disk";
+  static constexpr bool keeps_samples = true;
+  bool frozen() const noexcept { return options_.freeze_random; }
+  /// Its samples are read, which may wait: `find()` is tried first, and `ask()` awaited.
+  static constexpr bool keeps_elsewhere = true;
+
+  cache_on_disk_stage(std::string folder, const disk_cache_options& options)
+      : folder_(std::move(folder)), options_(options) {}
+
+  /// A loader opens the folder; again when the source was refreshed. `before`: the stages before this.
+  template <class Item, class Source>
+  void open(const Source& source, fingerprint_hash before) {
+    before.add(fingerprint_of(source)).add(options_.version);
+    describe_type<Item>(before);
+    cache_ = nullptr;
+    cache_ = std::make_shared<disk_cache>(folder_, before.value(), source.size(), options_.bytes);
+  }
+
+  /// A sample, where that needs no waiting.
+  template <class Item>
+  std::optional<Item> find(context& c) const {
+    disk_cache::entry where;
+    if (!cache_->find(c.index(), where) || !c.try_reserve(static_cast<std::size_t>(where.length)))
+      return std::nullopt;
+    try {
+      cached_kept_reader in(where);
+      Item out{};
+      load(out, in);
+      cache_->count(true, lane(c));
+      return out;
+    } catch (const kept_reader::unavailable&) {
+      return std::nullopt;
+    }
+  }
+  /// A sample that this or another process has kept; none where it has to be made. Awaits I/O threads.
+  template <class Item, class Source>
+  static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c) {
+    disk_cache* const cache = self->cache_.get();
+    auto asking = c->run_blocking([cache, source, c] {
+      asked_sample out;
+      try {
+        out.found = cache->look(c->index(), origin_of(source->at(c->index())), out.where);
+      } catch (const std::exception&) {  // the source's: it throws again where the sample is made
+        return out;
+      }
+      if (out.found && c->try_reserve(static_cast<std::size_t>(out.where.length)))
+        read(cache, c->index(), out);
+      return out;
+    });
+    asked_sample asked = co_await std::move(asking);
+    if (asked.found && !asked.all) {
+      auto room = c->reserve(static_cast<std::size_t>(asked.where.length));
+      co_await room;
+      auto reading = c->run_blocking([cache, c, &asked] { read(cache, c->index(), asked); });
+      co_await std::move(reading);
+    }
+    cache->count(asked.found, lane(*c));
+    std::optional<Item> out;
+    if (asked.found) {
+      kept_reader in(asked.all->span());
+      load(out.emplace(), in);
+    }
+    co_return out;
+  }
+  /// One that was not kept: it is from now on, where there is room.
+  template <class Item>
+  task<Item> operator()(Item item, context& c) const {
+    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
+    c.freeze(false);
+    return keep(std::move(item), &c, cache_.get());
+  }
+
+  std::string note() const { return cache_ == nullptr ? std::string() : cache_->note(); }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool single = !has_batching<Before...>;
+    static_assert(
+        single,
+        "wick: cache_on_disk() keeps single samples, and what came is a batch; write it before batch(n)");
+    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
+    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
+    constexpr bool alone = !(gathers_others<Before> || ...);
+    static_assert(
+        alone,
+        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
+        "would freeze; write cache_on_disk() before it");
+    constexpr bool saved = can_be_saved<Came>();
+    static_assert(
+        saved,
+        "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, and vectors, optionals and "
+        "structs of these; what came ('Came', in the lines beside this) is none. Write the cache behind "
+        "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
+        "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
+    return single && first && alone && saved;
+  }
+
+ private:
+  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+  static void read(disk_cache* cache, std::uint64_t index, asked_sample& asked) {
+    asked.found = cache->read(index, asked.where, asked.all.emplace());
+  }
+  template <class Item>
+  static task<Item> keep(Item item, context* c, disk_cache* cache) {
+    settle(item);
+    if (cache == nullptr) co_return item;  // no loader: a test calls it
+    kept_writer out;
+    out.reserve(sizeof(Item) + bytes_beside(item) + 64);
+    save(item, out);
+    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), out.written()); });
+    co_await std::move(writing);
+    co_return item;
+  }
+  [[noreturn]] static void refuse_random(std::uint32_t stage);
+
+  std::string folder_;
+  disk_cache_options options_;
+  std::shared_ptr<disk_cache> cache_;
+};
+
+}  // namespace detail
+
+/// Keeps each sample as it is here in a folder, so that the stages before run once for it, in this run, the
+/// next ones and other processes: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) |
+/// cache_on_disk("/scratch/photos") | random_resized_crop(224) | batch(256)`. Pictures are kept as uint8,
+/// not compressed; behind read() files are kept as they are.
+///
+/// One folder serves any number of processes and pipelines: each source with its stages has a set of its own.
+/// A sample is made again when its file has another size or time, when it is damaged on disk, or when stages
+/// before it have other parameters. Where the folder is full, sets that no process uses are removed, those
+/// used longest ago first; a set that is in use keeps what it has. A full disk or a process that is killed
+/// costs no sample. \throws wick::error when the folder can't be written into; for a sample when a stage
+/// before it draws random numbers, which would be the same in every epoch
+detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/io/read.hpp
+/// \file
+/// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
+
+// ==== wick/io/detail/cached_read.hpp
+/// \file
+/// Reading what lies in the page cache, for workers: nothing here ever waits.
 
 // ==== wick/io/file_stamp.hpp
 /// \file
@@ -8269,45 +8823,6 @@ struct file_watch {
 };
 
 }  // namespace wick::detail
-
-// ==== wick/io/location.hpp
-/// \file
-/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
-
-namespace wick {
-
-namespace detail {
-
-struct file_stamp;
-
-}  // namespace detail
-
-/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
-/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
-/// it in messages); else `path` is to be opened.
-struct location {
-  static constexpr std::uint64_t whole = ~std::uint64_t{0};
-
-  const char* path = nullptr;    ///< of the file, ended by NUL
-  int file = -1;                 ///< a descriptor of it, or -1
-  std::uint64_t offset = 0;      ///< of the first byte
-  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
-  const detail::file_stamp* indexed = nullptr;
-};
-
-namespace detail {
-
-template <>
-struct once_read<location> {
-  using type = bytes;
-};
-
-}  // namespace detail
-
-}  // namespace wick
 
 namespace wick::detail {
 
@@ -13576,6 +14091,11 @@ namespace wick::detail {
 template <class S>
 inline constexpr bool keeps_samples = requires { S::keeps_samples; };
 
+/// Whether it may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&)`, and an
+/// awaitable `ask<Item>(self, source, context)`.
+template <class S>
+inline constexpr bool keeps_elsewhere = requires { S::keeps_elsewhere; };
+
 template <class Source, class... S>
 struct pipeline_types {
   static constexpr std::size_t size = sizeof...(S);
@@ -13651,6 +14171,15 @@ struct pipeline_types {
     return n < batching ? n : batching;
   }();
 
+  static constexpr bool cached_elsewhere = [] {
+    if constexpr (cache < batching)
+      return keeps_elsewhere<stage_at<cache>>;
+    else
+      return false;
+  }();
+  static constexpr bool cached_here = cache < batching && !cached_elsewhere;
+  using kept_item = item < cache<batching ? cache + 1 : 0>;
+
   /// The order stages' functions for one epoch.
   template <std::size_t... I>
   static auto order_of(std::index_sequence<I...>)
@@ -13708,6 +14237,93 @@ void for_each_position(const Plan& plan, const Order& order, std::uint64_t first
 /// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
 /// Knows nothing of who starts them and when.
 
+// ==== wick/loader/detail/asking_cache.hpp
+/// \file
+/// The way of a sample that lies in a cache elsewhere: it is looked for at once, then by I/O threads, and
+/// made where there is none.
+
+namespace wick::detail {
+
+/// `Path` has the source and the stages.
+template <class Path>
+struct asking_cache {
+  using types = typename Path::types;
+  using kept_item = typename types::kept_item;
+
+  /// The cache knows the source, and the stages before it by their names and parameters.
+  template <class Stage>
+  static void open(Path& self, Stage& cache) {
+    fingerprint_hash before;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (add_identity(before, std::get<types::order_end + I>(self.stages_)), ...);
+    }(std::make_index_sequence<types::cache - types::order_end>{});
+    cache.template open<kept_item>(std::as_const(self.source_), before);
+  }
+
+  /// A sample that the cache keeps; none where it has to be made.
+  template <class Job>
+  static task<std::optional<kept_item>> ask(Path* self, context* c, Job* j) {
+    c->enter(static_cast<std::uint32_t>(types::cache));
+    const auto& cache = self->template stage<types::cache>();
+    {
+      stage_clocks::worker& mine = j->of->clocks.mine();
+      stopwatch clock(mine, true);
+      clock.begin(*c, Path::order_row);
+      auto found = cache.template find<kept_item>(*c);
+      clock.mark(types::cache);
+      if (found) {
+        mine.clocks[types::cache].ran(1);
+        mine.clocks[types::cache].worked(1, 0);
+        co_return std::move(found);
+      }
+    }
+    activity* const doing = c->doing();
+    if (doing != nullptr) doing->begin();
+    const std::uint64_t begun = now_ticks();
+    auto asking = cache.template ask<kept_item>(&cache, &self->source_, c);
+    auto found = co_await std::move(asking);
+    if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+    if (found) {  // else the stage is counted when the sample comes to it
+      stage_clocks& clocks = j->of->clocks;
+      clocks.mine().clocks[types::cache].ran(1);
+      clocks.mine().clocks[types::cache].worked(1, 0);
+      if (doing != nullptr) {
+        doing->enter();
+        clocks.waited_for(static_cast<std::uint32_t>(types::cache), doing->spent());
+      }
+      clocks.waited(static_cast<std::uint32_t>(types::cache), now_ticks() - begun, 0, c->index());
+    }
+    if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+    co_return std::move(found);
+  }
+
+  /// From the cache, or from the source, through all stages into the slot.
+  template <class Job>
+  static task<void> run(Path* self, context* c, Job* j, std::uint64_t slot) {
+    auto asking = ask(self, c, j);
+    std::optional<kept_item> found = co_await std::move(asking);
+    if (found) {
+      task<void> rest = Path::template pass_kept<kept_item>(self, std::move(*found), c, j, slot);
+      co_await rest;
+    } else {
+      self->freeze_for_cache(*c);
+      auto item = Path::to_rvalue(self->source_.at(c->index()));
+      task<void> rest =
+          Path::template pass_async<types::order_end, decltype(item)>(self, std::move(item), c, j, slot);
+      co_await rest;
+    }
+  }
+
+ private:
+  template <class Stage>
+  static void add_identity(fingerprint_hash& h, const Stage& s) {
+    h.add(std::string_view(stage_name(s)));
+    if constexpr (has_hook<const Stage&, hook::fingerprint>) h.add(s.fingerprint());
+  }
+};
+
+}  // namespace wick::detail
+
 // ==== wick/pipeline/detail/gathering.hpp
 /// \file
 /// How the others of a sample are made: drawn from the epoch, and sent one after the other through the stages
@@ -13756,14 +14372,36 @@ struct gathering {
   /// A sample of the source, or of the cache, through the stages up to End.
   template <std::size_t End, class Job>
   static auto come(Path* self, context* c, Job* j) {
-    if constexpr (types::cache < End) {
+    if constexpr (types::cache < End && types::cached_elsewhere) {
+      return come_asking<End>(self, c, j);
+    } else if constexpr (types::cache < End) {
       if (const auto* const item = self->kept(*c)) {
         using kept_type = std::remove_cvref_t<decltype(*item)>;
         return come_to<types::cache + 1, End, kept_type>(self, self->again(*item), c, j);
       }
     }
+    if constexpr (types::cache < End) self->freeze_for_cache(*c);
     auto item = Path::to_rvalue(self->source_.at(c->index()));
     return come_to<types::order_end, End, decltype(item)>(self, std::move(item), c, j);
+  }
+  template <std::size_t End, class Job>
+  static task<typename types::template item<End>> come_asking(Path* self, context* c, Job* j) {
+    using kept_type = typename types::kept_item;
+    auto asking = Path::ask_cache(self, c, j);
+    auto found = co_await std::move(asking);
+    if (found) {
+      task<typename types::template item<End>> rest =
+          come_to<types::cache + 1, End, kept_type>(self, std::move(*found), c, j);
+      auto out = co_await rest;
+      co_return std::move(out);
+    } else {
+      self->freeze_for_cache(*c);
+      auto item = Path::to_rvalue(self->source_.at(c->index()));
+      task<typename types::template item<End>> rest =
+          come_to<types::order_end, End, decltype(item)>(self, std::move(item), c, j);
+      auto out = co_await rest;
+      co_return std::move(out);
+    }
   }
   /// An item before stage I through the stages up to End, one after the other.
   template <std::size_t I, std::size_t End, class Item, class Job>
@@ -14196,7 +14834,9 @@ class stage_path<pipeline<Source, S...>> {
   void refresh() {
     const auto rest = [&] {
       for_each_stage([&](auto& s) {
-        if constexpr (requires { s.refresh(std::as_const(source_)); })
+        if constexpr (keeps_elsewhere<std::remove_reference_t<decltype(s)>>)
+          asking_cache<stage_path>::open(*this, s);
+        else if constexpr (requires { s.refresh(std::as_const(source_)); })
           s.refresh(std::as_const(source_));
         else if constexpr (has_hook<decltype(s), hook::refresh>)
           s.refresh();
@@ -14241,11 +14881,15 @@ class stage_path<pipeline<Source, S...>> {
 
   // ---- samples ----
 
-  /// A sample that a cache keeps, as it leaves that stage; null where it has to be made.
+  /// A sample that a cache in memory keeps, as it leaves that stage; null where it has to be made.
   const auto* kept(const context& c) const noexcept
-    requires(types::cache < types::batching)
+    requires(types::cached_here)
   {
     return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
+  }
+  /// Before a sample is made that a cache may keep.
+  void freeze_for_cache(context& c) const noexcept {
+    if constexpr (types::cache < types::batching) c.freeze(stage<types::cache>().frozen());
   }
   template <class Item>
   static Item again(const Item& kept) {
@@ -14254,7 +14898,7 @@ class stage_path<pipeline<Source, S...>> {
   /// From the source, or from the cache, through all stages, which don't suspend, into the slot.
   template <bool Timed>
   void run(context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
-    if constexpr (types::cache < types::batching) {
+    if constexpr (types::cached_here) {
       if (const auto* const item = kept(c)) {
         c.enter(static_cast<std::uint32_t>(types::cache));
         auto copy = again(*item);
@@ -14262,19 +14906,28 @@ class stage_path<pipeline<Source, S...>> {
         return pass<types::cache + 1, Timed>(std::move(copy), c, j, slot, clock);
       }
     }
+    freeze_for_cache(c);
     pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
   }
   /// The same where a stage may suspend.
   static task<void> run_async(stage_path* self, context* c, batch_type* j, std::uint64_t slot) {
-    if constexpr (types::cache < types::batching) {
+    if constexpr (types::cached_elsewhere) {
+      return asking_cache<stage_path>::run(self, c, j, slot);
+    } else if constexpr (types::cached_here) {
       if (const auto* const item = self->kept(*c)) {
         using kept_type = std::remove_cvref_t<decltype(*item)>;
         c->enter(static_cast<std::uint32_t>(types::cache));
         return pass_kept<kept_type>(self, again(*item), c, j, slot);
       }
     }
+    self->freeze_for_cache(*c);
     auto item = to_rvalue(self->source_.at(c->index()));
     return pass_async<types::order_end, decltype(item)>(self, std::move(item), c, j, slot);
+  }
+  /// A sample that a cache elsewhere keeps; none where it has to be made.
+  template <class Job>
+  static auto ask_cache(stage_path* self, context* c, Job* j) {
+    return asking_cache<stage_path>::ask(self, c, j);
   }
   template <class Item>
   static task<void> pass_kept(stage_path* self, Item item, context* c, batch_type* j, std::uint64_t slot) {
@@ -14461,6 +15114,7 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  friend struct asking_cache<stage_path>;
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
@@ -19846,6 +20500,10 @@ class image {
   int channels() const noexcept { return channels_; }
   bool empty() const noexcept { return size() == 0; }
   std::size_t kept_bytes() const noexcept { return size(); }
+  /// For a cache on disk.
+  void save(detail::kept_writer& out) const;
+  static image load(detail::kept_reader& in);
+  static constexpr std::string_view saved_as = "image 1";
 
   std::uint8_t* data() noexcept { return data_; }
   const std::uint8_t* data() const noexcept { return data_; }
@@ -20431,6 +21089,10 @@ class lazy_image {
   lazy_image clone() const;
   /// The memory that its bytes or pixels take.
   std::size_t kept_bytes() const noexcept;
+  /// Its pixels, for a cache on disk. \throws wick::error before carry_out(), and behind normalize
+  void save(detail::kept_writer& out) const;
+  static lazy_image load(detail::kept_reader& in);
+  static constexpr std::string_view saved_as = "pixels 1";
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -20980,6 +21642,10 @@ class mask {
   /// Another one, with the same pixels, which are not copied. \throws wick::error before carry_out()
   mask share() { return mask(numbers_.share()); }
   std::size_t kept_bytes() const noexcept { return numbers_.kept_bytes(); }
+  /// For a cache on disk. \throws wick::error before carry_out()
+  void save(detail::kept_writer& out) const { numbers_.save(out); }
+  static mask load(detail::kept_reader& in) { return mask(lazy_image::load(in)); }
+  static constexpr std::string_view saved_as = "mask 1";
   /// Another one, decoded or not.
   mask clone() const { return mask(numbers_.clone()); }
 
@@ -25116,6 +25782,182 @@ slab_pool::~slab_pool() {
 
 }  // namespace wick::detail
 
+// ==== wick/cache/impl/cache_folder.hpp
+/// \file
+/// The bodies of what cache/detail/cache_folder.hpp declares. Included in exactly one file of a program.
+
+#include <cinttypes>
+#include <cstdio>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// ==== wick/cache/detail/cache_folder.hpp
+/// \file
+/// The files of a cache on disk: their names, their locks, reading and writing them.
+
+#include <sys/types.h>
+
+namespace wick::detail::cache_folder {
+
+std::string in_quotes(const std::string& path);
+[[noreturn]] void refuse(const std::string& path, const char* what, int fault);
+
+/// Waits for a lock, but not for ever: the process that has it may be stopped.
+bool lock(int file, int how, int milliseconds) noexcept;
+
+bool write_all(int file, std::span<const std::byte> all, std::uint64_t offset) noexcept;
+/// False when there is less, or errno says why.
+bool read_all(int file, std::byte* to, std::size_t size, std::uint64_t offset) noexcept;
+/// What the page cache has of a file; fewer bytes, or -1, where that ends.
+::ssize_t read_cached(int file, std::byte* to, std::size_t size, std::uint64_t offset) noexcept;
+
+bool is_set_name(std::string_view name) noexcept;
+std::string set_path(const std::string& folder, std::uint64_t set);
+std::string segment_path(const std::string& set, std::uint32_t number);
+/// 0 when it is no segment's.
+std::uint32_t segment_number(const std::string& name) noexcept;
+
+/// The bytes that the files of a set take.
+std::uint64_t size_of_set(const std::string& set);
+/// Makes a set, and a shared lock that says that it is in use. \throws wick::error
+file_handle use(const std::string& set);
+/// Removes a set that no process uses. False: one does.
+bool remove_set(const std::string& set);
+
+}  // namespace wick::detail::cache_folder
+
+namespace wick::detail::cache_folder {
+
+std::string in_quotes(const std::string& path) { return '"' + printable(path) + '"'; }
+
+void refuse(const std::string& path, const char* what, int fault) {
+  throw error("cache_on_disk: " + in_quotes(path) + " can't be " + what + ": " +
+              std::generic_category().message(fault) +
+              "; give cache_on_disk() a folder that this process may write into");
+}
+
+bool lock(int file, int how, int milliseconds) noexcept {
+  for (int i = 0; i < milliseconds; ++i) {
+    if (::flock(file, how | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK && errno != EINTR) return false;
+    constexpr ::timespec millisecond{0, 1'000'000};
+    ::nanosleep(&millisecond, nullptr);
+  }
+  return false;
+}
+
+bool write_all(int file, std::span<const std::byte> all, std::uint64_t offset) noexcept {
+  while (!all.empty()) {
+    const ::ssize_t n = ::pwrite(file, all.data(), all.size(), static_cast<::off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    all = all.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return true;
+}
+
+bool read_all(int file, std::byte* to, std::size_t size, std::uint64_t offset) noexcept {
+  while (size != 0) {
+    const ::ssize_t n = ::pread(file, to, size, static_cast<::off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    to += n;
+    size -= static_cast<std::size_t>(n);
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return true;
+}
+
+bool is_set_name(std::string_view name) noexcept {
+  return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_file_of_set(std::string_view name) noexcept {
+  return name == "index" || name == "in-use" || name.starts_with("segment-");
+}
+
+std::string set_path(const std::string& folder, std::uint64_t set) {
+  char name[20];
+  std::snprintf(name, sizeof name, "%016" PRIx64, set);
+  return folder + '/' + name;
+}
+
+std::string segment_path(const std::string& set, std::uint32_t number) {
+  char name[20];
+  std::snprintf(name, sizeof name, "segment-%08" PRIx32, number);
+  return set + '/' + name;
+}
+
+std::uint32_t segment_number(const std::string& name) noexcept {
+  std::uint32_t number = 0;
+  return std::sscanf(name.c_str(), "segment-%8" SCNx32, &number) == 1 ? number : 0;
+}
+
+::ssize_t read_cached(int file, std::byte* to, std::size_t size, std::uint64_t offset) noexcept {
+#if defined(__linux__) && defined(RWF_NOWAIT)
+  const struct ::iovec part = {to, size};
+  return ::preadv2(file, &part, 1, static_cast<::off_t>(offset), RWF_NOWAIT);
+#else
+  static_cast<void>(file), static_cast<void>(to), static_cast<void>(size), static_cast<void>(offset);
+  return -1;
+#endif
+}
+
+std::uint64_t size_of_set(const std::string& folder) {
+  std::uint64_t all = 0;
+  std::error_code fault;
+  for (std::filesystem::directory_iterator i(folder, fault), end; !fault && i != end; i.increment(fault)) {
+    struct ::stat about {};
+    if (is_file_of_set(i->path().filename().string()) && ::stat(i->path().c_str(), &about) == 0)
+      all += static_cast<std::uint64_t>(about.st_size);
+  }
+  return all;
+}
+
+/// Whether an open file still has its name.
+bool has_name(int file, const std::string& path) noexcept {
+  struct ::stat mine {};
+  struct ::stat there {};
+  return ::fstat(file, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
+}
+
+file_handle use(const std::string& folder) {
+  const std::string path = folder + "/in-use";
+  for (int tries = 0;; ++tries) {
+    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) refuse(folder, "made", errno);
+    file_handle file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!file && errno == ENOENT && tries < 100) continue;  // it was removed just now
+    if (!file) refuse(path, "opened", errno);
+    if (!lock(file.get(), LOCK_SH, 30'000)) refuse(path, "locked", errno);
+    if (has_name(file.get(), path)) {
+      ::futimens(file.get(), nullptr);  // when it was used last
+      return file;
+    }
+    if (tries == 100) refuse(path, "kept", ENOENT);
+  }
+}
+
+bool remove_set(const std::string& folder) {
+  const std::string path = folder + "/in-use";
+  const file_handle in_use(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!in_use || ::flock(in_use.get(), LOCK_EX | LOCK_NB) != 0 || !has_name(in_use.get(), path)) return false;
+  std::error_code fault;
+  std::vector<std::string> files;
+  for (std::filesystem::directory_iterator i(folder, fault), end; !fault && i != end; i.increment(fault)) {
+    const std::string name = i->path().filename().string();
+    if (is_file_of_set(name) && name != "in-use") files.push_back(i->path().string());
+  }
+  files.push_back(path);  // last, so that what a kill leaves behind is found again
+  for (const std::string& file : files) ::unlink(file.c_str());
+  ::rmdir(folder.c_str());
+  return true;
+}
+
+}  // namespace wick::detail::cache_folder
+
 // ==== wick/cache/impl/cache_in_memory.hpp
 /// \file
 /// The bodies of what cache/cache_in_memory.hpp declares. Included in exactly one file of a program.
@@ -25138,6 +25980,363 @@ detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options
 }
 
 }  // namespace wick
+
+// ==== wick/cache/impl/cache_on_disk.hpp
+/// \file
+/// The bodies of what cache/cache_on_disk.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+void cache_on_disk_stage::refuse_random(std::uint32_t stage) {
+  throw error(
+      "stage " + std::to_string(stage) +
+      " of the pipeline (counted from 0) stands before it and draws random numbers, which would be the "
+      "same in every epoch; write cache_on_disk() before that stage, or give it {.freeze_random = true}");
+}
+
+}  // namespace detail
+
+detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options) {
+  if (folder.empty()) throw error("cache_on_disk: the folder has no name; give it a path");
+  return {std::move(folder), options};
+}
+
+}  // namespace wick
+
+// ==== wick/cache/impl/disk_cache.hpp
+/// \file
+/// The bodies of what cache/detail/disk_cache.hpp declares. Included in exactly one file of a program.
+
+#include <cinttypes>
+#include <cstdio>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/random.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+struct disk_cache::record {
+  static constexpr std::uint32_t kind_of_sample = 0x6B636977;  // "wick", in this machine's byte order
+  std::uint32_t kind = kind_of_sample;
+  std::uint32_t segment = 0;
+  std::uint64_t sample = 0, origin = 0, offset = 0, length = 0, content = 0;
+  std::uint64_t set = 0;
+  std::uint64_t check = 0;  // of all before
+
+  std::uint64_t checksum() const noexcept {
+    return content_of(reinterpret_cast<const std::byte*>(this), offsetof(record, check), 1);
+  }
+};
+
+disk_cache::disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples,
+                       std::uint64_t most)
+    : root_(folder),
+      folder_(cache_folder::set_path(folder, set)),
+      set_(set),
+      samples_(samples),
+      most_(most),
+      entries_(static_cast<std::size_t>(samples)) {
+  std::error_code fault;
+  std::filesystem::create_directories(root_, fault);
+  if (fault) cache_folder::refuse(root_, "made", fault.value());
+  in_use_ = cache_folder::use(folder_);
+  open_set();
+}
+
+void disk_cache::open_set() {
+  const std::string path = folder_ + "/index";
+  index_ = file_handle(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!index_) cache_folder::refuse(path, "opened", errno);
+  local_ = is_local(index_.get());
+  std::error_code fault;
+  for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
+    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_)
+      others_ += cache_folder::size_of_set(i->path().string());
+  }
+  bytes_ = cache_folder::size_of_set(folder_);
+  if (most_ == 0) {
+    struct ::statvfs about {};
+    if (::statvfs(root_.c_str(), &about) == 0)
+      most_ = (std::uint64_t{about.f_bavail} * about.f_frsize + used()) / 2;
+  }
+  const std::scoped_lock lock(index_mutex_);
+  const std::uint64_t bytes = bytes_;
+  read_index();
+  bytes_ = bytes;  // what the index names lies in the files that were counted
+}
+
+void disk_cache::read_index() {
+  std::vector<record> some(1024);
+  struct ::stat about {};
+  if (::fstat(index_.get(), &about) != 0) return;
+  const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
+  while (read_to_ < end) {
+    const std::size_t n =
+        static_cast<std::size_t>(std::min<std::uint64_t>(some.size(), (end - read_to_) / record_size));
+    if (!cache_folder::read_all(index_.get(), reinterpret_cast<std::byte*>(some.data()), n * record_size,
+                                read_to_))
+      return;
+    read_to_ += n * record_size;
+    for (std::size_t i = 0; i < n; ++i) take(some[i]);
+  }
+}
+
+void disk_cache::take(const record& r) {
+  if (r.kind != record::kind_of_sample || r.set != set_ || r.check != r.checksum() || r.sample >= samples_) {
+    damaged_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (r.segment != own_) bytes_ += r.length + record_size;  // its own were counted when they were written
+  std::uint64_t& end = ends_[r.segment];
+  end = std::max(end, r.offset + r.length);
+  const int file = segment(r.segment);
+  if (file < 0) return;
+  const std::scoped_lock lock(lock_of(r.sample));
+  entry& e = at(r.sample);
+  if (e.file < 0) kept_.fetch_add(1, std::memory_order_relaxed);
+  e = {r.origin, r.offset, r.length, r.content, file, false};  // the last one: those before may be damaged
+}
+
+int disk_cache::segment(std::uint32_t number) {
+  const auto found = segments_.find(number);
+  if (found != segments_.end()) return found->second;
+  file_handle file(::open(cache_folder::segment_path(folder_, number).c_str(), O_RDWR | O_CLOEXEC));
+  if (!file) return -1;
+  files_.push_back(std::move(file));
+  return segments_[number] = files_.back().get();
+}
+
+bool disk_cache::find(std::uint64_t index, entry& out) const noexcept {
+  if (index >= samples_ || !local_) return false;
+  const std::scoped_lock lock(lock_of(index));
+  const entry& e = entries_[static_cast<std::size_t>(index)];
+  if (!e.checked) return false;
+  out = e;
+  return true;
+}
+
+bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
+  if (index >= samples_) return false;
+  const auto known = [&] {
+    const std::scoped_lock lock(lock_of(index));
+    entry& e = at(index);
+    if (e.file < 0) {
+      e.origin = origin;
+      return false;
+    }
+    if (e.origin == origin) {
+      out = e;
+      return true;
+    }
+    e = {.origin = origin};  // it is made again
+    kept_.fetch_sub(1, std::memory_order_relaxed);
+    stale_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  };
+  if (known()) return true;
+  {
+    const std::scoped_lock lock(index_mutex_);
+    const std::uint64_t before = read_to_;
+    read_index();
+    if (read_to_ == before) return false;
+  }
+  return known();
+}
+
+bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
+  out = bytes(static_cast<std::size_t>(where.length));
+  const bool whole = cache_folder::read_all(where.file, out.data(), out.size(), where.offset) &&
+                     content_of(out.data(), out.size(), 0) == where.content;
+  const std::scoped_lock lock(lock_of(index));
+  entry& e = at(index);
+  if (e.file != where.file || e.offset != where.offset) return whole;  // another one by now
+  if (whole) {
+    e.checked = true;
+    return true;
+  }
+  e = {.origin = where.origin};
+  kept_.fetch_sub(1, std::memory_order_relaxed);
+  damaged_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void disk_cache::add(std::uint64_t index, std::span<const std::byte> sample) noexcept try {
+  if (index >= samples_ || full_.load(std::memory_order_relaxed)) return;
+  record r;
+  r.set = set_;
+  r.sample = index;
+  r.length = sample.size();
+  r.content = content_of(sample.data(), sample.size(), 0);
+  int file = -1;
+  {
+    const std::scoped_lock lock(index_mutex_);
+    if (used() + r.length + record_size > most_ && !make_room(r.length + record_size)) {
+      full_.store(true, std::memory_order_relaxed);
+      return;
+    }
+    if (own_ == 0 && !open_own_segment()) {
+      fault_.store(errno, std::memory_order_relaxed);
+      full_.store(true, std::memory_order_relaxed);
+      return;
+    }
+    r.segment = own_;
+    r.offset = end_;
+    end_ += r.length;
+    bytes_ += r.length + record_size;
+    file = segments_.at(own_);
+  }
+  {
+    const std::scoped_lock lock(lock_of(index));
+    r.origin = at(index).origin;
+  }
+  if (cache_folder::write_all(file, sample, r.offset) && append(r)) return;
+  fault_.store(errno, std::memory_order_relaxed);
+  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EROFS)
+    full_.store(true, std::memory_order_relaxed);
+} catch (const std::exception&) {  // no memory: the sample is there all the same
+  fault_.store(ENOMEM, std::memory_order_relaxed);
+}
+
+bool disk_cache::open_own_segment() {
+  // One that another process has left, behind what the index names; else a new one.
+  const auto writable = [&](std::uint32_t number, int how) {
+    file_handle file(
+        ::open(cache_folder::segment_path(folder_, number).c_str(), O_RDWR | O_CLOEXEC | how, 0666));
+    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return false;
+    read_index();  // with what its writer has appended last
+    const std::uint64_t end = ends_[number];
+    if (::ftruncate(file.get(), static_cast<::off_t>(end)) != 0) return false;
+    own_ = number;
+    end_ = end;
+    files_.push_back(std::move(file));
+    segments_[number] = files_.back().get();  // entries may have another descriptor of it, which stays open
+    return true;
+  };
+  std::error_code fault;
+  for (std::filesystem::directory_iterator i(folder_, fault), end; !fault && i != end; i.increment(fault)) {
+    const std::uint32_t number = cache_folder::segment_number(i->path().filename().string());
+    if (number != 0 && writable(number, 0)) return true;
+  }
+  for (;;) {
+    std::uint32_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) return false;
+    number >>= 1;
+    if (number == 0) continue;
+    if (writable(number, O_CREAT | O_EXCL)) return true;
+    if (errno != EEXIST) return false;
+  }
+}
+
+bool disk_cache::append(record r) {
+  r.check = r.checksum();
+  const std::scoped_lock lock(index_mutex_);
+  if (!cache_folder::lock(index_.get(), LOCK_EX, 200)) return false;
+  struct unlocking {
+    int file;
+    ~unlocking() {
+      const int fault = errno;
+      ::flock(file, LOCK_UN);
+      errno = fault;
+    }
+  } const unlock{index_.get()};
+  read_index();
+  {
+    const std::scoped_lock own(lock_of(r.sample));
+    const entry& e = at(r.sample);
+    if (e.file >= 0 && e.origin == r.origin) return true;  // another process was first
+  }
+  struct ::stat about {};
+  if (::fstat(index_.get(), &about) != 0) return false;
+  // What a killed writer, or a full disk, has left of a record.
+  const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
+  if (end != static_cast<std::uint64_t>(about.st_size) &&
+      ::ftruncate(index_.get(), static_cast<::off_t>(end)) != 0)
+    return false;
+  if (!cache_folder::write_all(index_.get(), {reinterpret_cast<const std::byte*>(&r), sizeof r}, end)) {
+    const int fault = errno;
+    static_cast<void>(::ftruncate(index_.get(), static_cast<::off_t>(end)));
+    errno = fault;
+    return false;
+  }
+  read_index();  // this one, too
+  return true;
+}
+
+bool disk_cache::make_room(std::uint64_t bytes) {
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+  std::error_code fault;
+  for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
+    struct ::stat about {};
+    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_ &&
+        ::stat((i->path() / "in-use").c_str(), &about) == 0)
+      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, i->path().string()});
+  }
+  std::sort(sets.begin(), sets.end());
+  for (const auto& [used_last, folder] : sets) {
+    const std::uint64_t size = cache_folder::size_of_set(folder);
+    if (!cache_folder::remove_set(folder)) continue;
+    others_ -= std::min(others_, size);
+    if (used() + bytes <= most_) return true;
+  }
+  return used() + bytes <= most_;
+}
+
+std::string disk_cache::note() const {
+  std::uint64_t hits = 0, misses = 0;
+  for (const counters& c : counters_) {
+    hits += c.hits.load(std::memory_order_relaxed);
+    misses += c.misses.load(std::memory_order_relaxed);
+  }
+  if (hits + misses == 0) return {};
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "cache_on_disk keeps %" PRIu64 " of %" PRIu64 " samples; %.0f %% of %" PRIu64
+                " samples came from it, and the stages before it ran for the others",
+                kept_.load(std::memory_order_relaxed), samples_,
+                100.0 * static_cast<double>(hits) / static_cast<double>(hits + misses), hits + misses);
+  std::string out = text;
+  if (const std::uint64_t stale = stale_.load(std::memory_order_relaxed); stale != 0)
+    out += "; " + std::to_string(stale) + " were made of files that have changed, and were made again";
+  if (const std::uint64_t damaged = damaged_.load(std::memory_order_relaxed); damaged != 0)
+    out += "; " + std::to_string(damaged) + " were damaged on disk, and were made again";
+  const int fault = fault_.load(std::memory_order_relaxed);
+  if (fault != 0)
+    out += "; writing to " + cache_folder::in_quotes(folder_) +
+           " failed: " + std::generic_category().message(fault);
+  else if (full_.load(std::memory_order_relaxed))
+    out += "; it is full: give it more .bytes, or cache smaller samples";
+  return out;
+}
+
+cached_kept_reader::cached_kept_reader(const disk_cache::entry& where) noexcept
+    : kept_reader({}), file_(where.file), offset_(where.offset), rest_(where.length) {
+  const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(head_.size(), rest_));
+  if (n == 0) return;
+  const ::ssize_t got = cache_folder::read_cached(file_, head_.data(), n, offset_);
+  if (got <= 0) return;
+  at_hand_ = {head_.data(), static_cast<std::size_t>(got)};
+  offset_ += static_cast<std::uint64_t>(got);
+  rest_ -= static_cast<std::uint64_t>(got);
+}
+
+void cached_kept_reader::fetch(std::byte* to, std::size_t size) {
+  if (size > rest_) throw unavailable();
+  while (size != 0) {
+    const ::ssize_t n = cache_folder::read_cached(file_, to, size, offset_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw unavailable();
+    to += n;
+    size -= static_cast<std::size_t>(n);
+    offset_ += static_cast<std::uint64_t>(n);
+    rest_ -= static_cast<std::uint64_t>(n);
+  }
+}
+
+}  // namespace wick::detail
 
 // ==== wick/cache/impl/memory_cache.hpp
 /// \file
@@ -25228,6 +26427,29 @@ std::size_t memory_of_process() {
     if (in >> limit) all = static_cast<std::size_t>(std::min<std::uint64_t>(all, limit));
   }
   return all;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/cache/impl/origin.hpp
+/// \file
+/// The bodies of what cache/detail/origin.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void add_origin(fingerprint_hash& h, const location& where) {
+  h.add(std::string_view(where.path)).add(where.offset).add(where.length);
+  file_stamp now;
+  if (where.indexed != nullptr) {
+    now = *where.indexed;
+  } else {
+    struct ::stat about {};
+    if (::stat(where.path, &about) != 0) return;
+    now = file_stamp::of(about);
+  }
+  h.add(now.size)
+      .add(static_cast<std::uint64_t>(now.seconds))
+      .add(static_cast<std::uint64_t>(now.nanoseconds));
 }
 
 }  // namespace wick::detail
@@ -27882,6 +29104,39 @@ std::size_t lazy_image::kept_bytes() const noexcept {
   return encoded_.size() + decoded().pixels().size() + wide().levels.size() * sizeof(std::uint16_t);
 }
 
+void lazy_image::save(detail::kept_writer& out) const {
+  if (!untouched()) throw error("a picture that is not decoded yet is saved; call carry_out() before");
+  refuse_normalized("a cache on disk");
+  out.number(as_);
+  if (as_.wide) {
+    const std::int32_t size[] = {wide().width, wide().height, wide().channels};
+    out.put(size, sizeof size);
+    return out.put(wide().levels.data(), wide().levels.size() * sizeof(std::uint16_t));
+  }
+  const std::int32_t size[] = {decoded().width(), decoded().height(), decoded().channels()};
+  out.put(size, sizeof size);
+  out.put(decoded().data(), decoded().pixels().size());
+}
+
+lazy_image lazy_image::load(detail::kept_reader& in) {
+  const auto as = in.number<detail::pixel_numbers>();
+  std::int32_t size[3];
+  in.take(size, sizeof size);
+  lazy_image out;
+  if (as.wide) {
+    detail::wide_rows rows(size[0], size[1], size[2], 0);
+    in.take(rows.levels.data(), rows.levels.size() * sizeof(std::uint16_t));
+    out.channels_ = out.out_channels_ = rows.channels;
+    out.hold(std::move(rows));
+  } else {
+    image pixels(size[0], size[1], size[2]);
+    in.take(pixels.data(), pixels.pixels().size());
+    out = lazy_image(std::move(pixels));
+  }
+  out.as_ = as;
+  return out;
+}
+
 void lazy_image::carry_out() {
   if (untouched()) return;
   if (as_.wide) {
@@ -28214,7 +29469,6 @@ void require_one_size(frame first, frame other) {
 /// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
-#include <map>
 
 namespace wick {
 
@@ -32541,6 +33795,21 @@ image image::adopt(std::uint8_t* data, int width, int height, int channels) noex
   return image(data, width, height, channels);
 }
 
+void image::save(detail::kept_writer& out) const {
+  const std::int32_t size[] = {width_, height_, channels_};
+  out.put(size, sizeof size);
+  out.put(data_, this->size());
+}
+
+image image::load(detail::kept_reader& in) {
+  std::int32_t size[3];
+  in.take(size, sizeof size);
+  if (size[2] == 0) return {};
+  image out(size[0], size[1], size[2]);
+  in.take(out.data(), out.size());
+  return out;
+}
+
 void image::write_to(slot to) const noexcept {
   detail::copy_pixels(view(), to.planar
                                   ? detail::picture_target::planar(to.data, width_, height_, channels_)
@@ -36597,8 +37866,6 @@ void drop_book::refuse(std::uint64_t epoch, std::uint64_t dropped) {
 // ==== wick/recovery/impl/error_account.hpp
 /// \file
 /// The bodies of what recovery/detail/error_account.hpp declares. Included in exactly one file of a program.
-
-#include <map>
 
 namespace wick::detail {
 

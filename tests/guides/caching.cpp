@@ -19,4 +19,12 @@ namespace {
   }
 }
 
+[[maybe_unused]] void on_disk(const std::string& folder) {
+  wick::loader train(wick::image_folder(folder) | wick::shuffle() | wick::read() | wick::decode() |
+                         wick::resize({.max_size = 320}) | wick::cache_on_disk("/scratch/photos") |
+                         wick::random_resized_crop(224) | wick::random_horizontal_flip() | wick::batch(256),
+                     {.seed = 42});
+  for (auto& batch : train.epoch(0)) (void)batch.data;
+}
+
 }  // namespace

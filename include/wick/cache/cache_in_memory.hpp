@@ -27,8 +27,8 @@ namespace detail {
 
 struct memory_cache_options {
   std::size_t bytes = 0;  ///< the most that it keeps; 0: a quarter of the memory that this process may have
-  /// Lets stages before it draw random numbers. A sample is the same in all epochs then, as it was in the
-  /// first one that this loader ran: a training that is resumed has other ones.
+  /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
+  /// seed.
   bool freeze_random = false;
 };
 
@@ -39,6 +39,7 @@ class cache_in_memory_stage {
   using stage_hooks = hooks<hook::check, hook::note, hook::refresh>;
   static constexpr std::string_view name = "cache_in_memory";
   static constexpr bool keeps_samples = true;
+  bool frozen() const noexcept { return options_.freeze_random; }
 
   explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
 
@@ -52,6 +53,7 @@ class cache_in_memory_stage {
   template <class Item>
   Item operator()(Item item, context& c) const {
     if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
+    c.freeze(false);
     settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
     const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
@@ -81,8 +83,8 @@ class cache_in_memory_stage {
     static_assert(
         single,
         "wick: cache_in_memory() keeps single samples, and what came is a batch; write it before batch(n)");
-    constexpr bool first = !(std::is_same_v<Before, cache_in_memory_stage> || ...);
-    static_assert(first, "wick: this pipeline has a cache_in_memory() already; write one of the two");
+    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
+    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
     constexpr bool alone = !(gathers_others<Before> || ...);
     static_assert(
         alone,

@@ -6,11 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <wick/codec/codec.hpp>
 #include <wick/image/detail/steps.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/phases.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
@@ -118,6 +120,10 @@ class lazy_image {
   lazy_image clone() const;
   /// The memory that its bytes or pixels take.
   std::size_t kept_bytes() const noexcept;
+  /// Its pixels, for a cache on disk. \throws wick::error before carry_out(), and behind normalize
+  void save(detail::kept_writer& out) const;
+  static lazy_image load(detail::kept_reader& in);
+  static constexpr std::string_view saved_as = "pixels 1";
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 

@@ -12,6 +12,7 @@
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/stage.hpp>
@@ -50,6 +51,10 @@ class mask {
   /// Another one, with the same pixels, which are not copied. \throws wick::error before carry_out()
   mask share() { return mask(numbers_.share()); }
   std::size_t kept_bytes() const noexcept { return numbers_.kept_bytes(); }
+  /// For a cache on disk. \throws wick::error before carry_out()
+  void save(detail::kept_writer& out) const { numbers_.save(out); }
+  static mask load(detail::kept_reader& in) { return mask(lazy_image::load(in)); }
+  static constexpr std::string_view saved_as = "mask 1";
   /// Another one, decoded or not.
   mask clone() const { return mask(numbers_.clone()); }
 

@@ -82,7 +82,8 @@ class context {
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
+      random_ = frozen_ ? random_stream(0, 0, where_.index, stage_)
+                        : random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
       random_stage_ = stage_;
     }
     return random_;
@@ -155,6 +156,8 @@ class context {
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: the last stage that asked for random numbers; ~0u while none has.
   std::uint32_t last_drawing() const noexcept { return random_stage_; }
+  /// For the loader: from now on random numbers hang on the sample alone, for one that a cache keeps.
+  void freeze(bool on) noexcept { frozen_ = on; }
   /// For the loader: whether a trace follows this sample.
   bool followed() const noexcept { return followed_; }
   /// For the loader.
@@ -166,6 +169,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    frozen_ = false;
     followed_ = false;
   }
 
@@ -186,6 +190,7 @@ class context {
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
+  bool frozen_ = false;
   bool followed_ = false;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
 
@@ -64,6 +66,10 @@ class image {
   int channels() const noexcept { return channels_; }
   bool empty() const noexcept { return size() == 0; }
   std::size_t kept_bytes() const noexcept { return size(); }
+  /// For a cache on disk.
+  void save(detail::kept_writer& out) const;
+  static image load(detail::kept_reader& in);
+  static constexpr std::string_view saved_as = "image 1";
 
   std::uint8_t* data() noexcept { return data_; }
   const std::uint8_t* data() const noexcept { return data_; }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/geometry.hpp>
@@ -79,6 +80,39 @@ lazy_image lazy_image::clone() const {
 
 std::size_t lazy_image::kept_bytes() const noexcept {
   return encoded_.size() + decoded().pixels().size() + wide().levels.size() * sizeof(std::uint16_t);
+}
+
+void lazy_image::save(detail::kept_writer& out) const {
+  if (!untouched()) throw error("a picture that is not decoded yet is saved; call carry_out() before");
+  refuse_normalized("a cache on disk");
+  out.number(as_);
+  if (as_.wide) {
+    const std::int32_t size[] = {wide().width, wide().height, wide().channels};
+    out.put(size, sizeof size);
+    return out.put(wide().levels.data(), wide().levels.size() * sizeof(std::uint16_t));
+  }
+  const std::int32_t size[] = {decoded().width(), decoded().height(), decoded().channels()};
+  out.put(size, sizeof size);
+  out.put(decoded().data(), decoded().pixels().size());
+}
+
+lazy_image lazy_image::load(detail::kept_reader& in) {
+  const auto as = in.number<detail::pixel_numbers>();
+  std::int32_t size[3];
+  in.take(size, sizeof size);
+  lazy_image out;
+  if (as.wide) {
+    detail::wide_rows rows(size[0], size[1], size[2], 0);
+    in.take(rows.levels.data(), rows.levels.size() * sizeof(std::uint16_t));
+    out.channels_ = out.out_channels_ = rows.channels;
+    out.hold(std::move(rows));
+  } else {
+    image pixels(size[0], size[1], size[2]);
+    in.take(pixels.data(), pixels.pixels().size());
+    out = lazy_image(std::move(pixels));
+  }
+  out.as_ = as;
+  return out;
 }
 
 void lazy_image::carry_out() {

@@ -18,6 +18,11 @@ namespace wick::detail {
 template <class S>
 inline constexpr bool keeps_samples = requires { S::keeps_samples; };
 
+/// Whether it may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&)`, and an
+/// awaitable `ask<Item>(self, source, context)`.
+template <class S>
+inline constexpr bool keeps_elsewhere = requires { S::keeps_elsewhere; };
+
 template <class Source, class... S>
 struct pipeline_types {
   static constexpr std::size_t size = sizeof...(S);
@@ -92,6 +97,15 @@ struct pipeline_types {
     while (!is[n]) ++n;
     return n < batching ? n : batching;
   }();
+
+  static constexpr bool cached_elsewhere = [] {
+    if constexpr (cache < batching)
+      return keeps_elsewhere<stage_at<cache>>;
+    else
+      return false;
+  }();
+  static constexpr bool cached_here = cache < batching && !cached_elsewhere;
+  using kept_item = item < cache<batching ? cache + 1 : 0>;
 
   /// The order stages' functions for one epoch.
   template <std::size_t... I>

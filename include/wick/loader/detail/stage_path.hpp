@@ -17,6 +17,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/batch/detail/cloning.hpp>
+#include <wick/loader/detail/asking_cache.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
@@ -78,7 +79,9 @@ class stage_path<pipeline<Source, S...>> {
   void refresh() {
     const auto rest = [&] {
       for_each_stage([&](auto& s) {
-        if constexpr (requires { s.refresh(std::as_const(source_)); })
+        if constexpr (keeps_elsewhere<std::remove_reference_t<decltype(s)>>)
+          asking_cache<stage_path>::open(*this, s);
+        else if constexpr (requires { s.refresh(std::as_const(source_)); })
           s.refresh(std::as_const(source_));
         else if constexpr (has_hook<decltype(s), hook::refresh>)
           s.refresh();
@@ -123,11 +126,15 @@ class stage_path<pipeline<Source, S...>> {
 
   // ---- samples ----
 
-  /// A sample that a cache keeps, as it leaves that stage; null where it has to be made.
+  /// A sample that a cache in memory keeps, as it leaves that stage; null where it has to be made.
   const auto* kept(const context& c) const noexcept
-    requires(types::cache < types::batching)
+    requires(types::cached_here)
   {
     return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
+  }
+  /// Before a sample is made that a cache may keep.
+  void freeze_for_cache(context& c) const noexcept {
+    if constexpr (types::cache < types::batching) c.freeze(stage<types::cache>().frozen());
   }
   template <class Item>
   static Item again(const Item& kept) {
@@ -136,7 +143,7 @@ class stage_path<pipeline<Source, S...>> {
   /// From the source, or from the cache, through all stages, which don't suspend, into the slot.
   template <bool Timed>
   void run(context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
-    if constexpr (types::cache < types::batching) {
+    if constexpr (types::cached_here) {
       if (const auto* const item = kept(c)) {
         c.enter(static_cast<std::uint32_t>(types::cache));
         auto copy = again(*item);
@@ -144,19 +151,28 @@ class stage_path<pipeline<Source, S...>> {
         return pass<types::cache + 1, Timed>(std::move(copy), c, j, slot, clock);
       }
     }
+    freeze_for_cache(c);
     pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
   }
   /// The same where a stage may suspend.
   static task<void> run_async(stage_path* self, context* c, batch_type* j, std::uint64_t slot) {
-    if constexpr (types::cache < types::batching) {
+    if constexpr (types::cached_elsewhere) {
+      return asking_cache<stage_path>::run(self, c, j, slot);
+    } else if constexpr (types::cached_here) {
       if (const auto* const item = self->kept(*c)) {
         using kept_type = std::remove_cvref_t<decltype(*item)>;
         c->enter(static_cast<std::uint32_t>(types::cache));
         return pass_kept<kept_type>(self, again(*item), c, j, slot);
       }
     }
+    self->freeze_for_cache(*c);
     auto item = to_rvalue(self->source_.at(c->index()));
     return pass_async<types::order_end, decltype(item)>(self, std::move(item), c, j, slot);
+  }
+  /// A sample that a cache elsewhere keeps; none where it has to be made.
+  template <class Job>
+  static auto ask_cache(stage_path* self, context* c, Job* j) {
+    return asking_cache<stage_path>::ask(self, c, j);
   }
   template <class Item>
   static task<void> pass_kept(stage_path* self, Item item, context* c, batch_type* j, std::uint64_t slot) {
@@ -343,6 +359,7 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  friend struct asking_cache<stage_path>;
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;

@@ -62,14 +62,36 @@ struct gathering {
   /// A sample of the source, or of the cache, through the stages up to End.
   template <std::size_t End, class Job>
   static auto come(Path* self, context* c, Job* j) {
-    if constexpr (types::cache < End) {
+    if constexpr (types::cache < End && types::cached_elsewhere) {
+      return come_asking<End>(self, c, j);
+    } else if constexpr (types::cache < End) {
       if (const auto* const item = self->kept(*c)) {
         using kept_type = std::remove_cvref_t<decltype(*item)>;
         return come_to<types::cache + 1, End, kept_type>(self, self->again(*item), c, j);
       }
     }
+    if constexpr (types::cache < End) self->freeze_for_cache(*c);
     auto item = Path::to_rvalue(self->source_.at(c->index()));
     return come_to<types::order_end, End, decltype(item)>(self, std::move(item), c, j);
+  }
+  template <std::size_t End, class Job>
+  static task<typename types::template item<End>> come_asking(Path* self, context* c, Job* j) {
+    using kept_type = typename types::kept_item;
+    auto asking = Path::ask_cache(self, c, j);
+    auto found = co_await std::move(asking);
+    if (found) {
+      task<typename types::template item<End>> rest =
+          come_to<types::cache + 1, End, kept_type>(self, std::move(*found), c, j);
+      auto out = co_await rest;
+      co_return std::move(out);
+    } else {
+      self->freeze_for_cache(*c);
+      auto item = Path::to_rvalue(self->source_.at(c->index()));
+      task<typename types::template item<End>> rest =
+          come_to<types::order_end, End, decltype(item)>(self, std::move(item), c, j);
+      auto out = co_await rest;
+      co_return std::move(out);
+    }
   }
   /// An item before stage I through the stages up to End, one after the other.
   template <std::size_t I, std::size_t End, class Item, class Job>

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
@@ -79,6 +80,21 @@ image& image::operator=(image other) noexcept {
 
 image image::adopt(std::uint8_t* data, int width, int height, int channels) noexcept {
   return image(data, width, height, channels);
+}
+
+void image::save(detail::kept_writer& out) const {
+  const std::int32_t size[] = {width_, height_, channels_};
+  out.put(size, sizeof size);
+  out.put(data_, this->size());
+}
+
+image image::load(detail::kept_reader& in) {
+  std::int32_t size[3];
+  in.take(size, sizeof size);
+  if (size[2] == 0) return {};
+  image out(size[0], size[1], size[2]);
+  in.take(out.data(), out.size());
+  return out;
 }
 
 void image::write_to(slot to) const noexcept {

@@ -1,0 +1,190 @@
+/// \file
+/// cache_on_disk(): what stands before it runs once a sample, for all processes of a machine and all their
+/// runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <wick/async/executor.hpp>
+#include <wick/async/task.hpp>
+#include <wick/cache/detail/disk_cache.hpp>
+#include <wick/cache/detail/keeping.hpp>
+#include <wick/cache/detail/origin.hpp>
+#include <wick/cache/detail/saving.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/source.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pipeline/with_others.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct disk_cache_options {
+  std::uint64_t bytes = 0;  ///< the most that the folder takes; 0: half of what the file system has free
+  /// What stands before it, where that is a callable without a fingerprint: give another number when its
+  /// code changes, and all samples are made again.
+  std::uint64_t version = 0;
+  /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
+  /// seed.
+  bool freeze_random = false;
+};
+
+/// A sample that was looked for where that may wait.
+struct asked_sample {
+  bool found = false;
+  std::optional<bytes> all{};  ///< checked
+  disk_cache::entry where{};
+};
+
+class cache_on_disk_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check, hook::note>;
+  static constexpr std::string_view name = "cache_on_disk";
+  static constexpr bool keeps_samples = true;
+  bool frozen() const noexcept { return options_.freeze_random; }
+  /// Its samples are read, which may wait: `find()` is tried first, and `ask()` awaited.
+  static constexpr bool keeps_elsewhere = true;
+
+  cache_on_disk_stage(std::string folder, const disk_cache_options& options)
+      : folder_(std::move(folder)), options_(options) {}
+
+  /// A loader opens the folder; again when the source was refreshed. `before`: the stages before this.
+  template <class Item, class Source>
+  void open(const Source& source, fingerprint_hash before) {
+    before.add(fingerprint_of(source)).add(options_.version);
+    describe_type<Item>(before);
+    cache_ = nullptr;
+    cache_ = std::make_shared<disk_cache>(folder_, before.value(), source.size(), options_.bytes);
+  }
+
+  /// A sample, where that needs no waiting.
+  template <class Item>
+  std::optional<Item> find(context& c) const {
+    disk_cache::entry where;
+    if (!cache_->find(c.index(), where) || !c.try_reserve(static_cast<std::size_t>(where.length)))
+      return std::nullopt;
+    try {
+      cached_kept_reader in(where);
+      Item out{};
+      load(out, in);
+      cache_->count(true, lane(c));
+      return out;
+    } catch (const kept_reader::unavailable&) {
+      return std::nullopt;
+    }
+  }
+  /// A sample that this or another process has kept; none where it has to be made. Awaits I/O threads.
+  template <class Item, class Source>
+  static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c) {
+    disk_cache* const cache = self->cache_.get();
+    auto asking = c->run_blocking([cache, source, c] {
+      asked_sample out;
+      try {
+        out.found = cache->look(c->index(), origin_of(source->at(c->index())), out.where);
+      } catch (const std::exception&) {  // the source's: it throws again where the sample is made
+        return out;
+      }
+      if (out.found && c->try_reserve(static_cast<std::size_t>(out.where.length)))
+        read(cache, c->index(), out);
+      return out;
+    });
+    asked_sample asked = co_await std::move(asking);
+    if (asked.found && !asked.all) {
+      auto room = c->reserve(static_cast<std::size_t>(asked.where.length));
+      co_await room;
+      auto reading = c->run_blocking([cache, c, &asked] { read(cache, c->index(), asked); });
+      co_await std::move(reading);
+    }
+    cache->count(asked.found, lane(*c));
+    std::optional<Item> out;
+    if (asked.found) {
+      kept_reader in(asked.all->span());
+      load(out.emplace(), in);
+    }
+    co_return out;
+  }
+  /// One that was not kept: it is from now on, where there is room.
+  template <class Item>
+  task<Item> operator()(Item item, context& c) const {
+    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
+    c.freeze(false);
+    return keep(std::move(item), &c, cache_.get());
+  }
+
+  std::string note() const { return cache_ == nullptr ? std::string() : cache_->note(); }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool single = !has_batching<Before...>;
+    static_assert(
+        single,
+        "wick: cache_on_disk() keeps single samples, and what came is a batch; write it before batch(n)");
+    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
+    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
+    constexpr bool alone = !(gathers_others<Before> || ...);
+    static_assert(
+        alone,
+        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
+        "would freeze; write cache_on_disk() before it");
+    constexpr bool saved = can_be_saved<Came>();
+    static_assert(
+        saved,
+        "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, and vectors, optionals and "
+        "structs of these; what came ('Came', in the lines beside this) is none. Write the cache behind "
+        "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
+        "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
+    return single && first && alone && saved;
+  }
+
+ private:
+  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+  static void read(disk_cache* cache, std::uint64_t index, asked_sample& asked) {
+    asked.found = cache->read(index, asked.where, asked.all.emplace());
+  }
+  template <class Item>
+  static task<Item> keep(Item item, context* c, disk_cache* cache) {
+    settle(item);
+    if (cache == nullptr) co_return item;  // no loader: a test calls it
+    kept_writer out;
+    out.reserve(sizeof(Item) + bytes_beside(item) + 64);
+    save(item, out);
+    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), out.written()); });
+    co_await std::move(writing);
+    co_return item;
+  }
+  [[noreturn]] static void refuse_random(std::uint32_t stage);
+
+  std::string folder_;
+  disk_cache_options options_;
+  std::shared_ptr<disk_cache> cache_;
+};
+
+}  // namespace detail
+
+/// Keeps each sample as it is here in a folder, so that the stages before run once for it, in this run, the
+/// next ones and other processes: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) |
+/// cache_on_disk("/scratch/photos") | random_resized_crop(224) | batch(256)`. Pictures are kept as uint8,
+/// not compressed; behind read() files are kept as they are.
+///
+/// One folder serves any number of processes and pipelines: each source with its stages has a set of its own.
+/// A sample is made again when its file has another size or time, when it is damaged on disk, or when stages
+/// before it have other parameters. Where the folder is full, sets that no process uses are removed, those
+/// used longest ago first; a set that is in use keeps what it has. A full disk or a process that is killed
+/// costs no sample. \throws wick::error when the folder can't be written into; for a sample when a stage
+/// before it draws random numbers, which would be the same in every epoch
+detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options = {});
+
+}  // namespace wick

@@ -1,0 +1,124 @@
+/// \file
+/// Samples kept in a folder, by their index in the source, for this process and others.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wick/io/detail/plain_file.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/pipeline/sample.hpp>
+
+namespace wick::detail {
+
+/// A folder has a subfolder for each set: a source with the stages before the cache, as a fingerprint. In it
+/// lie `index`, records of 64 bytes, and segments, bytes of samples behind each other. An index record is
+/// appended when the bytes that it names are written, under a lock of the file (flock), so a process that is
+/// killed leaves at most bytes that no record names. A record has a checksum of itself and of the sample:
+/// what a power failure or a full disk has torn is not served.
+///
+/// A segment has one writer at a time, who locks it. Who uses a set has a shared lock on `in-use`; who wants
+/// room removes sets that have none.
+class disk_cache {
+ public:
+  /// Where a sample lies.
+  struct entry {
+    std::uint64_t origin = 0;  ///< of what it was made, see origin_of()
+    std::uint64_t offset = 0, length = 0;
+    std::uint64_t content = 0;  ///< content_of() its bytes
+    int file = -1;              ///< open as long as the cache lives; -1: not kept
+    bool checked = false;       ///< by this process: the origin, and the bytes
+  };
+
+  /// Opens the set, or makes it. Blocks. \param most  bytes of the folder; 0: half of what is free.
+  /// \throws wick::error when the folder can't be used
+  disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples, std::uint64_t most);
+  disk_cache(const disk_cache&) = delete;
+  disk_cache& operator=(const disk_cache&) = delete;
+  ~disk_cache() = default;
+
+  /// A sample that this process has checked, on a file system that can be asked without waiting. Any thread.
+  bool find(std::uint64_t index, entry& out) const noexcept;
+  /// A sample that any process has kept since, made of the same. Remembers `origin` for add(). May block.
+  bool look(std::uint64_t index, std::uint64_t origin, entry& out);
+  /// Its bytes, checked; false when they are not what was kept, and it is none from now on. May block.
+  bool read(std::uint64_t index, const entry& where, bytes& out);
+  /// Keeps a sample that look() has not found, if there is room. May block. Nothing is thrown: what can't be
+  /// kept is made again.
+  void add(std::uint64_t index, std::span<const std::byte> sample) noexcept;
+
+  void count(bool hit, std::size_t lane) noexcept {
+    counters& mine = counters_[lane % counters_.size()];
+    (hit ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
+  }
+  /// A line for the report; empty before the first sample.
+  std::string note() const;
+
+  static constexpr std::size_t record_size = 64;
+
+ private:
+  struct alignas(64) counters {
+    std::atomic<std::uint64_t> hits{0}, misses{0};
+  };
+  struct record;
+
+  entry& at(std::uint64_t index) noexcept { return entries_[static_cast<std::size_t>(index)]; }
+  std::mutex& lock_of(std::uint64_t index) const noexcept { return locks_[index % locks_.size()]; }
+
+  void open_set();
+  /// Takes what other processes have appended. With index_mutex_.
+  void read_index();
+  void take(const record& r);
+  int segment(std::uint32_t number);
+  /// A segment of this process, and where it ends. With index_mutex_.
+  bool open_own_segment();
+  bool append(record r);
+  bool make_room(std::uint64_t bytes);
+  std::uint64_t used() const noexcept { return others_ + bytes_; }
+
+  const std::string root_, folder_;
+  const std::uint64_t set_, samples_;
+  std::uint64_t most_;
+  file_handle in_use_, index_;
+  bool local_ = false;  // its file system is this kernel's alone
+
+  mutable std::array<std::mutex, 64> locks_;
+  std::vector<entry> entries_;
+
+  std::mutex index_mutex_;
+  std::uint64_t read_to_ = 0;  // of the index
+  std::vector<file_handle> files_;
+  std::map<std::uint32_t, int> segments_;  // number: descriptor
+  std::map<std::uint32_t, std::uint64_t> ends_;
+  std::uint32_t own_ = 0;                 // 0: none yet
+  std::uint64_t end_ = 0;                 // of the own segment
+  std::uint64_t others_ = 0, bytes_ = 0;  // of other sets, of this one
+
+  std::atomic<std::uint64_t> kept_{0}, stale_{0}, damaged_{0};
+  std::atomic<bool> full_{false};
+  std::atomic<int> fault_{0};
+  std::array<counters, 16> counters_;
+};
+
+/// Reads a sample that lies in the page cache, without waiting: from a file, as far as the kernel has it.
+class cached_kept_reader final : public kept_reader {
+ public:
+  explicit cached_kept_reader(const disk_cache::entry& where) noexcept;
+  std::size_t left() const noexcept override { return at_hand_.size() + static_cast<std::size_t>(rest_); }
+
+ private:
+  void fetch(std::byte* to, std::size_t size) override;
+
+  int file_;
+  std::uint64_t offset_, rest_;  // behind what is at hand
+  std::array<std::byte, 512> head_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,53 @@
+/// \file
+/// What a sample is made of, as a number: by it a cache on disk sees that a file was changed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <wick/batch/fields.hpp>
+#include <wick/io/location.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+
+namespace wick::detail {
+
+/// A file's path, size and time, and which bytes of it. May block.
+void add_origin(fingerprint_hash& h, const location& where);
+
+/// Of what the source gives: the files, numbers, texts and bytes in it. Types that say nothing of themselves
+/// count as nothing.
+template <class T>
+void add_origin(fingerprint_hash& h, const T& item) {
+  if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
+    h.add(&item, sizeof item);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    h.add(std::string_view(item));
+  } else if constexpr (std::is_same_v<T, bytes>) {
+    h.add(item.data(), item.size());
+  } else if constexpr (batchable<T>) {  // a row in memory, an array
+    bytes all(static_cast<std::size_t>(shape(field_access<T>::extents(item)).count()) *
+              size_of(field_access<T>::type(item)));
+    field_access<T>::write_to(item, slot{all.data(), false});
+    h.add(all.data(), all.size());
+  } else if constexpr (composite<T>) {
+    with_fields(item, [&h](const auto&... field) { (add_origin(h, field), ...); });
+  } else if constexpr (requires { item.has_value(), *item; }) {
+    h.add(std::uint64_t{item.has_value()});
+    if (item.has_value()) add_origin(h, *item);
+  } else if constexpr (requires { *item.begin(), item.end(); }) {
+    for (const auto& one : item) add_origin(h, one);
+  }
+}
+
+template <class T>
+std::uint64_t origin_of(const T& item) {
+  fingerprint_hash h;
+  add_origin(h, item);
+  return h.value();
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,352 @@
+/// \file
+/// The bodies of what cache/detail/disk_cache.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <filesystem>
+#include <mutex>
+#include <span>
+#include <string>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/cache/detail/cache_folder.hpp>
+#include <wick/cache/detail/disk_cache.hpp>
+#include <wick/io/detail/file_system.hpp>
+#include <wick/io/detail/plain_file.hpp>
+#include <wick/pipeline/sample.hpp>
+
+namespace wick::detail {
+
+struct disk_cache::record {
+  static constexpr std::uint32_t kind_of_sample = 0x6B636977;  // "wick", in this machine's byte order
+  std::uint32_t kind = kind_of_sample;
+  std::uint32_t segment = 0;
+  std::uint64_t sample = 0, origin = 0, offset = 0, length = 0, content = 0;
+  std::uint64_t set = 0;
+  std::uint64_t check = 0;  // of all before
+
+  std::uint64_t checksum() const noexcept {
+    return content_of(reinterpret_cast<const std::byte*>(this), offsetof(record, check), 1);
+  }
+};
+
+disk_cache::disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples,
+                       std::uint64_t most)
+    : root_(folder),
+      folder_(cache_folder::set_path(folder, set)),
+      set_(set),
+      samples_(samples),
+      most_(most),
+      entries_(static_cast<std::size_t>(samples)) {
+  std::error_code fault;
+  std::filesystem::create_directories(root_, fault);
+  if (fault) cache_folder::refuse(root_, "made", fault.value());
+  in_use_ = cache_folder::use(folder_);
+  open_set();
+}
+
+void disk_cache::open_set() {
+  const std::string path = folder_ + "/index";
+  index_ = file_handle(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!index_) cache_folder::refuse(path, "opened", errno);
+  local_ = is_local(index_.get());
+  std::error_code fault;
+  for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
+    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_)
+      others_ += cache_folder::size_of_set(i->path().string());
+  }
+  bytes_ = cache_folder::size_of_set(folder_);
+  if (most_ == 0) {
+    struct ::statvfs about {};
+    if (::statvfs(root_.c_str(), &about) == 0)
+      most_ = (std::uint64_t{about.f_bavail} * about.f_frsize + used()) / 2;
+  }
+  const std::scoped_lock lock(index_mutex_);
+  const std::uint64_t bytes = bytes_;
+  read_index();
+  bytes_ = bytes;  // what the index names lies in the files that were counted
+}
+
+void disk_cache::read_index() {
+  std::vector<record> some(1024);
+  struct ::stat about {};
+  if (::fstat(index_.get(), &about) != 0) return;
+  const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
+  while (read_to_ < end) {
+    const std::size_t n =
+        static_cast<std::size_t>(std::min<std::uint64_t>(some.size(), (end - read_to_) / record_size));
+    if (!cache_folder::read_all(index_.get(), reinterpret_cast<std::byte*>(some.data()), n * record_size,
+                                read_to_))
+      return;
+    read_to_ += n * record_size;
+    for (std::size_t i = 0; i < n; ++i) take(some[i]);
+  }
+}
+
+void disk_cache::take(const record& r) {
+  if (r.kind != record::kind_of_sample || r.set != set_ || r.check != r.checksum() || r.sample >= samples_) {
+    damaged_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (r.segment != own_) bytes_ += r.length + record_size;  // its own were counted when they were written
+  std::uint64_t& end = ends_[r.segment];
+  end = std::max(end, r.offset + r.length);
+  const int file = segment(r.segment);
+  if (file < 0) return;
+  const std::scoped_lock lock(lock_of(r.sample));
+  entry& e = at(r.sample);
+  if (e.file < 0) kept_.fetch_add(1, std::memory_order_relaxed);
+  e = {r.origin, r.offset, r.length, r.content, file, false};  // the last one: those before may be damaged
+}
+
+int disk_cache::segment(std::uint32_t number) {
+  const auto found = segments_.find(number);
+  if (found != segments_.end()) return found->second;
+  file_handle file(::open(cache_folder::segment_path(folder_, number).c_str(), O_RDWR | O_CLOEXEC));
+  if (!file) return -1;
+  files_.push_back(std::move(file));
+  return segments_[number] = files_.back().get();
+}
+
+bool disk_cache::find(std::uint64_t index, entry& out) const noexcept {
+  if (index >= samples_ || !local_) return false;
+  const std::scoped_lock lock(lock_of(index));
+  const entry& e = entries_[static_cast<std::size_t>(index)];
+  if (!e.checked) return false;
+  out = e;
+  return true;
+}
+
+bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
+  if (index >= samples_) return false;
+  const auto known = [&] {
+    const std::scoped_lock lock(lock_of(index));
+    entry& e = at(index);
+    if (e.file < 0) {
+      e.origin = origin;
+      return false;
+    }
+    if (e.origin == origin) {
+      out = e;
+      return true;
+    }
+    e = {.origin = origin};  // it is made again
+    kept_.fetch_sub(1, std::memory_order_relaxed);
+    stale_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  };
+  if (known()) return true;
+  {
+    const std::scoped_lock lock(index_mutex_);
+    const std::uint64_t before = read_to_;
+    read_index();
+    if (read_to_ == before) return false;
+  }
+  return known();
+}
+
+bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
+  out = bytes(static_cast<std::size_t>(where.length));
+  const bool whole = cache_folder::read_all(where.file, out.data(), out.size(), where.offset) &&
+                     content_of(out.data(), out.size(), 0) == where.content;
+  const std::scoped_lock lock(lock_of(index));
+  entry& e = at(index);
+  if (e.file != where.file || e.offset != where.offset) return whole;  // another one by now
+  if (whole) {
+    e.checked = true;
+    return true;
+  }
+  e = {.origin = where.origin};
+  kept_.fetch_sub(1, std::memory_order_relaxed);
+  damaged_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void disk_cache::add(std::uint64_t index, std::span<const std::byte> sample) noexcept try {
+  if (index >= samples_ || full_.load(std::memory_order_relaxed)) return;
+  record r;
+  r.set = set_;
+  r.sample = index;
+  r.length = sample.size();
+  r.content = content_of(sample.data(), sample.size(), 0);
+  int file = -1;
+  {
+    const std::scoped_lock lock(index_mutex_);
+    if (used() + r.length + record_size > most_ && !make_room(r.length + record_size)) {
+      full_.store(true, std::memory_order_relaxed);
+      return;
+    }
+    if (own_ == 0 && !open_own_segment()) {
+      fault_.store(errno, std::memory_order_relaxed);
+      full_.store(true, std::memory_order_relaxed);
+      return;
+    }
+    r.segment = own_;
+    r.offset = end_;
+    end_ += r.length;
+    bytes_ += r.length + record_size;
+    file = segments_.at(own_);
+  }
+  {
+    const std::scoped_lock lock(lock_of(index));
+    r.origin = at(index).origin;
+  }
+  if (cache_folder::write_all(file, sample, r.offset) && append(r)) return;
+  fault_.store(errno, std::memory_order_relaxed);
+  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EROFS)
+    full_.store(true, std::memory_order_relaxed);
+} catch (const std::exception&) {  // no memory: the sample is there all the same
+  fault_.store(ENOMEM, std::memory_order_relaxed);
+}
+
+bool disk_cache::open_own_segment() {
+  // One that another process has left, behind what the index names; else a new one.
+  const auto writable = [&](std::uint32_t number, int how) {
+    file_handle file(
+        ::open(cache_folder::segment_path(folder_, number).c_str(), O_RDWR | O_CLOEXEC | how, 0666));
+    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return false;
+    read_index();  // with what its writer has appended last
+    const std::uint64_t end = ends_[number];
+    if (::ftruncate(file.get(), static_cast<::off_t>(end)) != 0) return false;
+    own_ = number;
+    end_ = end;
+    files_.push_back(std::move(file));
+    segments_[number] = files_.back().get();  // entries may have another descriptor of it, which stays open
+    return true;
+  };
+  std::error_code fault;
+  for (std::filesystem::directory_iterator i(folder_, fault), end; !fault && i != end; i.increment(fault)) {
+    const std::uint32_t number = cache_folder::segment_number(i->path().filename().string());
+    if (number != 0 && writable(number, 0)) return true;
+  }
+  for (;;) {
+    std::uint32_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) return false;
+    number >>= 1;
+    if (number == 0) continue;
+    if (writable(number, O_CREAT | O_EXCL)) return true;
+    if (errno != EEXIST) return false;
+  }
+}
+
+bool disk_cache::append(record r) {
+  r.check = r.checksum();
+  const std::scoped_lock lock(index_mutex_);
+  if (!cache_folder::lock(index_.get(), LOCK_EX, 200)) return false;
+  struct unlocking {
+    int file;
+    ~unlocking() {
+      const int fault = errno;
+      ::flock(file, LOCK_UN);
+      errno = fault;
+    }
+  } const unlock{index_.get()};
+  read_index();
+  {
+    const std::scoped_lock own(lock_of(r.sample));
+    const entry& e = at(r.sample);
+    if (e.file >= 0 && e.origin == r.origin) return true;  // another process was first
+  }
+  struct ::stat about {};
+  if (::fstat(index_.get(), &about) != 0) return false;
+  // What a killed writer, or a full disk, has left of a record.
+  const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
+  if (end != static_cast<std::uint64_t>(about.st_size) &&
+      ::ftruncate(index_.get(), static_cast<::off_t>(end)) != 0)
+    return false;
+  if (!cache_folder::write_all(index_.get(), {reinterpret_cast<const std::byte*>(&r), sizeof r}, end)) {
+    const int fault = errno;
+    static_cast<void>(::ftruncate(index_.get(), static_cast<::off_t>(end)));
+    errno = fault;
+    return false;
+  }
+  read_index();  // this one, too
+  return true;
+}
+
+bool disk_cache::make_room(std::uint64_t bytes) {
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+  std::error_code fault;
+  for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
+    struct ::stat about {};
+    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_ &&
+        ::stat((i->path() / "in-use").c_str(), &about) == 0)
+      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, i->path().string()});
+  }
+  std::sort(sets.begin(), sets.end());
+  for (const auto& [used_last, folder] : sets) {
+    const std::uint64_t size = cache_folder::size_of_set(folder);
+    if (!cache_folder::remove_set(folder)) continue;
+    others_ -= std::min(others_, size);
+    if (used() + bytes <= most_) return true;
+  }
+  return used() + bytes <= most_;
+}
+
+std::string disk_cache::note() const {
+  std::uint64_t hits = 0, misses = 0;
+  for (const counters& c : counters_) {
+    hits += c.hits.load(std::memory_order_relaxed);
+    misses += c.misses.load(std::memory_order_relaxed);
+  }
+  if (hits + misses == 0) return {};
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "cache_on_disk keeps %" PRIu64 " of %" PRIu64 " samples; %.0f %% of %" PRIu64
+                " samples came from it, and the stages before it ran for the others",
+                kept_.load(std::memory_order_relaxed), samples_,
+                100.0 * static_cast<double>(hits) / static_cast<double>(hits + misses), hits + misses);
+  std::string out = text;
+  if (const std::uint64_t stale = stale_.load(std::memory_order_relaxed); stale != 0)
+    out += "; " + std::to_string(stale) + " were made of files that have changed, and were made again";
+  if (const std::uint64_t damaged = damaged_.load(std::memory_order_relaxed); damaged != 0)
+    out += "; " + std::to_string(damaged) + " were damaged on disk, and were made again";
+  const int fault = fault_.load(std::memory_order_relaxed);
+  if (fault != 0)
+    out += "; writing to " + cache_folder::in_quotes(folder_) +
+           " failed: " + std::generic_category().message(fault);
+  else if (full_.load(std::memory_order_relaxed))
+    out += "; it is full: give it more .bytes, or cache smaller samples";
+  return out;
+}
+
+cached_kept_reader::cached_kept_reader(const disk_cache::entry& where) noexcept
+    : kept_reader({}), file_(where.file), offset_(where.offset), rest_(where.length) {
+  const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(head_.size(), rest_));
+  if (n == 0) return;
+  const ::ssize_t got = cache_folder::read_cached(file_, head_.data(), n, offset_);
+  if (got <= 0) return;
+  at_hand_ = {head_.data(), static_cast<std::size_t>(got)};
+  offset_ += static_cast<std::uint64_t>(got);
+  rest_ -= static_cast<std::uint64_t>(got);
+}
+
+void cached_kept_reader::fetch(std::byte* to, std::size_t size) {
+  if (size > rest_) throw unavailable();
+  while (size != 0) {
+    const ::ssize_t n = cache_folder::read_cached(file_, to, size, offset_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw unavailable();
+    to += n;
+    size -= static_cast<std::size_t>(n);
+    offset_ += static_cast<std::uint64_t>(n);
+    rest_ -= static_cast<std::uint64_t>(n);
+  }
+}
+
+}  // namespace wick::detail

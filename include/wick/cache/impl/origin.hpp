@@ -1,0 +1,31 @@
+/// \file
+/// The bodies of what cache/detail/origin.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <sys/stat.h>
+
+#include <wick/cache/detail/origin.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/io/location.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+
+namespace wick::detail {
+
+void add_origin(fingerprint_hash& h, const location& where) {
+  h.add(std::string_view(where.path)).add(where.offset).add(where.length);
+  file_stamp now;
+  if (where.indexed != nullptr) {
+    now = *where.indexed;
+  } else {
+    struct ::stat about {};
+    if (::stat(where.path, &about) != 0) return;
+    now = file_stamp::of(about);
+  }
+  h.add(now.size)
+      .add(static_cast<std::uint64_t>(now.seconds))
+      .add(static_cast<std::uint64_t>(now.nanoseconds));
+}
+
+}  // namespace wick::detail
