@@ -153,11 +153,9 @@ bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
   if (known()) return true;
   {
     const std::scoped_lock lock(index_mutex_);
-    const std::uint64_t before = read_to_;
     read_index();
-    if (read_to_ == before) return false;
   }
-  return known();
+  return known();  // though nothing was new: another thread may have read the index meanwhile
 }
 
 bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
