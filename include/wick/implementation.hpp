@@ -110,6 +110,7 @@
 #include <wick/sampling/impl/weights.hpp>
 #include <wick/sampling/impl/zip.hpp>
 #include <wick/sources/impl/csv.hpp>
+#include <wick/sources/impl/csv_text.hpp>
 #include <wick/sources/impl/decode_raw.hpp>
 #include <wick/sources/impl/file_windows.hpp>
 #include <wick/sources/impl/files.hpp>

@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <wick/pipeline/sample.hpp>
 
 namespace wick::detail {
 
@@ -42,8 +45,9 @@ class csv_text {
   }
 
  private:
-  static std::string read(const std::string& path);
-  void find_rows(const std::string& path);
+  class row_finder;
+
+  void read(const std::string& path);
   std::uint64_t line_at(std::size_t begin) const noexcept;
   std::string_view row(std::uint64_t r) const noexcept;
   /// The raw fields of a row, with their quotes.
@@ -51,7 +55,8 @@ class csv_text {
   std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;
   static std::string_view unquoted(std::string_view raw, std::string& scratch);
 
-  std::string text_;
+  std::shared_ptr<const bytes> file_;
+  std::string_view text_;
   char separator_;
   std::vector<std::uint64_t> begins_;  // of each row, and the end
   std::vector<std::string> first_;

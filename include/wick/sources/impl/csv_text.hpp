@@ -1,0 +1,265 @@
+/// \file
+/// The bodies of what sources/detail/csv_text.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <sys/mman.h>
+#include <utility>
+#include <vector>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/sources/detail/csv_text.hpp>
+#include <wick/sources/detail/gzip_file.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+bytes plain_text(const opened_file& from) {
+  bytes out(static_cast<std::size_t>(from.stamp.size));
+#ifdef MADV_HUGEPAGE
+  // Half the time would go into pages of 4 KiB.
+  constexpr std::uintptr_t page = 4096;
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(out.data()) + page - 1) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(out.data()) + out.size();
+  if (end > begin + (std::uintptr_t{4} << 20))
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+  out.shrink(read_up_to(from.file.get(), out.data(), out.size(), 0));
+  return out;
+}
+
+bytes unpacked_text(const opened_file& from, const std::string& path) {
+  gzip_file in(from, path, "csv");
+  std::string out;
+  for (std::size_t size = 0;;) {
+    const std::size_t room = std::max(std::size_t{4} << 20, size);
+    out.resize(size + room);
+    const std::size_t n = in.fill(out.data() + size, room);
+    size += n;
+    if (n != room) return {out.data(), size};
+  }
+}
+
+/// Where some characters stand in 64 of them, a bit each.
+struct marks {
+  std::uint64_t lines = 0, separators = 0, quotes = 0, nuls = 0;
+};
+
+marks marks_of(const char* text, char separator) noexcept {
+  marks out;
+#ifdef __SSE2__
+  const __m128i line = _mm_set1_epi8('\n'), part = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
+  for (unsigned i = 0; i < 64; i += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
+    const auto where = [&](const __m128i& what) {
+      return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, what)))} << i;
+    };
+    out.lines |= where(line);
+    out.separators |= where(part);
+    out.quotes |= where(quote);
+    out.nuls |= where(_mm_setzero_si128());
+  }
+#else
+  for (unsigned i = 0; i < 64; ++i) {
+    out.lines |= std::uint64_t{text[i] == '\n'} << i;
+    out.separators |= std::uint64_t{text[i] == separator} << i;
+    out.quotes |= std::uint64_t{text[i] == '"'} << i;
+    out.nuls |= std::uint64_t{text[i] == '\0'} << i;
+  }
+#endif
+  return out;
+}
+
+}  // namespace
+
+void csv_text::read(const std::string& path) {
+  const opened_file opened = open_regular(path, "csv");
+  bytes out = plain_text(opened);
+  if (gzip_file::is_packed(out.text())) out = unpacked_text(opened, path);
+  require_unchanged(opened, path, "csv");
+  file_ = std::make_shared<const bytes>(std::move(out));
+  text_ = file_->text();
+  if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
+}
+
+/// Goes through the text once: 64 characters at a time, and one at a time where there are quotes.
+class csv_text::row_finder {
+ public:
+  row_finder(csv_text& of, const std::string& path) noexcept : of_(of), path_(path) {}
+
+  /// \throws wick::error for a NUL, an open quote, or a row with another number of fields than the first
+  void run() {
+    const std::string_view text = of_.text_;
+    constexpr std::size_t step = 64;
+    std::size_t at = 0;
+    while (at + step <= text.size()) {
+      const marks here = marks_of(text.data() + at, of_.separator_);
+      if (here.nuls != 0) refuse_nul(at + static_cast<std::size_t>(std::countr_zero(here.nuls)));
+      if (here.quotes != 0 || open_) {
+        at = one_by_one(at, at + step);
+      } else {
+        take(here, at);
+        at += step;
+        field_begins_ = ((here.lines | here.separators) >> (step - 1) & 1) != 0;
+      }
+    }
+    if (const auto nul = text.find('\0', at); nul != std::string_view::npos) refuse_nul(nul);
+    one_by_one(at, text.size());
+    if (open_) {
+      throw source_error(path_, "csv",
+                         "line " + std::to_string(of_.line_at(begin_)) +
+                             ": a quote is not closed; write a quote in a quoted field twice");
+    }
+    if (begin_ < text.size()) row_ends(text.size());
+  }
+
+ private:
+  /// Rows that end in 64 characters without quotes.
+  void take(const marks& here, std::size_t at) {
+    std::uint64_t parts = here.separators;
+    for (std::uint64_t lines = here.lines; lines != 0; lines &= lines - 1) {
+      const std::uint64_t before = (lines & -lines) - 1;
+      fields_ += static_cast<std::size_t>(std::popcount(parts & before));
+      parts &= ~before;
+      row_ends(at + static_cast<std::size_t>(std::countr_zero(lines)));
+    }
+    fields_ += static_cast<std::size_t>(std::popcount(parts));
+  }
+  /// Where it has come to: a quote that is written twice may reach past `end`.
+  std::size_t one_by_one(std::size_t at, std::size_t end) {
+    const std::string_view text = of_.text_;
+    for (; at < end; ++at) {
+      const char c = text[at];
+      if (open_) {
+        if (c == '"') open_ = at + 1 < text.size() && text[at + 1] == '"' && ++at != 0;
+        continue;
+      }
+      if (c == '\n') {
+        row_ends(at);
+        field_begins_ = true;
+        continue;
+      }
+      open_ = c == '"' && field_begins_;
+      field_begins_ = c == of_.separator_;
+      fields_ += field_begins_ ? 1u : 0u;
+    }
+    return at;
+  }
+  void row_ends(std::size_t at) {
+    const std::string_view row = of_.text_.substr(begin_, at - begin_);
+    if (row.find_first_not_of('\r') != std::string_view::npos) {
+      if (wanted_ == 0) wanted_ = fields_;
+      if (fields_ != wanted_) refuse_fields();
+      if (of_.begins_.size() == 1024) of_.begins_.reserve(of_.text_.size() / (begin_ / 1024) * 17 / 16);
+      of_.begins_.push_back(begin_);
+    }
+    begin_ = at + 1;
+    fields_ = 1;
+  }
+  [[noreturn]] void refuse_fields() const {
+    throw source_error(path_, "csv",
+                       "line " + std::to_string(of_.line_at(begin_)) + " has " + std::to_string(fields_) +
+                           " fields, and line " +
+                           std::to_string(of_.line_at(static_cast<std::size_t>(of_.begins_[0]))) + " has " +
+                           std::to_string(wanted_) +
+                           "; quote fields that have a separator in them, or say .separator");
+  }
+  [[noreturn]] void refuse_nul(std::size_t at) const {
+    throw source_error(path_, "csv",
+                       "has a NUL at byte " + std::to_string(at) +
+                           ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
+  }
+
+  csv_text& of_;
+  const std::string& path_;
+  std::size_t begin_ = 0, fields_ = 1, wanted_ = 0;
+  bool open_ = false, field_begins_ = true;
+};
+
+csv_text::csv_text(const std::string& path, char separator, bool header) : separator_(separator) {
+  if (separator == '"' || separator == '\n' || separator == '\r')
+    throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
+  read(path);
+  row_finder(*this, path).run();
+  if (begins_.empty()) throw source_error(path, "csv", "has no row");
+  begins_.push_back(text_.size());
+  std::vector<std::string_view> raw;
+  split(row(0), raw);
+  std::string scratch;
+  for (const std::string_view one : raw) first_.emplace_back(unquoted(one, scratch));
+  if (header) begins_.erase(begins_.begin());
+  if (begins_.capacity() > begins_.size() / 2 * 3) begins_.shrink_to_fit();
+}
+
+std::string_view csv_text::row(std::uint64_t r) const noexcept {
+  const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r)]),
+             end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r) + 1]);
+  std::string_view out(text_.data() + begin, end - begin);
+  while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
+  return out;
+}
+
+void csv_text::split(std::string_view row, std::vector<std::string_view>& to) const {
+  to.clear();
+  for (std::size_t begin = 0;;) {
+    std::size_t end = begin;
+    if (begin < row.size() && row[begin] == '"') {
+      bool open = true;
+      for (end = begin + 1; end < row.size() && (open || row[end] != separator_); ++end) {
+        if (open && row[end] == '"') open = end + 1 < row.size() && row[end + 1] == '"' && ++end != 0;
+      }
+    } else {
+      end = std::min(row.find(separator_, begin), row.size());
+    }
+    to.push_back(row.substr(begin, end - begin));
+    if (end >= row.size()) return;
+    begin = end + 1;
+  }
+}
+
+std::string_view csv_text::field(std::string_view row, std::size_t column, std::string& scratch) const {
+  if (row.find('"') == std::string_view::npos) {
+    for (; column > 0; --column) row.remove_prefix(row.find(separator_) + 1);
+    return row.substr(0, row.find(separator_));
+  }
+  std::vector<std::string_view> raw;
+  split(row, raw);
+  return unquoted(raw[column], scratch);
+}
+
+std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) {
+  if (!raw.starts_with('"')) return raw;
+  scratch.clear();
+  raw.remove_prefix(1);
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] == '"') {
+      if (i + 1 >= raw.size() || raw[i + 1] != '"') {
+        scratch.append(raw.substr(i + 1));  // some writers go on behind the quote
+        break;
+      }
+      ++i;
+    }
+    scratch += raw[i];
+  }
+  return scratch;
+}
+
+std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
+  return 1 + static_cast<std::uint64_t>(
+                 std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+}
+
+}  // namespace wick::detail
