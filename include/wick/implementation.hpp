@@ -117,6 +117,7 @@
 #include <wick/sources/impl/folder.hpp>
 #include <wick/sources/impl/idx.hpp>
 #include <wick/sources/impl/image_folder.hpp>
+#include <wick/sources/impl/kept_tar.hpp>
 #include <wick/sources/impl/memory.hpp>
 #include <wick/sources/impl/memory_view.hpp>
 #include <wick/sources/impl/npy.hpp>

@@ -8803,6 +8803,9 @@ struct file_stamp {
   /// Of what fstat said; `local` stays false.
   static file_stamp of(const struct ::stat& about) noexcept;
 
+  /// Whether the time of its last change tells one state of it from the next: not if that was just now, since
+  /// file systems' clocks tick some 100 times a second, some once in two.
+  bool settled() const noexcept;
   /// What has happened to the file, as far as it shows; null when it is the same file, and as it was. Where
   /// others than the kernel answer (NFS, FUSE), device and inode are numbers that may be given anew, and
   /// don't count.
@@ -18573,12 +18576,16 @@ class tar_index {
   /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
   /// member.
   /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
-  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete);
+  /// `keep`: the members of each shard are read from SHARD.wickidx, or written there.
+  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
+            bool keep);
 
   const record_fields& fields() const noexcept { return fields_; }
   std::uint64_t size() const noexcept { return samples_.size(); }
   std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
   std::uint64_t skipped() const noexcept { return skipped_; }
+  /// What could not be kept; empty: nothing.
+  const std::string& note() const noexcept { return note_; }
   const std::vector<std::string>& shards() const noexcept { return shards_; }
 
   const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
@@ -18613,11 +18620,16 @@ class tar_index {
   };
 
   void add_shard(std::size_t shard);
+  /// All members, of a tar_scan or a kept_tar_reader.
+  template <class Members, class Seen>
+  void walk(std::size_t shard, Members& members, Seen&& seen);
 
-  void take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+  template <class Members>
+  void take(Members& members, const tar_entry& entry, gathered& now, std::string_view extension,
             const std::string& path);
 
-  std::int64_t label(tar_scan& scan, const tar_entry& entry, const std::string& key, const std::string& path);
+  static std::int64_t label(std::string_view text, const tar_entry& entry, const std::string& key,
+                            const std::string& path);
 
   void close(std::size_t shard, const gathered& sample);
 
@@ -18627,6 +18639,7 @@ class tar_index {
   record_fields fields_;
   bool labels_;
   bool skip_incomplete_;
+  bool keep_;
   open_shards open_;
   std::vector<std::string> shards_;
   std::vector<file_stamp> stamps_;
@@ -18636,6 +18649,7 @@ class tar_index {
   std::vector<std::int64_t> targets_;
   std::uint64_t bytes_scanned_ = 0;
   std::uint64_t skipped_ = 0;
+  std::string note_;
 };
 
 }  // namespace wick::detail
@@ -18678,6 +18692,8 @@ class shard_list {
 struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
+  /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard.
+  bool keep_index = false;
 };
 
 /// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
@@ -18692,6 +18708,8 @@ class tar_samples {
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   /// Bytes that were read to build the index.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
   /// Incomplete samples that were left out, as the options allowed.
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   /// Paths, in order.
@@ -18711,6 +18729,8 @@ class tar_records {
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
 
@@ -18725,15 +18745,22 @@ class tar_records {
 /// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
-/// read from it. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member
-/// is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
+/// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
+/// unless the shard has another size or time; what can't be written is a note in the report. \throws
+/// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
+/// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
-detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
                         detail::tar_options options = {});
+// A template, so that g++ doesn't try to make a vector of `{.keep_index = true}`.
+template <std::same_as<std::vector<std::string>> Members>
+detail::tar_records tar(detail::shard_list shards, const Members& members, detail::tar_options options = {}) {
+  return detail::tar_records(std::move(shards), members, options);
+}
 
 }  // namespace wick
 
@@ -29970,6 +29997,8 @@ std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t of
 /// \file
 /// The bodies of what io/file_stamp.hpp declares. Included in exactly one file of a program.
 
+#include <ctime>
+
 namespace wick::detail {
 
 file_stamp file_stamp::of(int file) {
@@ -29994,6 +30023,8 @@ file_stamp file_stamp::of(const struct ::stat& about) noexcept {
           .nanoseconds = changed.tv_nsec,
           .linked = about.st_nlink != 0};
 }
+
+bool file_stamp::settled() const noexcept { return seconds + 3 < static_cast<std::int64_t>(::time(nullptr)); }
 
 const char* file_stamp::change(const file_stamp& now) const noexcept {
   if (local && (now.device != device || now.inode != inode)) return "was replaced";
@@ -41329,6 +41360,170 @@ std::uint64_t image_folder::fingerprint() const noexcept {
 
 }  // namespace wick
 
+// ==== wick/sources/impl/kept_tar.hpp
+/// \file
+/// The bodies of what sources/detail/kept_tar.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/sources/detail/kept_tar.hpp
+/// \file
+/// The members of a tar shard in a file beside it, so that the next start need not walk the shard.
+
+namespace wick::detail {
+
+/// The file, SHARD.wickidx: "wicktar1", then little-endian numbers of 8 bytes: size of the shard, seconds and
+/// nanoseconds of its last change, number of members; the members; last a checksum of all before it. A member
+/// is: how many bytes its name shares with that before it, how many others it has, and those; what it is; how
+/// far its data lie behind where those before begin; their length; and, of a KEY.cls, the data. Numbers in a
+/// member are in base 128, least digits first, as in DWARF's LEB128.
+class kept_tar_writer {
+ public:
+  void add(const tar_entry& member, std::string_view data);
+  std::string finish(const file_stamp& shard) const;
+  /// Whose data are kept: small ones of labels.
+  static bool keeps_data(const tar_entry& member) noexcept;
+
+ private:
+  std::string members_, last_;
+  std::uint64_t count_ = 0, end_ = 0;
+};
+
+/// Gives the members as tar_scan does.
+class kept_tar_reader {
+ public:
+  /// What `path` keeps of that shard; nothing when it is another's, damaged, or not there.
+  static std::optional<std::string> load(const std::string& path, const file_stamp& shard);
+
+  /// \param all  what load() gave; lives longer
+  explicit kept_tar_reader(std::string_view all) noexcept;
+  bool next(tar_entry& out);
+  /// Of the member that next() gave last.
+  std::string_view data(const tar_entry&) const noexcept { return data_; }
+
+ private:
+  std::uint64_t number() noexcept;
+  std::string_view text(std::uint64_t size) noexcept;
+
+  std::string_view left_, data_;
+  std::uint64_t count_ = 0, end_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace kept_tar {
+
+inline constexpr std::string_view magic = "wicktar1";
+inline constexpr std::size_t word = 8, header_size = 5 * word;
+
+void put_word(std::string& out, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+void put_number(std::string& out, std::uint64_t value) {
+  for (; value >= 128; value >>= 7) out += static_cast<char>(value & 0x7F | 0x80);
+  out += static_cast<char>(value);
+}
+std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
+
+/// Size and time.
+std::string header(const file_stamp& shard, std::uint64_t members) {
+  std::string out(magic);
+  for (const std::uint64_t n : {shard.size, static_cast<std::uint64_t>(shard.seconds),
+                                static_cast<std::uint64_t>(shard.nanoseconds), members})
+    put_word(out, n);
+  return out;
+}
+
+}  // namespace kept_tar
+
+bool kept_tar_writer::keeps_data(const tar_entry& member) noexcept {
+  constexpr std::string_view label = ".cls";
+  const std::string& name = member.name;
+  return member.what == tar_entry::file && member.length <= 256 && name.size() > label.size() &&
+         std::equal(label.begin(), label.end(), name.end() - label.size(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
+}
+
+void kept_tar_writer::add(const tar_entry& member, std::string_view data) {
+  const std::string& name = member.name;
+  const auto differs = std::mismatch(name.begin(), name.end(), last_.begin(), last_.end());
+  const auto shared = static_cast<std::size_t>(differs.first - name.begin());
+  kept_tar::put_number(members_, shared);
+  kept_tar::put_number(members_, name.size() - shared);
+  members_.append(name, shared);
+  members_ += static_cast<char>(member.what);
+  kept_tar::put_number(members_, member.offset - end_);
+  kept_tar::put_number(members_, member.length);
+  if (keeps_data(member)) members_ += data;
+  last_ = name;
+  end_ = member.offset;
+  ++count_;
+}
+
+std::string kept_tar_writer::finish(const file_stamp& shard) const {
+  std::string out = kept_tar::header(shard, count_) + members_;
+  kept_tar::put_word(out, kept_tar::checksum(out));
+  return out;
+}
+
+std::optional<std::string> kept_tar_reader::load(const std::string& path, const file_stamp& shard) {
+  const plain_file opened = open_plain(path.c_str());
+  if (!opened.file) return std::nullopt;
+  const auto size = static_cast<std::size_t>(opened.about.st_size);
+  if (size < kept_tar::header_size + kept_tar::word) return std::nullopt;
+  std::string all(size, '\0');
+  try {
+    all.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all.data()), size, 0));
+  } catch (const error&) {
+    return std::nullopt;
+  }
+  if (all.size() != size) return std::nullopt;
+  const std::string_view told = std::string_view(all).substr(size - kept_tar::word);
+  const std::string_view rest = std::string_view(all).substr(0, size - kept_tar::word);
+  const std::size_t mine = kept_tar::header_size - kept_tar::word;  // without the number of members
+  if (!rest.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
+  if (kept_tar::checksum(rest) != load_little_endian(told, 0, kept_tar::word)) return std::nullopt;
+  return all;
+}
+
+kept_tar_reader::kept_tar_reader(std::string_view all) noexcept
+    : left_(all.substr(kept_tar::header_size, all.size() - kept_tar::header_size - kept_tar::word)),
+      count_(load_little_endian(all, kept_tar::header_size - kept_tar::word, kept_tar::word)) {}
+
+std::uint64_t kept_tar_reader::number() noexcept {
+  std::uint64_t out = 0;
+  for (unsigned shift = 0; shift < 64 && !left_.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(left_.front());
+    left_.remove_prefix(1);
+    out |= std::uint64_t{byte & 0x7Fu} << shift;
+    if (byte < 128) break;
+  }
+  return out;
+}
+
+std::string_view kept_tar_reader::text(std::uint64_t size) noexcept {
+  const std::string_view out = left_.substr(0, static_cast<std::size_t>(size));
+  left_.remove_prefix(out.size());
+  return out;
+}
+
+bool kept_tar_reader::next(tar_entry& out) {
+  if (count_ == 0 || left_.empty()) return false;
+  --count_;
+  out.name.resize(static_cast<std::size_t>(std::min<std::uint64_t>(number(), out.name.size())));
+  out.name += text(number());
+  const std::string_view what = text(1);
+  out.what = what.empty() ? tar_entry::other : static_cast<tar_entry::kind>(what.front());
+  end_ += number();
+  out.offset = end_;
+  out.length = number();
+  out.header = out.offset;
+  data_ = kept_tar_writer::keeps_data(out) ? text(out.length) : std::string_view();
+  return true;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/sources/impl/memory.hpp
 /// \file
 /// The bodies of what sources/memory.hpp declares. Included in exactly one file of a program.
@@ -41796,7 +41991,7 @@ void shard_list::add(const std::string& pattern) {
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
           std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
-          options.missing_member == missing_member::leave_out)) {}
+          options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
 sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
@@ -41809,8 +42004,8 @@ std::string tar_samples::key(std::uint64_t i) const {
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
-                                                       options.missing_member == missing_member::leave_out)) {
-}
+                                                       options.missing_member == missing_member::leave_out,
+                                                       options.keep_index)) {}
 
 record<location> tar_records::at(std::uint64_t i) const {
   record<location> out(index_->key(i), index_->fields());
@@ -41833,7 +42028,7 @@ detail::tar_samples tar(detail::shard_list shards, detail::tar_options options) 
   return detail::tar_samples(std::move(shards), options);
 }
 
-detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
                         detail::tar_options options) {
   return detail::tar_records(std::move(shards), members, options);
 }
@@ -41910,10 +42105,12 @@ std::optional<std::uint64_t> tar_header::number(std::size_t at, std::size_t widt
 
 namespace wick::detail {
 
-tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete)
+tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
+                     bool keep)
     : fields_(std::move(fields)),
       labels_(labels),
       skip_incomplete_(skip_incomplete),
+      keep_(keep),
       open_(shards.size()),
       shards_(std::move(shards)) {
   keys_.resize(shards_.size());
@@ -41959,11 +42156,43 @@ void tar_index::add_shard(std::size_t shard) {
   const std::string& path = shards_[shard];
   opened_file opened = open_regular(path, "tar");
   stamps_[shard] = opened.stamp;
-  tar_scan scan(path, opened.file.get(), opened.stamp.size);
+  const std::string kept_at = path + ".wickidx";
+  const std::optional<std::string> kept = keep_ ? kept_tar_reader::load(kept_at, opened.stamp) : std::nullopt;
+  if (kept) {
+    kept_tar_reader members(*kept);
+    walk(shard, members, [](const tar_entry&) {});
+    require_unchanged(opened, path, "tar");
+  } else {
+    tar_scan members(path, opened.file.get(), opened.stamp.size);
+    kept_tar_writer out;
+    walk(shard, members, [&](const tar_entry& entry) {
+      if (!keep_) return;
+      out.add(entry, kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+    });
+    require_unchanged(opened, path, "tar");
+    bytes_scanned_ += members.bytes_read();
+    // A shard that was changed just now may change again without a sign.
+    if (keep_ && opened.stamp.settled()) {
+      try {
+        const std::string all = out.finish(opened.stamp);
+        replace_file(kept_at, std::as_bytes(std::span(all)), "index");
+      } catch (const error& e) {
+        note_ = std::string(e.what()) + ". Without it the shard is walked at each start";
+      }
+    }
+  }
+  keys_[shard].shrink_to_fit();
+  open_.keep(std::move(opened.file));
+}
+
+template <class Members, class Seen>
+void tar_index::walk(std::size_t shard, Members& members, Seen&& seen) {
+  const std::string& path = shards_[shard];
   tar_entry entry;
   gathered now;
   bool any = false;
-  while (scan.next(entry)) {
+  while (members.next(entry)) {
+    seen(entry);
     if (entry.what == tar_entry::other) continue;
     std::string_view name = entry.name;
     while (name.starts_with("./")) name.remove_prefix(2);
@@ -41977,16 +42206,13 @@ void tar_index::add_shard(std::size_t shard) {
       now.key = key;
       any = true;
     }
-    take(scan, entry, now, name.substr(dot + 1), path);
+    take(members, entry, now, name.substr(dot + 1), path);
   }
   if (any) close(shard, now);
-  require_unchanged(opened, path, "tar");
-  keys_[shard].shrink_to_fit();
-  bytes_scanned_ += scan.bytes_read();
-  open_.keep(std::move(opened.file));
 }
 
-void tar_index::take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+template <class Members>
+void tar_index::take(Members& members, const tar_entry& entry, gathered& now, std::string_view extension,
                      const std::string& path) {
   std::string lower(extension);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -42012,13 +42238,12 @@ void tar_index::take(tar_scan& scan, const tar_entry& entry, gathered& now, std:
   }
   if (f.there && f.alternative < alternative) return;
   f = {{entry.offset, entry.length}, alternative, true};
-  if (labels_ && field + 1 == fields_.size()) now.target = label(scan, entry, now.key, path);
+  if (labels_ && field + 1 == fields_.size())
+    now.target = label(entry.length <= 256 ? members.data(entry) : std::string_view(), entry, now.key, path);
 }
 
-std::int64_t tar_index::label(tar_scan& scan, const tar_entry& entry, const std::string& key,
+std::int64_t tar_index::label(std::string_view text, const tar_entry& entry, const std::string& key,
                               const std::string& path) {
-  std::string_view text;
-  if (entry.length <= 256) text = scan.data(entry);
   const std::string shown =
       "\"" + printable(text.substr(0, 40)) + "\" (" + std::to_string(entry.length) + " bytes)";
   const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
@@ -42870,8 +43095,6 @@ void document_borders::take(const std::byte* tokens, std::size_t count) {
 /// \file
 /// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
 
-#include <ctime>
-
 // ==== wick/text/detail/kept_index.hpp
 /// \file
 /// An index of text files that is kept on disk, so that the next start need not read them again.
@@ -42898,9 +43121,6 @@ class kept_index {
   bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
   std::size_t size() const noexcept { return files_.size(); }
 
-  /// Whether a file's time of change tells one state of it from the next: not if that was just now, since
-  /// file systems' clocks tick some 100 times a second, some once in two.
-  static bool is_settled(const file_stamp& stamp) noexcept;
   /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
   static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
 
@@ -43013,10 +43233,6 @@ bool kept_index::find(std::string_view name, const file_stamp& now, text_extents
   }
   const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
   return out.decode({code, found->code.size()}, found->samples, found->size);
-}
-
-bool kept_index::is_settled(const file_stamp& stamp) noexcept {
-  return stamp.seconds + 3 < static_cast<std::int64_t>(::time(nullptr));
 }
 
 void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
@@ -43197,7 +43413,7 @@ text_index::text_index(files paths, const char* who, const text_rule& rule, cons
 void text_index::keep(const std::string& path) {
   std::vector<kept_index::entry> entries;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
-    if (kept_index::is_settled(stamps_[f])) entries.push_back({name(f), &stamps_[f], &extents_[f]});
+    if (stamps_[f].settled()) entries.push_back({name(f), &stamps_[f], &extents_[f]});
   }
   if (entries.empty()) return;
   try {

@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -261,4 +262,11 @@ TEST_CASE("a stamp of an open file knows what it is, and refuses what is no file
   const wick::detail::file_handle folder(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   CHECK(contains(message_of([&] { return wick::detail::file_stamp::of(folder.get()).size; }),
                  "is a folder, not a file"));
+}
+
+TEST_CASE("a file that was changed a moment ago is not settled") {
+  using wick::detail::file_stamp;
+  CHECK(file_stamp{.seconds = ::time(nullptr) - 10}.settled());
+  CHECK_FALSE(file_stamp{.seconds = ::time(nullptr)}.settled());
+  CHECK_FALSE(file_stamp{.seconds = ::time(nullptr) + 1000}.settled());
 }

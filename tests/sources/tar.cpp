@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -579,4 +580,99 @@ TEST_CASE("shards are opened by path when the process has no descriptors to spar
     CHECK(too_many.at(0).data.file == -1);
   }
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+namespace {
+
+/// Some shards whose last change is a while ago.
+struct old_shards {
+  explicit old_shards(int count) {
+    for (int shard = 0; shard < count; ++shard) {
+      tar_writer w;
+      w.add("./folder/", "", {.type = '5'});
+      for (int i = 0; i < 20; ++i) {
+        const std::string key = "./folder/" + std::to_string(shard * 100 + i);
+        w.add(key + ".jpg", std::string(static_cast<std::size_t>(i) * 97, 'j'));
+        w.add(key + ".cls", std::to_string(i) + "\n");
+        w.add(key + ".json", "{}");
+      }
+      write(shard, w.done());
+    }
+  }
+  std::string path(int shard) const { return dir.path().string() + "/s" + std::to_string(shard) + ".tar"; }
+  void write(int shard, const std::string& bytes, int seconds_ago = 100) const {
+    wick_test::write_file(path(shard), bytes);
+    fs::last_write_time(path(shard), fs::file_time_type::clock::now() - std::chrono::seconds(seconds_ago));
+  }
+  auto pictures(bool keep = true) const {
+    return wick::tar(dir.path().string() + "/s*.tar", {.keep_index = keep});
+  }
+  temp_dir dir;
+};
+
+template <class Source>
+std::vector<std::string> told(const Source& source) {
+  std::vector<std::string> out;
+  for (std::uint64_t i = 0; i < source.size(); ++i) {
+    const auto one = source.at(i);
+    out.push_back(source.key(i) + ' ' + std::to_string(one.data.offset) + ' ' +
+                  std::to_string(one.data.length) + ' ' + std::to_string(one.target));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an index that is kept beside the shards gives the same samples, and no shard is read") {
+  const old_shards of(3);
+  const auto plain = of.pictures(false);
+  CHECK(!fs::exists(of.path(0) + ".wickidx"));
+  const auto first = of.pictures();
+  CHECK(first.bytes_scanned() > 0);
+  CHECK(first.note() == "");
+  const auto second = of.pictures();
+  CHECK(second.bytes_scanned() == 0);
+  CHECK(second.size() == 60);
+  CHECK(told(second) == told(plain));
+  CHECK(second.fingerprint() == plain.fingerprint());
+  // It serves other members, too.
+  const auto records = wick::tar(of.dir.path().string() + "/s*.tar", {"json", "jpg"}, {.keep_index = true});
+  CHECK(records.bytes_scanned() == 0);
+  CHECK(content(records.at(41)[0]) == "{}");
+  CHECK(content(records.at(41)[1]) == std::string(97, 'j'));
+  CHECK(fs::file_size(of.path(0) + ".wickidx") < 20 * 64);
+}
+
+TEST_CASE("a shard that was changed, or whose index is damaged, is walked again, and its index replaced") {
+  const old_shards of(2);
+  const auto expected = told(of.pictures());
+  const std::string index = of.path(1) + ".wickidx", good = wick_test::read_file(index);
+  const auto again = [&](const std::string& damaged) {
+    wick_test::write_file(index, damaged);
+    const auto source = of.pictures();
+    CHECK(source.bytes_scanned() > 0);
+    CHECK(told(source) == expected);
+    CHECK(wick_test::read_file(index) == good);
+  };
+  for (std::size_t i = 0; i < good.size(); i += 11) {
+    std::string damaged = good;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x41);
+    again(damaged);
+  }
+  again("");
+  again(good.substr(0, good.size() - 1));
+  again(wick_test::read_file(of.path(0) + ".wickidx").substr(0, 60));
+  of.write(1, tar_writer().add("a.jpg", "new").add("a.cls", "5").done(), 50);
+  CHECK(of.pictures().size() == 21);
+  CHECK(of.pictures().bytes_scanned() == 0);
+}
+
+TEST_CASE("the index of a shard that was just written is not kept, and what can't be written is a note") {
+  const old_shards of(2);
+  of.write(1, wick_test::read_file(of.path(1)), 0);
+  fs::create_directory(of.path(0) + ".wickidx");
+  const auto source = of.pictures();
+  CHECK(source.size() == 40);
+  CHECK(contains(source.note(), "s0.tar.wickidx", "walked at each start"));
+  CHECK(!fs::exists(of.path(1) + ".wickidx"));
 }

@@ -94,9 +94,3 @@ TEST_CASE("whatever is written into an index, what it says lies within the file"
   }
   CHECK(taken > 1000);
 }
-
-TEST_CASE("a file that was changed a moment ago is not settled") {
-  CHECK(kept_index::is_settled({.seconds = ::time(nullptr) - 10}));
-  CHECK_FALSE(kept_index::is_settled({.seconds = ::time(nullptr)}));
-  CHECK_FALSE(kept_index::is_settled({.seconds = ::time(nullptr) + 1000}));
-}

@@ -23,6 +23,9 @@ struct file_stamp {
   /// Of what fstat said; `local` stays false.
   static file_stamp of(const struct ::stat& about) noexcept;
 
+  /// Whether the time of its last change tells one state of it from the next: not if that was just now, since
+  /// file systems' clocks tick some 100 times a second, some once in two.
+  bool settled() const noexcept;
   /// What has happened to the file, as far as it shows; null when it is the same file, and as it was. Where
   /// others than the kernel answer (NFS, FUSE), device and inode are numbers that may be given anew, and
   /// don't count.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <wick/io/location.hpp>
@@ -53,6 +54,8 @@ class shard_list {
 struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
+  /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard.
+  bool keep_index = false;
 };
 
 /// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
@@ -67,6 +70,8 @@ class tar_samples {
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   /// Bytes that were read to build the index.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
   /// Incomplete samples that were left out, as the options allowed.
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   /// Paths, in order.
@@ -86,6 +91,8 @@ class tar_records {
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
 
@@ -100,14 +107,21 @@ class tar_records {
 /// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
-/// read from it. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member
-/// is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
+/// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
+/// unless the shard has another size or time; what can't be written is a note in the report. \throws
+/// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
+/// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
-detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
                         detail::tar_options options = {});
+// A template, so that g++ doesn't try to make a vector of `{.keep_index = true}`.
+template <std::same_as<std::vector<std::string>> Members>
+detail::tar_records tar(detail::shard_list shards, const Members& members, detail::tar_options options = {}) {
+  return detail::tar_records(std::move(shards), members, options);
+}
 
 }  // namespace wick

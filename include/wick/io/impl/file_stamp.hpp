@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <sys/stat.h>
 
@@ -36,6 +37,8 @@ file_stamp file_stamp::of(const struct ::stat& about) noexcept {
           .nanoseconds = changed.tv_nsec,
           .linked = about.st_nlink != 0};
 }
+
+bool file_stamp::settled() const noexcept { return seconds + 3 < static_cast<std::int64_t>(::time(nullptr)); }
 
 const char* file_stamp::change(const file_stamp& now) const noexcept {
   if (local && (now.device != device || now.inode != inode)) return "was replaced";

@@ -27,12 +27,16 @@ class tar_index {
   /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
   /// member.
   /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
-  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete);
+  /// `keep`: the members of each shard are read from SHARD.wickidx, or written there.
+  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
+            bool keep);
 
   const record_fields& fields() const noexcept { return fields_; }
   std::uint64_t size() const noexcept { return samples_.size(); }
   std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
   std::uint64_t skipped() const noexcept { return skipped_; }
+  /// What could not be kept; empty: nothing.
+  const std::string& note() const noexcept { return note_; }
   const std::vector<std::string>& shards() const noexcept { return shards_; }
 
   const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
@@ -67,11 +71,16 @@ class tar_index {
   };
 
   void add_shard(std::size_t shard);
+  /// All members, of a tar_scan or a kept_tar_reader.
+  template <class Members, class Seen>
+  void walk(std::size_t shard, Members& members, Seen&& seen);
 
-  void take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+  template <class Members>
+  void take(Members& members, const tar_entry& entry, gathered& now, std::string_view extension,
             const std::string& path);
 
-  std::int64_t label(tar_scan& scan, const tar_entry& entry, const std::string& key, const std::string& path);
+  static std::int64_t label(std::string_view text, const tar_entry& entry, const std::string& key,
+                            const std::string& path);
 
   void close(std::size_t shard, const gathered& sample);
 
@@ -81,6 +90,7 @@ class tar_index {
   record_fields fields_;
   bool labels_;
   bool skip_incomplete_;
+  bool keep_;
   open_shards open_;
   std::vector<std::string> shards_;
   std::vector<file_stamp> stamps_;
@@ -90,6 +100,7 @@ class tar_index {
   std::vector<std::int64_t> targets_;
   std::uint64_t bytes_scanned_ = 0;
   std::uint64_t skipped_ = 0;
+  std::string note_;
 };
 
 }  // namespace wick::detail

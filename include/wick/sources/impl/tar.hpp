@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,7 +33,7 @@ void shard_list::add(const std::string& pattern) {
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
           std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
-          options.missing_member == missing_member::leave_out)) {}
+          options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
 sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
@@ -45,8 +46,8 @@ std::string tar_samples::key(std::uint64_t i) const {
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
-                                                       options.missing_member == missing_member::leave_out)) {
-}
+                                                       options.missing_member == missing_member::leave_out,
+                                                       options.keep_index)) {}
 
 record<location> tar_records::at(std::uint64_t i) const {
   record<location> out(index_->key(i), index_->fields());
@@ -69,7 +70,7 @@ detail::tar_samples tar(detail::shard_list shards, detail::tar_options options) 
   return detail::tar_samples(std::move(shards), options);
 }
 
-detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
                         detail::tar_options options) {
   return detail::tar_records(std::move(shards), members, options);
 }

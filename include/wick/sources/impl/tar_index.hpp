@@ -6,24 +6,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/replace_file.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/sources/detail/kept_tar.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/detail/tar_index.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
 namespace wick::detail {
 
-tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete)
+tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
+                     bool keep)
     : fields_(std::move(fields)),
       labels_(labels),
       skip_incomplete_(skip_incomplete),
+      keep_(keep),
       open_(shards.size()),
       shards_(std::move(shards)) {
   keys_.resize(shards_.size());
@@ -69,11 +75,43 @@ void tar_index::add_shard(std::size_t shard) {
   const std::string& path = shards_[shard];
   opened_file opened = open_regular(path, "tar");
   stamps_[shard] = opened.stamp;
-  tar_scan scan(path, opened.file.get(), opened.stamp.size);
+  const std::string kept_at = path + ".wickidx";
+  const std::optional<std::string> kept = keep_ ? kept_tar_reader::load(kept_at, opened.stamp) : std::nullopt;
+  if (kept) {
+    kept_tar_reader members(*kept);
+    walk(shard, members, [](const tar_entry&) {});
+    require_unchanged(opened, path, "tar");
+  } else {
+    tar_scan members(path, opened.file.get(), opened.stamp.size);
+    kept_tar_writer out;
+    walk(shard, members, [&](const tar_entry& entry) {
+      if (!keep_) return;
+      out.add(entry, kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+    });
+    require_unchanged(opened, path, "tar");
+    bytes_scanned_ += members.bytes_read();
+    // A shard that was changed just now may change again without a sign.
+    if (keep_ && opened.stamp.settled()) {
+      try {
+        const std::string all = out.finish(opened.stamp);
+        replace_file(kept_at, std::as_bytes(std::span(all)), "index");
+      } catch (const error& e) {
+        note_ = std::string(e.what()) + ". Without it the shard is walked at each start";
+      }
+    }
+  }
+  keys_[shard].shrink_to_fit();
+  open_.keep(std::move(opened.file));
+}
+
+template <class Members, class Seen>
+void tar_index::walk(std::size_t shard, Members& members, Seen&& seen) {
+  const std::string& path = shards_[shard];
   tar_entry entry;
   gathered now;
   bool any = false;
-  while (scan.next(entry)) {
+  while (members.next(entry)) {
+    seen(entry);
     if (entry.what == tar_entry::other) continue;
     std::string_view name = entry.name;
     while (name.starts_with("./")) name.remove_prefix(2);
@@ -87,16 +125,13 @@ void tar_index::add_shard(std::size_t shard) {
       now.key = key;
       any = true;
     }
-    take(scan, entry, now, name.substr(dot + 1), path);
+    take(members, entry, now, name.substr(dot + 1), path);
   }
   if (any) close(shard, now);
-  require_unchanged(opened, path, "tar");
-  keys_[shard].shrink_to_fit();
-  bytes_scanned_ += scan.bytes_read();
-  open_.keep(std::move(opened.file));
 }
 
-void tar_index::take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+template <class Members>
+void tar_index::take(Members& members, const tar_entry& entry, gathered& now, std::string_view extension,
                      const std::string& path) {
   std::string lower(extension);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -122,13 +157,12 @@ void tar_index::take(tar_scan& scan, const tar_entry& entry, gathered& now, std:
   }
   if (f.there && f.alternative < alternative) return;
   f = {{entry.offset, entry.length}, alternative, true};
-  if (labels_ && field + 1 == fields_.size()) now.target = label(scan, entry, now.key, path);
+  if (labels_ && field + 1 == fields_.size())
+    now.target = label(entry.length <= 256 ? members.data(entry) : std::string_view(), entry, now.key, path);
 }
 
-std::int64_t tar_index::label(tar_scan& scan, const tar_entry& entry, const std::string& key,
+std::int64_t tar_index::label(std::string_view text, const tar_entry& entry, const std::string& key,
                               const std::string& path) {
-  std::string_view text;
-  if (entry.length <= 256) text = scan.data(entry);
   const std::string shown =
       "\"" + printable(text.substr(0, 40)) + "\" (" + std::to_string(entry.length) + " bytes)";
   const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };

@@ -32,9 +32,6 @@ class kept_index {
   bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
   std::size_t size() const noexcept { return files_.size(); }
 
-  /// Whether a file's time of change tells one state of it from the next: not if that was just now, since
-  /// file systems' clocks tick some 100 times a second, some once in two.
-  static bool is_settled(const file_stamp& stamp) noexcept;
   /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
   static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
 

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
@@ -116,10 +115,6 @@ bool kept_index::find(std::string_view name, const file_stamp& now, text_extents
   }
   const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
   return out.decode({code, found->code.size()}, found->samples, found->size);
-}
-
-bool kept_index::is_settled(const file_stamp& stamp) noexcept {
-  return stamp.seconds + 3 < static_cast<std::int64_t>(::time(nullptr));
 }
 
 void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {

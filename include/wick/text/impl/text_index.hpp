@@ -95,7 +95,7 @@ text_index::text_index(files paths, const char* who, const text_rule& rule, cons
 void text_index::keep(const std::string& path) {
   std::vector<kept_index::entry> entries;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
-    if (kept_index::is_settled(stamps_[f])) entries.push_back({name(f), &stamps_[f], &extents_[f]});
+    if (stamps_[f].settled()) entries.push_back({name(f), &stamps_[f], &extents_[f]});
   }
   if (entries.empty()) return;
   try {

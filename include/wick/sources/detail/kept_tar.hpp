@@ -1,0 +1,53 @@
+/// \file
+/// The members of a tar shard in a file beside it, so that the next start need not walk the shard.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <wick/io/file_stamp.hpp>
+#include <wick/sources/detail/tar_scan.hpp>
+
+namespace wick::detail {
+
+/// The file, SHARD.wickidx: "wicktar1", then little-endian numbers of 8 bytes: size of the shard, seconds and
+/// nanoseconds of its last change, number of members; the members; last a checksum of all before it. A member
+/// is: how many bytes its name shares with that before it, how many others it has, and those; what it is; how
+/// far its data lie behind where those before begin; their length; and, of a KEY.cls, the data. Numbers in a
+/// member are in base 128, least digits first, as in DWARF's LEB128.
+class kept_tar_writer {
+ public:
+  void add(const tar_entry& member, std::string_view data);
+  std::string finish(const file_stamp& shard) const;
+  /// Whose data are kept: small ones of labels.
+  static bool keeps_data(const tar_entry& member) noexcept;
+
+ private:
+  std::string members_, last_;
+  std::uint64_t count_ = 0, end_ = 0;
+};
+
+/// Gives the members as tar_scan does.
+class kept_tar_reader {
+ public:
+  /// What `path` keeps of that shard; nothing when it is another's, damaged, or not there.
+  static std::optional<std::string> load(const std::string& path, const file_stamp& shard);
+
+  /// \param all  what load() gave; lives longer
+  explicit kept_tar_reader(std::string_view all) noexcept;
+  bool next(tar_entry& out);
+  /// Of the member that next() gave last.
+  std::string_view data(const tar_entry&) const noexcept { return data_; }
+
+ private:
+  std::uint64_t number() noexcept;
+  std::string_view text(std::uint64_t size) noexcept;
+
+  std::string_view left_, data_;
+  std::uint64_t count_ = 0, end_ = 0;
+};
+
+}  // namespace wick::detail
