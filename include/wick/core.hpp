@@ -48,6 +48,7 @@
 #include <wick/sources/decode_raw.hpp>
 #include <wick/sources/file_windows.hpp>
 #include <wick/sources/files.hpp>
+#include <wick/sources/framed_records.hpp>
 #include <wick/sources/idx.hpp>
 #include <wick/sources/image_folder.hpp>
 #include <wick/sources/memory.hpp>
@@ -55,6 +56,7 @@
 #include <wick/sources/records.hpp>
 #include <wick/sources/replay_buffer.hpp>
 #include <wick/sources/tar.hpp>
+#include <wick/sources/tfrecords.hpp>
 #include <wick/sources/windows.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>

@@ -115,6 +115,7 @@
 #include <wick/sources/impl/file_windows.hpp>
 #include <wick/sources/impl/files.hpp>
 #include <wick/sources/impl/folder.hpp>
+#include <wick/sources/impl/framed_records.hpp>
 #include <wick/sources/impl/idx.hpp>
 #include <wick/sources/impl/image_folder.hpp>
 #include <wick/sources/impl/kept_tar.hpp>
@@ -128,6 +129,7 @@
 #include <wick/sources/impl/tar_header.hpp>
 #include <wick/sources/impl/tar_index.hpp>
 #include <wick/sources/impl/tar_scan.hpp>
+#include <wick/sources/impl/tfrecords.hpp>
 #include <wick/sources/impl/walk.hpp>
 #include <wick/sources/impl/windows.hpp>
 #include <wick/sources/impl/zip_archive.hpp>

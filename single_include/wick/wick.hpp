@@ -18040,6 +18040,65 @@ inline detail::file_windows windows(const files& of, detail::file_rows rows, std
 
 }  // namespace wick
 
+// ==== wick/sources/framed_records.hpp
+/// \file
+/// Records of any length that say their lengths themselves: a callable reads the framing.
+
+namespace wick {
+
+/// What a framing says of a record, counted in bytes from the beginning of its frame.
+struct record_frame {
+  std::uint64_t offset = 0;  ///< where the record begins
+  std::uint64_t length = 0;  ///< of the record
+  std::uint64_t size = 0;    ///< of the whole frame: the next one begins there
+};
+
+namespace detail {
+
+/// Calls a framing of any type.
+struct framing {
+  std::size_t header = 0;  ///< bytes that it must see of a frame
+  const void* callable = nullptr;
+  record_frame (*call)(const void* callable, std::span<const std::byte> head) = nullptr;
+};
+
+/// Source of locations: framed records of files, one file after the other. 16 bytes of memory a record.
+class framed_records {
+ public:
+  /// Reads through the files. \throws wick::error
+  framed_records(const files& of, const framing& by, const char* who);
+
+  std::uint64_t size() const noexcept;
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of the records' lengths.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct index;
+  std::shared_ptr<const index> index_;
+};
+
+}  // namespace detail
+
+/// Each record of these files is a sample: `at(i)` is its location, for read(). `frame` is given the first
+/// `header` bytes of a frame and says where the record lies in it: `records(files("*.bin"), 4,
+/// [](std::span<const std::byte> head) { … return record_frame{.offset = 4, .length = n, .size = n + 4}; })`.
+/// The frames are read here, once; a file that is changed later is an error of its samples. \throws
+/// wick::error when a file is missing, ends within a frame, or when `frame` throws one
+template <class Frame>
+  requires std::is_invocable_r_v<record_frame, const Frame&, std::span<const std::byte>>
+detail::framed_records records(const files& of, std::size_t header, Frame frame) {
+  return {of,
+          {header, &frame,
+           [](const void* callable, std::span<const std::byte> head) {
+             return static_cast<record_frame>((*static_cast<const Frame*>(callable))(head));
+           }},
+          "records"};
+}
+
+}  // namespace wick
+
 // ==== wick/sources/idx.hpp
 /// \file
 /// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
@@ -18761,6 +18820,124 @@ template <std::same_as<std::vector<std::string>> Members>
 detail::tar_records tar(detail::shard_list shards, const Members& members, detail::tar_options options = {}) {
   return detail::tar_records(std::move(shards), members, options);
 }
+
+}  // namespace wick
+
+// ==== wick/sources/tfrecords.hpp
+/// \file
+/// TensorFlow's record files as a source, and the tf.train.Example messages that most of them have.
+
+namespace wick {
+
+namespace detail {
+
+/// A record with its checksum behind it.
+struct checked_location {
+  location all;
+};
+
+/// \throws wick::error unless the last four bytes are the checksum of those before, which are left
+void take_off_checksum(bytes& record);
+
+template <>
+struct read_shape<checked_location> {
+  using to = bytes;
+  using lengths = std::uint64_t;
+  template <class F>
+  static std::uint64_t measure(const checked_location& where, lengths& out, F&& length) {
+    return out = length(where.all);
+  }
+  template <class F>
+  static bytes read(const checked_location& where, const lengths& known, F&& one) {
+    bytes got = one(where.all, known);
+    if (got.size() == known && !got.empty()) take_off_checksum(got);
+    return got;
+  }
+};
+template <>
+struct once_read<checked_location> {
+  using type = bytes;
+};
+
+/// Made by tfrecords(files).
+class tf_records {
+ public:
+  explicit tf_records(const files& of);
+  std::uint64_t size() const noexcept { return records_.size(); }
+  checked_location at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
+  std::string key(std::uint64_t i) const { return records_.key(i); }
+  std::uint64_t fingerprint() const noexcept { return records_.fingerprint(); }
+
+ private:
+  framed_records records_;
+};
+
+/// CRC-32C of Castagnoli, Bräuer and Herrmann: "Optimization of cyclic redundancy-check codes with 24 and 32
+/// parity bits", 1993.
+std::uint32_t crc32c(const std::byte* data, std::size_t size) noexcept;
+
+}  // namespace detail
+
+/// Each record of these files is a sample, for read(), which checks its checksum:
+/// `tfrecords("train-*.tfrecord") | shuffle() | read() | decode_tf_example() | …`. Where records begin is
+/// read here, once. Not for compressed files. Format: TensorFlow, "TFRecord and tf.train.Example". \throws
+/// wick::error when a file is missing, cut off, damaged or compressed
+detail::tf_records tfrecords(const files& of);
+template <class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::tf_records tfrecords(const Paths& paths) {
+  return tfrecords(files(paths));
+}
+
+/// A tf.train.Example: features by name, each a list of texts (or bytes), of integers, or of floats.
+class tf_example {
+ public:
+  tf_example() = default;
+  /// Takes a message over. \throws wick::error when it is none
+  explicit tf_example(bytes message);
+
+  bool has(std::string_view feature) const noexcept;
+  /// The one text of a feature; it lies in this. \throws wick::error when there is no such feature, it has
+  /// another type, or not one value
+  std::string_view text(std::string_view feature) const;
+  std::int64_t integer(std::string_view feature) const;
+  float number(std::string_view feature) const;
+  /// A copy of the text, for decode().
+  bytes data(std::string_view feature) const;
+  /// All values of a feature, which may be none. \throws wick::error when there is no such feature, or it has
+  /// another type
+  std::vector<std::string_view> texts(std::string_view feature) const;
+  std::vector<std::int64_t> integers(std::string_view feature) const;
+  std::vector<float> numbers(std::string_view feature) const;
+
+ private:
+  enum class kind : std::uint8_t { none, texts, floats, integers };
+  struct feature {
+    std::string_view name;
+    kind is = kind::none;
+    std::string_view list;  // the message of its values
+  };
+  const feature& find(std::string_view name, kind wanted) const;
+
+  bytes message_;
+  std::vector<feature> features_;
+};
+
+namespace detail {
+
+class decode_tf_example_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "decode_tf_example";
+  tf_example operator()(bytes message, context&) const { return tf_example(std::move(message)); }
+};
+
+}  // namespace detail
+
+/// Bytes of a record → wick::tf_example, of which a callable takes what it wants:
+/// `[](tf_example e) { return sample<bytes, std::int64_t>{e.data("image/encoded"), e.integer("label")}; }`.
+/// \throws wick::error of the sample when it is no such message
+detail::decode_tf_example_stage decode_tf_example() noexcept;
 
 }  // namespace wick
 
@@ -40971,6 +41148,108 @@ std::string join_path(std::string_view folder, std::string_view name) {
 
 }  // namespace wick::detail
 
+// ==== wick/sources/impl/framed_records.hpp
+/// \file
+/// The bodies of what sources/framed_records.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+struct framed_records::index {
+  index(const files& of, const framing& by, const char* who);
+  void scan(std::size_t file, int open, std::uint64_t size, const framing& by, const char* who);
+  std::size_t file_of(std::uint64_t i) const noexcept {
+    return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()) - 1;
+  }
+
+  struct record {
+    std::uint64_t offset, length;
+  };
+  files paths;
+  open_shards open;
+  std::vector<file_stamp> stamps;
+  std::vector<std::uint64_t> begins{0};  // the first record of each file, and the end
+  std::vector<record> records;
+};
+
+framed_records::index::index(const files& of, const framing& by, const char* who)
+    : paths(of), open(static_cast<std::size_t>(of.size())) {
+  stamps.reserve(static_cast<std::size_t>(of.size()));
+  for (std::size_t f = 0; f < of.size(); ++f) {
+    opened_file opened = open_regular(of.path(f), who);
+    scan(f, opened.file.get(), opened.stamp.size, by, who);
+    require_unchanged(opened, of.path(f), who);
+    stamps.push_back(opened.stamp);
+    begins.push_back(records.size());
+    open.keep(std::move(opened.file));
+  }
+  if (records.empty()) throw source_error(of.path(0), who, "has no record, and no other file has one");
+  records.shrink_to_fit();
+}
+
+void framed_records::index::scan(std::size_t file, int from, std::uint64_t size, const framing& by,
+                                 const char* who) {
+  // Small frames are read through; of large ones only what the framing must see.
+  constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;
+  std::vector<std::byte> buffer(std::max(window, by.header));
+  std::uint64_t begin = 0, end = 0;  // what the buffer has of the file
+  record_frame frame{.size = 0};
+  for (std::uint64_t at = 0; at < size; at += frame.size) {
+    const auto problem = [&](const std::string& what) {
+      return source_error(paths.path(file), who,
+                          "record " + std::to_string(records.size() - begins.back()) + ", at byte " +
+                              std::to_string(at) + ": " + what);
+    };
+    const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(by.header, size - at));
+    if (at < begin || at + head > end) {
+      const std::size_t most = frame.size > small ? by.header : buffer.size();
+      begin = at;
+      end = at + read_up_to(from, buffer.data(), most, at);
+      if (end < at + head) throw problem("the file was cut off while it was read");
+    }
+    try {
+      frame = by.call(by.callable, std::span(buffer).subspan(static_cast<std::size_t>(at - begin), head));
+    } catch (const error& e) {
+      throw problem(e.what());
+    }
+    if (frame.size == 0 || frame.offset > frame.size || frame.length > frame.size - frame.offset) {
+      throw problem("the framing says that " + std::to_string(frame.length) + " bytes lie at " +
+                    std::to_string(frame.offset) + " of a frame of " + std::to_string(frame.size) +
+                    "; check the callable");
+    }
+    if (frame.size > size - at) {
+      throw problem("a frame of " + std::to_string(frame.size) + " bytes, and the file has " +
+                    std::to_string(size - at) + " more; it is cut off or damaged");
+    }
+    records.push_back({at + frame.offset, frame.length});
+  }
+}
+
+framed_records::framed_records(const files& of, const framing& by, const char* who)
+    : index_(std::make_shared<const index>(of, by, who)) {}
+
+std::uint64_t framed_records::size() const noexcept { return index_->records.size(); }
+
+location framed_records::at(std::uint64_t i) const noexcept {
+  const index& all = *index_;
+  const std::size_t f = all.stamps.size() == 1 ? 0 : all.file_of(i);
+  const index::record& r = all.records[static_cast<std::size_t>(i)];
+  return {all.paths.path(f), all.open[f], r.offset, r.length, &all.stamps[f]};
+}
+
+std::string framed_records::key(std::uint64_t i) const {
+  const std::size_t f = index_->file_of(i);
+  return index_->paths.key(f) + ", record " + std::to_string(i - index_->begins[f]);
+}
+
+std::uint64_t framed_records::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(index_->paths.fingerprint()).add(size());
+  for (const index::record& r : index_->records) h.add(r.length);
+  return h.value();
+}
+
+}  // namespace wick::detail
+
 // ==== wick/sources/impl/idx.hpp
 /// \file
 /// The bodies of what sources/idx.hpp declares. Included in exactly one file of a program.
@@ -42561,6 +42840,275 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
 }
 
 }  // namespace wick::detail
+
+// ==== wick/sources/impl/tfrecords.hpp
+/// \file
+/// The bodies of what sources/tfrecords.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+namespace {
+
+// ---- checksums ----
+
+constexpr std::array<std::uint32_t, 256> crc32c_table = [] {
+  std::array<std::uint32_t, 256> out{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = c >> 1 ^ (c & 1 ? 0x82F63B78u : 0u);
+    out[i] = c;
+  }
+  return out;
+}();
+
+std::uint32_t crc32c_by_table(std::uint32_t c, const std::byte* data, std::size_t size) noexcept {
+  for (; size != 0; ++data, --size) c = c >> 8 ^ crc32c_table[(c ^ static_cast<std::uint32_t>(*data)) & 0xFF];
+  return c;
+}
+
+#ifdef __x86_64__
+[[gnu::target("sse4.2")]] std::uint32_t crc32c_by_processor(std::uint32_t begin, const std::byte* data,
+                                                            std::size_t size) noexcept {
+  std::uint64_t c = begin;
+  for (; size >= 8; data += 8, size -= 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data, 8);
+    c = __builtin_ia32_crc32di(c, word);
+  }
+  return crc32c_by_table(static_cast<std::uint32_t>(c), data, size);
+}
+#endif
+
+std::uint64_t little_endian(const std::byte* from, std::size_t size) noexcept {
+  return load_little_endian({reinterpret_cast<const char*>(from), size}, 0, size);
+}
+
+/// As TFRecord stores a checksum, so that one of data with checksums in it is a good one.
+std::uint32_t masked(std::uint32_t crc) noexcept { return (crc >> 15 | crc << 17) + 0xA282EAD8u; }
+
+bool has_checksum(const std::byte* data, std::size_t size) noexcept {
+  return masked(crc32c(data, size)) == little_endian(data + size, 4);
+}
+
+constexpr std::size_t length_size = 8, checksum_size = 4, head_size = length_size + checksum_size;
+
+record_frame frame_of_tfrecord(const void*, std::span<const std::byte> head) {
+  if (head.size() < head_size) throw error("the file ends within a record; it is cut off");
+  if (!has_checksum(head.data(), length_size)) {
+    const bool packed = head[0] == std::byte{0x1F} && head[1] == std::byte{0x8B};
+    throw error(packed ? "it is compressed by gzip; unpack it, so that records can be reached at random"
+                       : "the checksum of the record's length is wrong; the file is damaged, or no TFRecord "
+                         "file");
+  }
+  const std::uint64_t length = little_endian(head.data(), length_size);
+  if (length > ~std::uint64_t{0} - head_size - checksum_size) throw error("a length that no file has");
+  return {.offset = head_size, .length = length + checksum_size, .size = head_size + length + checksum_size};
+}
+
+// ---- messages ----
+
+/// Protocol Buffers' wire format: "Encoding", protobuf.dev.
+class message_reader {
+ public:
+  explicit message_reader(std::string_view message) noexcept : left_(message) {}
+
+  enum wire : unsigned { varint = 0, fixed64 = 1, text = 2, fixed32 = 5 };
+  struct field {
+    std::uint64_t number = 0;
+    unsigned type = 0;
+    std::uint64_t value = 0;   // of a varint
+    std::string_view bytes{};  // of any other
+  };
+  bool next(field& out) {
+    if (left_.empty()) return false;
+    const std::uint64_t tag = integer();
+    out = {.number = tag >> 3, .type = static_cast<unsigned>(tag & 7)};
+    switch (out.type) {
+      case varint:
+        out.value = integer();
+        return true;
+      case fixed64:
+        out.bytes = take(8);
+        return true;
+      case fixed32:
+        out.bytes = take(4);
+        return true;
+      case text:
+        out.bytes = take(integer());
+        return true;
+      default:
+        damaged();
+    }
+  }
+  bool more() const noexcept { return !left_.empty(); }
+  std::uint64_t integer() {
+    std::uint64_t out = 0;
+    for (unsigned shift = 0; shift < 70 && !left_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(left_.front());
+      left_.remove_prefix(1);
+      if (shift < 64) out |= std::uint64_t{byte & 0x7Fu} << shift;
+      if (byte < 0x80) return out;
+    }
+    damaged();
+  }
+
+ private:
+  std::string_view take(std::uint64_t size) {
+    if (size > left_.size()) damaged();
+    const std::string_view out = left_.substr(0, static_cast<std::size_t>(size));
+    left_.remove_prefix(out.size());
+    return out;
+  }
+  [[noreturn]] static void damaged() {
+    throw error("the bytes are no tf.train.Example, or a damaged one; read them with a callable of your own");
+  }
+
+  std::string_view left_;
+};
+
+float float_of(std::string_view four) noexcept {
+  const auto bits = static_cast<std::uint32_t>(load_little_endian(four, 0, 4));
+  float out = 0;
+  std::memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
+[[noreturn]] void not_one(std::string_view feature, std::size_t found) {
+  throw error("the feature \"" + printable(feature) + "\" has " + std::to_string(found) +
+              " values, and one is wanted; ask for all: texts(), integers() or numbers()");
+}
+
+}  // namespace
+
+std::uint32_t crc32c(const std::byte* data, std::size_t size) noexcept {
+#ifdef __x86_64__
+  static const bool fast = __builtin_cpu_supports("sse4.2") != 0;
+  if (fast) return ~crc32c_by_processor(~0u, data, size);
+#endif
+  return ~crc32c_by_table(~0u, data, size);
+}
+
+void take_off_checksum(bytes& record) {
+  if (record.size() < checksum_size || !has_checksum(record.data(), record.size() - checksum_size))
+    throw error("the record's checksum is wrong; the file is damaged");
+  record.shrink(record.size() - checksum_size);
+}
+
+tf_records::tf_records(const files& of)
+    : records_(of, {head_size, nullptr, frame_of_tfrecord}, "tfrecords") {}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::tf_records tfrecords(const files& of) { return detail::tf_records(of); }
+
+detail::decode_tf_example_stage decode_tf_example() noexcept { return {}; }
+
+tf_example::tf_example(bytes message) : message_(std::move(message)) {
+  using detail::message_reader;
+  message_reader example(message_.text());
+  message_reader::field features{}, entry{}, part{}, list{};
+  while (example.next(features)) {
+    if (features.number != 1 || features.type != message_reader::text) continue;
+    for (message_reader map(features.bytes); map.next(entry);) {
+      if (entry.number != 1 || entry.type != message_reader::text) continue;
+      feature one;
+      for (message_reader pair(entry.bytes); pair.next(part);) {
+        if (part.type != message_reader::text) continue;
+        if (part.number == 1) one.name = part.bytes;
+        if (part.number != 2) continue;
+        for (message_reader value(part.bytes); value.next(list);) {
+          if (list.type != message_reader::text || list.number < 1 || list.number > 3) continue;
+          one.is = static_cast<kind>(list.number);
+          one.list = list.bytes;
+        }
+      }
+      features_.push_back(one);
+    }
+  }
+}
+
+bool tf_example::has(std::string_view feature) const noexcept {
+  return std::any_of(features_.begin(), features_.end(), [&](const auto& f) { return f.name == feature; });
+}
+
+const tf_example::feature& tf_example::find(std::string_view name, kind wanted) const {
+  const auto found =
+      std::find_if(features_.begin(), features_.end(), [&](const feature& f) { return f.name == name; });
+  if (found == features_.end()) {
+    std::string all;
+    for (const feature& f : features_) all += (all.empty() ? "" : ", ") + detail::printable(f.name);
+    throw error("no feature is called \"" + detail::printable(name) + "\"; there are " +
+                (all.empty() ? "none" : all));
+  }
+  if (found->is != wanted && found->is != kind::none) {  // none: an empty list of any type
+    constexpr const char* what[] = {"nothing", "texts", "floats", "integers"};
+    constexpr const char* ask[] = {"", "text() or texts()", "number() or numbers()",
+                                   "integer() or integers()"};
+    throw error("the feature \"" + detail::printable(name) + "\" has " +
+                what[static_cast<std::size_t>(found->is)] + "; ask for them by " +
+                ask[static_cast<std::size_t>(found->is)]);
+  }
+  return *found;
+}
+
+std::vector<std::string_view> tf_example::texts(std::string_view feature) const {
+  std::vector<std::string_view> out;
+  detail::message_reader::field f{};
+  for (detail::message_reader list(find(feature, kind::texts).list); list.next(f);) {
+    if (f.number == 1 && f.type == detail::message_reader::text) out.push_back(f.bytes);
+  }
+  return out;
+}
+
+std::vector<std::int64_t> tf_example::integers(std::string_view feature) const {
+  std::vector<std::int64_t> out;
+  detail::message_reader::field f{};
+  for (detail::message_reader list(find(feature, kind::integers).list); list.next(f);) {
+    if (f.number != 1) continue;
+    if (f.type == detail::message_reader::varint) out.push_back(static_cast<std::int64_t>(f.value));
+    if (f.type != detail::message_reader::text) continue;
+    for (detail::message_reader packed(f.bytes); packed.more();)
+      out.push_back(static_cast<std::int64_t>(packed.integer()));
+  }
+  return out;
+}
+
+std::vector<float> tf_example::numbers(std::string_view feature) const {
+  std::vector<float> out;
+  detail::message_reader::field f{};
+  for (detail::message_reader list(find(feature, kind::floats).list); list.next(f);) {
+    if (f.number != 1) continue;
+    for (; f.bytes.size() >= 4; f.bytes.remove_prefix(4)) out.push_back(detail::float_of(f.bytes));
+  }
+  return out;
+}
+
+std::string_view tf_example::text(std::string_view feature) const {
+  const auto all = texts(feature);
+  if (all.size() != 1) detail::not_one(feature, all.size());
+  return all.front();
+}
+
+std::int64_t tf_example::integer(std::string_view feature) const {
+  const auto all = integers(feature);
+  if (all.size() != 1) detail::not_one(feature, all.size());
+  return all.front();
+}
+
+float tf_example::number(std::string_view feature) const {
+  const auto all = numbers(feature);
+  if (all.size() != 1) detail::not_one(feature, all.size());
+  return all.front();
+}
+
+bytes tf_example::data(std::string_view feature) const {
+  const std::string_view all = text(feature);
+  return {all.data(), all.size()};
+}
+
+}  // namespace wick
 
 // ==== wick/sources/impl/walk.hpp
 /// \file

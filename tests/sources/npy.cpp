@@ -8,6 +8,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
@@ -40,18 +41,6 @@ std::string four_rows() {
   return file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 3), }\n", "abcdefghijkl");
 }
 
-/// A Python that has numpy; empty: none.
-std::string numpy() {
-  for (const char* const python : {"python3", "/usr/bin/python3"}) {
-    if (std::system((std::string(python) + " -c 'import numpy' 2>/dev/null").c_str()) == 0) return python;
-  }
-  return {};
-}
-void run_python(const temp_dir& dir, const std::string& script) {
-  write_file(dir.path().string() + "/write.py",
-             "import numpy, os\nos.chdir('" + dir.path().string() + "')\n" + script);
-  REQUIRE(std::system((numpy() + " " + dir.path().string() + "/write.py").c_str()) == 0);
-}
 std::string refused(const std::string& file) {
   const temp_dir dir;
   return message_of([&] { return npy(dir.write("x.npy", file)); });
@@ -125,12 +114,8 @@ TEST_CASE("a file with any bytes changed is read or refused, never worse") {
 }
 
 TEST_CASE("what numpy writes is read back equal, of each type, plain and in archives") {
-  if (numpy().empty()) {
-    MESSAGE("skipped: python3 has no numpy");
-    return;
-  }
   const temp_dir dir;
-  run_python(dir, R"(
+  if (!run_python("numpy", dir, R"(
 r = numpy.random.default_rng(3)
 all = {}
 for t in ['u1', 'i1', 'i2', 'i4', 'i8', 'f2', 'f4', 'f8', 'b1']:
@@ -140,7 +125,8 @@ for t in ['u1', 'i1', 'i2', 'i4', 'i8', 'f2', 'f4', 'f8', 'b1']:
     all[t] = x
 numpy.savez('plain.npz', **all)
 numpy.savez_compressed('packed.npz', **all)
-)");
+)"))
+    return;
   const std::string folder = dir.path().string() + "/";
   for (const char* const type : {"u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "b1"}) {
     const std::string raw = read_file(folder + type + ".raw");

@@ -1,0 +1,69 @@
+/// \file
+/// Records of any length that say their lengths themselves: a callable reads the framing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <wick/io/location.hpp>
+#include <wick/sources/files.hpp>
+
+namespace wick {
+
+/// What a framing says of a record, counted in bytes from the beginning of its frame.
+struct record_frame {
+  std::uint64_t offset = 0;  ///< where the record begins
+  std::uint64_t length = 0;  ///< of the record
+  std::uint64_t size = 0;    ///< of the whole frame: the next one begins there
+};
+
+namespace detail {
+
+/// Calls a framing of any type.
+struct framing {
+  std::size_t header = 0;  ///< bytes that it must see of a frame
+  const void* callable = nullptr;
+  record_frame (*call)(const void* callable, std::span<const std::byte> head) = nullptr;
+};
+
+/// Source of locations: framed records of files, one file after the other. 16 bytes of memory a record.
+class framed_records {
+ public:
+  /// Reads through the files. \throws wick::error
+  framed_records(const files& of, const framing& by, const char* who);
+
+  std::uint64_t size() const noexcept;
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of the records' lengths.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct index;
+  std::shared_ptr<const index> index_;
+};
+
+}  // namespace detail
+
+/// Each record of these files is a sample: `at(i)` is its location, for read(). `frame` is given the first
+/// `header` bytes of a frame and says where the record lies in it: `records(files("*.bin"), 4,
+/// [](std::span<const std::byte> head) { … return record_frame{.offset = 4, .length = n, .size = n + 4}; })`.
+/// The frames are read here, once; a file that is changed later is an error of its samples. \throws
+/// wick::error when a file is missing, ends within a frame, or when `frame` throws one
+template <class Frame>
+  requires std::is_invocable_r_v<record_frame, const Frame&, std::span<const std::byte>>
+detail::framed_records records(const files& of, std::size_t header, Frame frame) {
+  return {of,
+          {header, &frame,
+           [](const void* callable, std::span<const std::byte> head) {
+             return static_cast<record_frame>((*static_cast<const Frame*>(callable))(head));
+           }},
+          "records"};
+}
+
+}  // namespace wick

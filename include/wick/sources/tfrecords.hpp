@@ -1,0 +1,131 @@
+/// \file
+/// TensorFlow's record files as a source, and the tf.train.Example messages that most of them have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/io/location.hpp>
+#include <wick/io/read.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/sources/files.hpp>
+#include <wick/sources/framed_records.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// A record with its checksum behind it.
+struct checked_location {
+  location all;
+};
+
+/// \throws wick::error unless the last four bytes are the checksum of those before, which are left
+void take_off_checksum(bytes& record);
+
+template <>
+struct read_shape<checked_location> {
+  using to = bytes;
+  using lengths = std::uint64_t;
+  template <class F>
+  static std::uint64_t measure(const checked_location& where, lengths& out, F&& length) {
+    return out = length(where.all);
+  }
+  template <class F>
+  static bytes read(const checked_location& where, const lengths& known, F&& one) {
+    bytes got = one(where.all, known);
+    if (got.size() == known && !got.empty()) take_off_checksum(got);
+    return got;
+  }
+};
+template <>
+struct once_read<checked_location> {
+  using type = bytes;
+};
+
+/// Made by tfrecords(files).
+class tf_records {
+ public:
+  explicit tf_records(const files& of);
+  std::uint64_t size() const noexcept { return records_.size(); }
+  checked_location at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
+  std::string key(std::uint64_t i) const { return records_.key(i); }
+  std::uint64_t fingerprint() const noexcept { return records_.fingerprint(); }
+
+ private:
+  framed_records records_;
+};
+
+/// CRC-32C of Castagnoli, Bräuer and Herrmann: "Optimization of cyclic redundancy-check codes with 24 and 32
+/// parity bits", 1993.
+std::uint32_t crc32c(const std::byte* data, std::size_t size) noexcept;
+
+}  // namespace detail
+
+/// Each record of these files is a sample, for read(), which checks its checksum:
+/// `tfrecords("train-*.tfrecord") | shuffle() | read() | decode_tf_example() | …`. Where records begin is
+/// read here, once. Not for compressed files. Format: TensorFlow, "TFRecord and tf.train.Example". \throws
+/// wick::error when a file is missing, cut off, damaged or compressed
+detail::tf_records tfrecords(const files& of);
+template <class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::tf_records tfrecords(const Paths& paths) {
+  return tfrecords(files(paths));
+}
+
+/// A tf.train.Example: features by name, each a list of texts (or bytes), of integers, or of floats.
+class tf_example {
+ public:
+  tf_example() = default;
+  /// Takes a message over. \throws wick::error when it is none
+  explicit tf_example(bytes message);
+
+  bool has(std::string_view feature) const noexcept;
+  /// The one text of a feature; it lies in this. \throws wick::error when there is no such feature, it has
+  /// another type, or not one value
+  std::string_view text(std::string_view feature) const;
+  std::int64_t integer(std::string_view feature) const;
+  float number(std::string_view feature) const;
+  /// A copy of the text, for decode().
+  bytes data(std::string_view feature) const;
+  /// All values of a feature, which may be none. \throws wick::error when there is no such feature, or it has
+  /// another type
+  std::vector<std::string_view> texts(std::string_view feature) const;
+  std::vector<std::int64_t> integers(std::string_view feature) const;
+  std::vector<float> numbers(std::string_view feature) const;
+
+ private:
+  enum class kind : std::uint8_t { none, texts, floats, integers };
+  struct feature {
+    std::string_view name;
+    kind is = kind::none;
+    std::string_view list;  // the message of its values
+  };
+  const feature& find(std::string_view name, kind wanted) const;
+
+  bytes message_;
+  std::vector<feature> features_;
+};
+
+namespace detail {
+
+class decode_tf_example_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "decode_tf_example";
+  tf_example operator()(bytes message, context&) const { return tf_example(std::move(message)); }
+};
+
+}  // namespace detail
+
+/// Bytes of a record → wick::tf_example, of which a callable takes what it wants:
+/// `[](tf_example e) { return sample<bytes, std::int64_t>{e.data("image/encoded"), e.integer("label")}; }`.
+/// \throws wick::error of the sample when it is no such message
+detail::decode_tf_example_stage decode_tf_example() noexcept;
+
+}  // namespace wick

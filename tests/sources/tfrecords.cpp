@@ -1,0 +1,171 @@
+// TFRecord files: what other programs write is read back equal, and what is damaged is refused.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "../support/picture.hpp"
+#include "../support/python.hpp"
+#include "../support/temp_dir.hpp"
+#include <wick/core.hpp>
+
+using namespace wick_test;
+using wick::tf_example;
+
+static_assert(wick::source<wick::detail::tf_records>);
+
+namespace {
+
+std::uint32_t crc(std::string_view of) {
+  return wick::detail::crc32c(reinterpret_cast<const std::byte*>(of.data()), of.size());
+}
+std::string little(std::uint64_t value, std::size_t size) {
+  std::string out;
+  for (std::size_t i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+  return out;
+}
+std::string masked(std::string_view of) {
+  const std::uint32_t c = crc(of);
+  return little((c >> 15 | c << 17) + 0xA282EAD8u, 4);
+}
+std::string record(const std::string& data) {
+  const std::string length = little(data.size(), 8);
+  return length + masked(length) + data + masked(data);
+}
+/// A field of a message, of bytes.
+std::string field(int number, const std::string& bytes) {
+  std::string out(1, static_cast<char>(number << 3 | 2));
+  std::size_t n = bytes.size();
+  for (; n >= 128; n >>= 7) out += static_cast<char>(n & 0x7F | 0x80);
+  return out + static_cast<char>(n) + bytes;
+}
+std::string feature(const std::string& name, int kind, const std::string& list) {
+  return field(1, field(1, name) + field(2, field(kind, list)));
+}
+std::string example(const std::string& features) { return field(1, features); }
+tf_example parsed(const std::string& message) {
+  return tf_example(wick::bytes(message.data(), message.size()));
+}
+
+}  // namespace
+
+TEST_CASE("CRC-32C is that of RFC 3720, by table and by the processor") {
+  CHECK(crc("123456789") == 0xE3069283u);
+  CHECK(crc("") == 0);
+  CHECK(crc(std::string(32, '\0')) == 0x8A9136AAu);
+  CHECK(crc(std::string(32, '\xFF')) == 0x62A8AB43u);
+  std::string up;
+  for (int i = 0; i < 32; ++i) up += static_cast<char>(i);
+  CHECK(crc(up) == 0x46DD794Eu);
+}
+
+TEST_CASE("records are read and their checksums are looked at") {
+  const temp_dir dir;
+  const std::string file = dir.path().string() + "/a.tfrecord";
+  write_file(file, record("one") + record("") + record(std::string(40'000, 'x')));
+  const auto source = wick::tfrecords(file);
+  CHECK(source.size() == 3);
+  wick::loader l(wick::from(source) | wick::read(), {.workers = 2});
+  CHECK(l.next()->text() == "one");
+  CHECK(l.next()->empty());
+  CHECK(l.next()->size() == 40'000);
+
+  std::string damaged = record("one") + record("two");
+  damaged[13] ^= 1;
+  write_file(file, damaged);
+  wick::loader bad(wick::tfrecords(file) | wick::read(), {.on_error = wick::on_error(wick::skip)});
+  CHECK(bad.next()->text() == "two");
+  CHECK(contains(bad.ledger().entries().at(0).text, "checksum is wrong"));
+}
+
+TEST_CASE("damaged files, cut off ones and others are refused by name and place") {
+  const temp_dir dir;
+  const std::string file = dir.path().string() + "/a.tfrecord";
+  const auto message = [&](const std::string& content) {
+    write_file(file, content);
+    return message_of([&] { return wick::tfrecords(file); });
+  };
+  std::string damaged = record("one") + record("two");
+  damaged[19] ^= 1;
+  CHECK(contains(message(damaged), "a.tfrecord", "record 1, at byte 19", "checksum of the record's length"));
+  CHECK(contains(message(record("one").substr(0, 17)), "record 0", "cut off"));
+  CHECK(contains(message(record("one") + "abc"), "record 1, at byte 19", "cut off"));
+  CHECK(contains(message("\x1F\x8B\x08" + std::string(40, 'x')), "compressed by gzip"));
+  CHECK(contains(message("a text that is no such file"), "no TFRecord file"));
+}
+
+TEST_CASE("an example's features by name") {
+  const std::string floats = little(0x3FC00000, 4) + little(0xC0000000, 4);
+  const tf_example e = parsed(
+      example(feature("image", 1, field(1, "bytes")) + feature("words", 1, field(1, "a") + field(1, "")) +
+              feature("label", 3, field(1, "\x07")) +
+              feature("many", 3, field(1, "\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01")) +
+              feature("plain", 3, "\x08\x05\x08\x06") + feature("x", 2, field(1, floats)) +
+              feature("y", 2, "\x0D" + little(0x3F800000, 4)) + feature("none", 1, "")));
+  CHECK(e.text("image") == "bytes");
+  CHECK(e.data("image").text() == "bytes");
+  CHECK(e.texts("words") == std::vector<std::string_view>{"a", ""});
+  CHECK(e.integer("label") == 7);
+  CHECK(e.integers("many") == std::vector<std::int64_t>{1, -1});
+  CHECK(e.integers("plain") == std::vector<std::int64_t>{5, 6});
+  CHECK(e.numbers("x") == std::vector<float>{1.5f, -2});
+  CHECK(e.number("y") == 1);
+  CHECK(e.texts("none").empty());
+  CHECK(e.has("none"));
+  CHECK(!e.has("other"));
+  CHECK(contains(message_of([&] { return e.text("other"); }), "no feature is called \"other\"",
+                 "image, words"));
+  CHECK(contains(message_of([&] { return e.text("label"); }), "has integers", "integer()"));
+  CHECK(contains(message_of([&] { return e.text("words"); }), "has 2 values", "texts()"));
+  CHECK(contains(message_of([&] { return e.text("none"); }), "has 0 values"));
+}
+
+TEST_CASE("bytes that are no example are refused, wherever they are cut or changed") {
+  const std::string whole =
+      example(feature("image", 1, field(1, "bytes")) + feature("label", 3, field(1, "\x07")));
+  for (std::size_t n = 1; n < whole.size(); ++n) {
+    CHECK(contains(message_of([&] { return parsed(whole.substr(0, n)); }), "no tf.train.Example"));
+    std::string changed = whole;
+    changed[n] = static_cast<char>(changed[n] ^ 0x55);
+    try {
+      const tf_example e = parsed(changed);
+      if (e.has("label")) static_cast<void>(e.integers("label"));
+    } catch (const wick::error&) {  // refused
+    }
+  }
+}
+
+TEST_CASE("what the tfrecord package writes is read back equal, through pictures and a batch") {
+  const temp_dir dir;
+  const std::string at = dir.path().string();
+  write_file(at + "/picture.png", encode_png(photo(8, 6)));
+  if (!run_python("tfrecord", dir, R"(
+w = tfrecord.TFRecordWriter('a.tfrecord')
+png = open('picture.png', 'rb').read()
+for i in range(100):
+    w.write({'image': (png, 'byte'), 'label': (i * i, 'int'), 'x': ([i / 2, -i], 'float')})
+w.close()
+)"))
+    return;
+  wick::loader l(wick::tfrecords(at + "/*.tfrecord") | wick::shuffle() | wick::read() |
+                     wick::decode_tf_example() |
+                     [](const tf_example& e) {
+                       CHECK(e.numbers("x").at(1) == -2 * e.numbers("x").at(0));
+                       return wick::sample<wick::bytes, std::int64_t>{e.data("image"), e.integer("label")};
+                     } |
+                     wick::decode() | wick::array_batch(10),
+                 {.seed = 1});
+  std::int64_t sum = 0;
+  int batches = 0;
+  for (auto& batch : l.epoch(0)) {
+    CHECK(batch.data.extents() == wick::shape{10, 3, 6, 8});
+    for (int i = 0; i < 10; ++i) sum += batch.target.as<std::int64_t>()[i];
+    ++batches;
+  }
+  CHECK(batches == 10);
+  CHECK(sum == 328'350);
+}
