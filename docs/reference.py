@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 206
+MOST_NAMES = 207
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {

@@ -55,6 +55,7 @@
 #include <wick/sources/npy.hpp>
 #include <wick/sources/records.hpp>
 #include <wick/sources/replay_buffer.hpp>
+#include <wick/sources/safetensors.hpp>
 #include <wick/sources/tar.hpp>
 #include <wick/sources/tfrecords.hpp>
 #include <wick/sources/windows.hpp>

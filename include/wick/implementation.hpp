@@ -125,6 +125,8 @@
 #include <wick/sources/impl/open_shards.hpp>
 #include <wick/sources/impl/records.hpp>
 #include <wick/sources/impl/row_files.hpp>
+#include <wick/sources/impl/safetensors.hpp>
+#include <wick/sources/impl/safetensors_header.hpp>
 #include <wick/sources/impl/tar.hpp>
 #include <wick/sources/impl/tar_header.hpp>
 #include <wick/sources/impl/tar_index.hpp>

@@ -3656,7 +3656,18 @@ inline constexpr const char* or_leave_it_out =
 namespace wick {
 
 /// The type of a number in a sample or a batch. boolean is one byte.
-enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
+enum class dtype : std::uint8_t {
+  uint8,
+  int8,
+  int16,
+  int32,
+  int64,
+  float16,
+  float32,
+  float64,
+  boolean,
+  bfloat16
+};
 
 namespace detail {
 
@@ -3664,6 +3675,7 @@ constexpr std::size_t size_of(dtype t) noexcept {
   switch (t) {
     case dtype::int16:
     case dtype::float16:
+    case dtype::bfloat16:
       return 2;
     case dtype::int32:
     case dtype::float32:
@@ -3680,8 +3692,8 @@ constexpr std::size_t size_of(dtype t) noexcept {
 
 /// The name of an element type or of a shape, as messages show it: "uint8", "float32", ….
 constexpr std::string_view to_string(dtype t) noexcept {
-  constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
-                                        "float16", "float32", "float64", "boolean"};
+  constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",   "int64",
+                                        "float16", "float32", "float64", "boolean", "bfloat16"};
   return names[static_cast<std::size_t>(t)];
 }
 
@@ -18482,6 +18494,37 @@ class replay_buffer {
 
 }  // namespace wick
 
+// ==== wick/sources/safetensors.hpp
+/// \file
+/// Tensors of a safetensors file as sources: a row is a sample.
+
+namespace wick {
+
+/// A tensor [N, …] of a file that safetensors' save_file() wrote: sample i is its row i, without a copy
+/// before batch(). Two tensors side by side are `zip(safetensors(path, "x"), safetensors(path, "y"))`. The
+/// tensor is read into memory here, and nothing else of the file. Format: Hugging Face, "Safetensors".
+class safetensors {
+ public:
+  /// \throws wick::error when the file is missing, damaged or cut off, or when there is no tensor of that
+  /// name, or one without rows, or of a type that batches can't have
+  safetensors(const std::string& path, const std::string& name);
+
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  memory_view at(std::uint64_t i) const noexcept { return rows_.at(i); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
+  std::string key(std::uint64_t i) const;
+  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
+
+  const shape& row_extents() const noexcept { return rows_.format().extents; }
+  dtype type() const noexcept { return rows_.format().type; }
+
+ private:
+  std::string called_;
+  detail::array_rows rows_;
+};
+
+}  // namespace wick
+
 // ==== wick/sources/tar.hpp
 /// \file
 /// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
@@ -23672,11 +23715,13 @@ constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
       return at::kDouble;
     case dtype::boolean:
       return at::kBool;
+    case dtype::bfloat16:
+      return at::kBFloat16;
   }
   return at::kByte;
 }
 
-/// \throws wick::error for a type that batches can't have (complex, quantized, bfloat16, …)
+/// \throws wick::error for a type that batches can't have (complex, quantized, …)
 dtype dtype_of(at::ScalarType t);
 
 inline shape shape_of(const at::Tensor& t) {
@@ -42252,6 +42297,305 @@ location row_files::at(std::size_t file, std::uint64_t row, std::uint64_t count)
 
 }  // namespace wick::detail
 
+// ==== wick/sources/impl/safetensors.hpp
+/// \file
+/// The bodies of what sources/safetensors.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/sources/detail/safetensors_header.hpp
+/// \file
+/// What a safetensors file says of its tensors.
+
+namespace wick::detail {
+
+/// The header of a safetensors file: an object of JSON, {"NAME": {"dtype": "F32", "shape": [2, 3],
+/// "data_offsets": [0, 24]}, …, "__metadata__": {…}}. Other members are passed over.
+class safetensors_header {
+ public:
+  struct tensor {
+    std::string name, type;
+    std::vector<std::int64_t> extents;
+    std::uint64_t begin = 0, end = 0;  ///< of its numbers, behind the header
+  };
+
+  /// \throws wick::error without a path
+  explicit safetensors_header(std::string_view json);
+  const std::vector<tensor>& tensors() const noexcept { return tensors_; }
+
+ private:
+  [[noreturn]] static void damaged(const char* what);
+  void blanks() noexcept;
+  bool accept(char c) noexcept;
+  void expect(char c);
+  std::string string();
+  void escape(std::string& out);
+  unsigned four_digits();
+  std::uint64_t number();
+  /// Calls f for each value of an array.
+  template <class F>
+  void array(F&& f);
+  /// Calls f(name) for each member of an object.
+  template <class F>
+  void object(F&& f);
+  void skip(unsigned depth = 0);
+  void read(tensor& out);
+
+  std::string_view left_;
+  std::vector<tensor> tensors_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+namespace {
+
+constexpr std::string_view who_reads_safetensors = "safetensors";
+
+dtype dtype_of_safetensors(const std::string& called, const std::string& code) {
+  constexpr std::pair<std::string_view, dtype> all[] = {
+      {"BOOL", dtype::boolean}, {"U8", dtype::uint8},   {"I8", dtype::int8},     {"I16", dtype::int16},
+      {"I32", dtype::int32},    {"I64", dtype::int64},  {"F16", dtype::float16}, {"BF16", dtype::bfloat16},
+      {"F32", dtype::float32},  {"F64", dtype::float64}};
+  for (const auto& [name, type] : all) {
+    if (name == code) return type;
+  }
+  throw source_error(called, who_reads_safetensors,
+                     "has numbers of type " + printable(code) +
+                         ", which batches can't have; save it as a type of Torch's, such as float32");
+}
+
+/// The rows of one tensor. \throws wick::error
+array_rows rows_of_tensor(const std::string& path, const std::string& name) {
+  const opened_file opened = open_regular(path, who_reads_safetensors);
+  const std::uint64_t size = opened.stamp.size;
+  const auto refuse = [&](const std::string& what) {
+    return source_error(path, who_reads_safetensors, what);
+  };
+  const auto read = [&](std::uint64_t offset, std::uint64_t length) {
+    std::string out(static_cast<std::size_t>(length), '\0');
+    out.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(out.data()), out.size(), offset));
+    return out;
+  };
+  constexpr std::uint64_t first = 8, most = 100'000'000;  // what the format allows
+  const std::string start = read(0, std::min<std::uint64_t>(first, size));
+  const std::uint64_t length = start.size() < first ? most + 1 : load_little_endian(start, 0, first);
+  if (length > most || length > size - first)
+    throw refuse("is no safetensors file, or cut off: its first 8 bytes are no length of a header");
+
+  safetensors_header header = [&] {
+    try {
+      return safetensors_header(read(first, length));
+    } catch (const error& e) {
+      throw refuse(e.what());
+    }
+  }();
+  const auto& all = header.tensors();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.name == name; });
+  if (found == all.end()) {
+    std::string names;
+    for (std::size_t i = 0; i < all.size() && i < 20; ++i)
+      names += (i == 0 ? "" : ", ") + printable(all[i].name);
+    throw refuse("no tensor is called \"" + printable(name) + "\"; there are " +
+                 (all.empty() ? "none" : names + (all.size() > 20 ? ", …" : "")));
+  }
+  const std::string called = path + ": " + name;
+  const dtype type = dtype_of_safetensors(called, found->type);
+  shape extents, row;
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(type));
+  bool fits = found->extents.size() <= shape::max_rank;
+  for (std::size_t i = 0; fits && i < found->extents.size(); ++i) {
+    fits = !__builtin_mul_overflow(bytes, found->extents[i], &bytes);
+    extents.push_back(found->extents[i]);
+    if (i > 0) row.push_back(found->extents[i]);
+  }
+  if (!fits || found->end > size - first - length ||
+      static_cast<std::uint64_t>(bytes) != found->end - found->begin) {
+    throw source_error(
+        called, who_reads_safetensors,
+        "has " + std::to_string(found->end - found->begin) + " bytes of numbers at " +
+            std::to_string(found->begin) +
+            ", which is not what its shape and type take, or not in the file; it is cut off or "
+            "damaged");
+  }
+  if (extents.rank() == 0 || bytes == 0) {
+    throw source_error(called, who_reads_safetensors,
+                       "has no rows: " + to_string(extents) + "; a source wants a tensor [N, …]");
+  }
+  auto kept =
+      std::make_shared<const std::string>(read(first + length + found->begin, found->end - found->begin));
+  require_unchanged(opened, path, who_reads_safetensors);
+  const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
+  const auto count = static_cast<std::uint64_t>(extents[0]);
+  return {std::move(kept), data, {row, type}, count};
+}
+
+}  // namespace
+
+}  // namespace detail
+
+safetensors::safetensors(const std::string& path, const std::string& name)
+    : called_(path + ": " + name), rows_(detail::rows_of_tensor(path, name)) {}
+
+std::string safetensors::key(std::uint64_t i) const {
+  return detail::printable(called_) + ", row " + std::to_string(i);
+}
+
+}  // namespace wick
+
+// ==== wick/sources/impl/safetensors_header.hpp
+/// \file
+/// The bodies of what sources/detail/safetensors_header.hpp declares. Included in exactly one file of a
+/// program.
+
+#include <charconv>
+
+namespace wick::detail {
+
+safetensors_header::safetensors_header(std::string_view json) : left_(json) {
+  object([&](std::string name) {
+    if (name == "__metadata__") return skip();
+    tensor one;
+    one.name = std::move(name);
+    read(one);
+    tensors_.push_back(std::move(one));
+  });
+  blanks();
+  if (!left_.empty()) damaged("something behind the object");
+}
+
+void safetensors_header::damaged(const char* what) {
+  throw error(std::string("has a header that safetensors does not write (") + what +
+              "); the file is damaged, or no safetensors file");
+}
+
+void safetensors_header::blanks() noexcept {
+  while (!left_.empty() && (left_.front() == ' ' || (left_.front() >= '\t' && left_.front() <= '\r')))
+    left_.remove_prefix(1);
+}
+
+bool safetensors_header::accept(char c) noexcept {
+  blanks();
+  if (!left_.starts_with(c)) return false;
+  left_.remove_prefix(1);
+  return true;
+}
+
+void safetensors_header::expect(char c) {
+  if (!accept(c)) damaged("it is no JSON");
+}
+
+std::string safetensors_header::string() {
+  expect('"');
+  std::string out;
+  for (;;) {
+    const std::size_t plain = left_.find_first_of("\"\\");
+    if (plain == std::string_view::npos) damaged("a string that does not end");
+    out += left_.substr(0, plain);
+    const bool ends = left_[plain] == '"';
+    left_.remove_prefix(plain + 1);
+    if (ends) return out;
+    escape(out);
+  }
+}
+
+void safetensors_header::escape(std::string& out) {
+  if (left_.empty()) damaged("a string that does not end");
+  const char c = left_.front();
+  left_.remove_prefix(1);
+  constexpr std::string_view from = "\"\\/bfnrt", to = "\"\\/\b\f\n\r\t";
+  if (const std::size_t at = from.find(c); at != std::string_view::npos) {
+    out += to[at];
+    return;
+  }
+  if (c != 'u') damaged("a string with an escape that JSON has not");
+  unsigned code = four_digits();
+  if (code >= 0xD800 && code < 0xDC00 && left_.starts_with("\\u")) {
+    left_.remove_prefix(2);
+    code = 0x10000 + ((code - 0xD800) << 10) + ((four_digits() - 0xDC00) & 0x3FF);
+  }
+  const auto byte = [&](unsigned b) { out += static_cast<char>(b); };
+  if (code < 0x80) {
+    byte(code);
+  } else if (code < 0x800) {
+    byte(0xC0 | code >> 6), byte(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    byte(0xE0 | code >> 12), byte(0x80 | (code >> 6 & 0x3F)), byte(0x80 | (code & 0x3F));
+  } else {
+    byte(0xF0 | code >> 18), byte(0x80 | (code >> 12 & 0x3F)), byte(0x80 | (code >> 6 & 0x3F)),
+        byte(0x80 | (code & 0x3F));
+  }
+}
+
+unsigned safetensors_header::four_digits() {
+  unsigned out = 0;
+  if (left_.size() < 4) damaged("a string that does not end");
+  const auto [end, fault] = std::from_chars(left_.data(), left_.data() + 4, out, 16);
+  if (fault != std::errc() || end != left_.data() + 4) damaged("a string with an escape that JSON has not");
+  left_.remove_prefix(4);
+  return out;
+}
+
+std::uint64_t safetensors_header::number() {
+  blanks();
+  std::uint64_t out = 0;
+  const auto [end, fault] = std::from_chars(left_.data(), left_.data() + left_.size(), out);
+  if (fault != std::errc()) damaged("no whole number where one must be");
+  left_.remove_prefix(static_cast<std::size_t>(end - left_.data()));
+  return out;
+}
+
+template <class F>
+void safetensors_header::array(F&& f) {
+  expect('[');
+  if (accept(']')) return;
+  do f();
+  while (accept(','));
+  expect(']');
+}
+
+template <class F>
+void safetensors_header::object(F&& f) {
+  expect('{');
+  if (accept('}')) return;
+  do {
+    std::string name = string();
+    expect(':');
+    f(std::move(name));
+  } while (accept(','));
+  expect('}');
+}
+
+void safetensors_header::skip(unsigned depth) {
+  if (depth > 64) damaged("objects in objects, more than 64 deep");
+  blanks();
+  if (left_.starts_with('{')) return object([&](const std::string&) { skip(depth + 1); });
+  if (left_.starts_with('[')) return array([&] { skip(depth + 1); });
+  if (left_.starts_with('"')) return static_cast<void>(string());
+  const std::size_t end = left_.find_first_of(",]} \t\r\n");
+  if (end == 0 || end == std::string_view::npos) damaged("it is no JSON");
+  left_.remove_prefix(end);
+}
+
+void safetensors_header::read(tensor& out) {
+  int offsets = 0;
+  object([&](const std::string& member) {
+    if (member == "dtype") {
+      out.type = string();
+    } else if (member == "shape") {
+      array([&] { out.extents.push_back(static_cast<std::int64_t>(number() & ~(std::uint64_t{1} << 63))); });
+    } else if (member == "data_offsets") {
+      array([&] { (offsets++ == 0 ? out.begin : out.end) = number(); });
+    } else {
+      skip();
+    }
+  });
+  if (offsets != 2 || out.type.empty() || out.end < out.begin) damaged("a tensor without type or place");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/sources/impl/tar.hpp
 /// \file
 /// The bodies of what sources/tar.hpp declares. Included in exactly one file of a program.
@@ -46505,6 +46849,8 @@ dtype dtype_of(at::ScalarType t) {
       return dtype::float64;
     case at::kBool:
       return dtype::boolean;
+    case at::kBFloat16:
+      return dtype::bfloat16;
     default:
       throw error(std::string("a tensor of ") + c10::toString(t) +
                   " can't be batched; convert it to float or int64");

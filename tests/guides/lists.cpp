@@ -61,7 +61,8 @@ struct cifar {
   wick::loader arrays(wick::zip(wick::npy("x.npy"), wick::npy("y.npy")) | wick::shuffle() | wick::batch(64),
                       {.seed = 42});
   const wick::npy packed("data.npz", "x");
-  for (auto& batch : arrays.epoch(0)) (void)batch.data, (void)packed;
+  const wick::safetensors tensor("data.safetensors", "x");
+  for (auto& batch : arrays.epoch(0)) (void)batch.data, (void)packed, (void)tensor;
 }
 
 [[maybe_unused]] void lists_in_memory() {

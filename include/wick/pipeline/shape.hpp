@@ -16,7 +16,18 @@
 namespace wick {
 
 /// The type of a number in a sample or a batch. boolean is one byte.
-enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
+enum class dtype : std::uint8_t {
+  uint8,
+  int8,
+  int16,
+  int32,
+  int64,
+  float16,
+  float32,
+  float64,
+  boolean,
+  bfloat16
+};
 
 namespace detail {
 
@@ -24,6 +35,7 @@ constexpr std::size_t size_of(dtype t) noexcept {
   switch (t) {
     case dtype::int16:
     case dtype::float16:
+    case dtype::bfloat16:
       return 2;
     case dtype::int32:
     case dtype::float32:
@@ -40,8 +52,8 @@ constexpr std::size_t size_of(dtype t) noexcept {
 
 /// The name of an element type or of a shape, as messages show it: "uint8", "float32", ….
 constexpr std::string_view to_string(dtype t) noexcept {
-  constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
-                                        "float16", "float32", "float64", "boolean"};
+  constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",   "int64",
+                                        "float16", "float32", "float64", "boolean", "bfloat16"};
   return names[static_cast<std::size_t>(t)];
 }
 

@@ -39,11 +39,13 @@ constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
       return at::kDouble;
     case dtype::boolean:
       return at::kBool;
+    case dtype::bfloat16:
+      return at::kBFloat16;
   }
   return at::kByte;
 }
 
-/// \throws wick::error for a type that batches can't have (complex, quantized, bfloat16, …)
+/// \throws wick::error for a type that batches can't have (complex, quantized, …)
 dtype dtype_of(at::ScalarType t);
 
 inline shape shape_of(const at::Tensor& t) {

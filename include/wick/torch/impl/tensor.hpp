@@ -39,6 +39,8 @@ dtype dtype_of(at::ScalarType t) {
       return dtype::float64;
     case at::kBool:
       return dtype::boolean;
+    case at::kBFloat16:
+      return dtype::bfloat16;
     default:
       throw error(std::string("a tensor of ") + c10::toString(t) +
                   " can't be batched; convert it to float or int64");
