@@ -19,7 +19,7 @@
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   stress     the stress program for 30 minutes under ThreadSanitizer
-#   fuzz       the fuzzer for 30 minutes
+#   fuzz       the fuzzers of pictures and of files for 30 minutes each
 #
 #   --no-install  only name what is missing, and stop with 1
 #
@@ -89,8 +89,10 @@ part_torch-2() {
 part_python() {
   wick_make_venv torch-venv torch torchvision numpy
   wick_make_venv tensorboard-venv tensorboard
+  wick_make_venv files-venv numpy tfrecord safetensors
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
-  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13)'
+  export WICK_FILES_VENV=$wick_root/build/files-venv
+  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(npy|safetensors|tfrecords))'
 }
 
 part_valgrind() {
@@ -112,7 +114,7 @@ part_stress() {
 }
 
 part_fuzz() {
-  wick_build_preset asan wick_fuzz_pictures || return
+  wick_build_preset asan wick_fuzz_pictures wick_fuzz_files || return
   WICK_FUZZ_SECONDS=${WICK_FUZZ_SECONDS:-1800} wick_test_preset asan -R '^fuzz/'
 }
 

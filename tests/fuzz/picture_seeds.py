@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""seeds.py FOLDER: small pictures of every kind for tests/fuzz/pictures.cpp to begin with, made by Pillow, each with
+"""picture_seeds.py FOLDER: small pictures of every kind for tests/fuzz/pictures.cpp to begin with, made by Pillow, each with
 the 16 bytes in front that choose what is done to it. Exit code 77 says that there is no Pillow."""
 
 import io
