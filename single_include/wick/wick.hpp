@@ -8237,6 +8237,23 @@ class kept_reader {
   std::span<const std::byte> at_hand_;
 };
 
+/// Width, height and channels of pixels that follow.
+struct kept_extents {
+  std::int32_t width = 0, height = 0, channels = 0;
+
+  /// \throws kept_reader::unavailable when so many pixels can't follow
+  static kept_extents of(kept_reader& in, std::size_t bytes_each) {
+    const auto out = in.number<kept_extents>();
+    std::size_t all = bytes_each;
+    for (const std::int32_t n : {out.width, out.height, out.channels}) {
+      if (n < 0 || __builtin_mul_overflow(all, static_cast<std::size_t>(n), &all))
+        throw kept_reader::unavailable();
+    }
+    if (all > in.left()) throw kept_reader::unavailable();
+    return out;
+  }
+};
+
 }  // namespace wick::detail
 
 namespace wick::detail {
@@ -8482,7 +8499,7 @@ void save(const T& value, kept_writer& out) {
       for (const auto& one : value) save(one, out);
     }
   } else if constexpr (perhaps_one<T>) {
-    out.number(value.has_value());
+    out.number(std::uint8_t{value.has_value()});
     if (value.has_value()) save(*value, out);
   } else {
     for_each_inside(value, [&out](const auto& field) { save(field, out); });
@@ -8494,6 +8511,8 @@ template <class T>
 void load(T& value, kept_reader& in) {
   if constexpr (saves_itself<T>) {
     value = T::load(in);
+  } else if constexpr (std::same_as<T, bool>) {
+    value = in.number<std::uint8_t>() != 0;
   } else if constexpr (is_plain_number<T>) {
     in.take(&value, sizeof value);
   } else if constexpr (std::same_as<T, bytes> || std::same_as<T, std::string>) {
@@ -8511,7 +8530,7 @@ void load(T& value, kept_reader& in) {
       for (auto& one : value) load(one, in);
     }
   } else if constexpr (perhaps_one<T>) {
-    if (in.number<bool>()) load(value.emplace(), in);
+    if (in.number<std::uint8_t>() != 0) load(value.emplace(), in);
   } else {
     for_each_inside(value, [&in](auto& field) { load(field, in); });
   }
@@ -29356,29 +29375,30 @@ std::size_t lazy_image::kept_bytes() const noexcept {
 void lazy_image::save(detail::kept_writer& out) const {
   if (!untouched()) throw error("a picture that is not decoded yet is saved; call carry_out() before");
   refuse_normalized("a cache on disk");
-  out.number(as_);
+  for (const auto n :
+       {static_cast<std::uint8_t>(as_.type), std::uint8_t{as_.wide}, std::uint8_t{as_.indexes}})
+    out.number(n);
   if (as_.wide) {
-    const std::int32_t size[] = {wide().width, wide().height, wide().channels};
-    out.put(size, sizeof size);
+    out.number(detail::kept_extents{wide().width, wide().height, wide().channels});
     return out.put(wide().levels.data(), wide().levels.size() * sizeof(std::uint16_t));
   }
-  const std::int32_t size[] = {decoded().width(), decoded().height(), decoded().channels()};
-  out.put(size, sizeof size);
+  out.number(detail::kept_extents{decoded().width(), decoded().height(), decoded().channels()});
   out.put(decoded().data(), decoded().pixels().size());
 }
 
 lazy_image lazy_image::load(detail::kept_reader& in) {
-  const auto as = in.number<detail::pixel_numbers>();
-  std::int32_t size[3];
-  in.take(size, sizeof size);
+  const auto type = in.number<std::uint8_t>(), wide = in.number<std::uint8_t>(),
+             indexes = in.number<std::uint8_t>();
+  const detail::pixel_numbers as{static_cast<dtype>(type), wide != 0, indexes != 0};
+  const auto size = detail::kept_extents::of(in, as.wide ? sizeof(std::uint16_t) : 1);
   lazy_image out;
   if (as.wide) {
-    detail::wide_rows rows(size[0], size[1], size[2], 0);
+    detail::wide_rows rows(size.width, size.height, size.channels, 0);
     in.take(rows.levels.data(), rows.levels.size() * sizeof(std::uint16_t));
     out.channels_ = out.out_channels_ = rows.channels;
     out.hold(std::move(rows));
   } else {
-    image pixels(size[0], size[1], size[2]);
+    image pixels(size.width, size.height, size.channels);
     in.take(pixels.data(), pixels.pixels().size());
     out = lazy_image(std::move(pixels));
   }
@@ -34049,16 +34069,14 @@ image image::adopt(std::uint8_t* data, int width, int height, int channels) noex
 }
 
 void image::save(detail::kept_writer& out) const {
-  const std::int32_t size[] = {width_, height_, channels_};
-  out.put(size, sizeof size);
+  out.number(detail::kept_extents{width_, height_, channels_});
   out.put(data_, this->size());
 }
 
 image image::load(detail::kept_reader& in) {
-  std::int32_t size[3];
-  in.take(size, sizeof size);
-  if (size[2] == 0) return {};
-  image out(size[0], size[1], size[2]);
+  const auto size = detail::kept_extents::of(in, 1);
+  if (size.channels == 0) return {};
+  image out(size.width, size.height, size.channels);
   in.take(out.data(), out.size());
   return out;
 }

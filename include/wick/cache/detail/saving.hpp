@@ -66,7 +66,7 @@ void save(const T& value, kept_writer& out) {
       for (const auto& one : value) save(one, out);
     }
   } else if constexpr (perhaps_one<T>) {
-    out.number(value.has_value());
+    out.number(std::uint8_t{value.has_value()});
     if (value.has_value()) save(*value, out);
   } else {
     for_each_inside(value, [&out](const auto& field) { save(field, out); });
@@ -78,6 +78,8 @@ template <class T>
 void load(T& value, kept_reader& in) {
   if constexpr (saves_itself<T>) {
     value = T::load(in);
+  } else if constexpr (std::same_as<T, bool>) {
+    value = in.number<std::uint8_t>() != 0;
   } else if constexpr (is_plain_number<T>) {
     in.take(&value, sizeof value);
   } else if constexpr (std::same_as<T, bytes> || std::same_as<T, std::string>) {
@@ -95,7 +97,7 @@ void load(T& value, kept_reader& in) {
       for (auto& one : value) load(one, in);
     }
   } else if constexpr (perhaps_one<T>) {
-    if (in.number<bool>()) load(value.emplace(), in);
+    if (in.number<std::uint8_t>() != 0) load(value.emplace(), in);
   } else {
     for_each_inside(value, [&in](auto& field) { load(field, in); });
   }

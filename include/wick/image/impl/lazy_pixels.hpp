@@ -85,29 +85,30 @@ std::size_t lazy_image::kept_bytes() const noexcept {
 void lazy_image::save(detail::kept_writer& out) const {
   if (!untouched()) throw error("a picture that is not decoded yet is saved; call carry_out() before");
   refuse_normalized("a cache on disk");
-  out.number(as_);
+  for (const auto n :
+       {static_cast<std::uint8_t>(as_.type), std::uint8_t{as_.wide}, std::uint8_t{as_.indexes}})
+    out.number(n);
   if (as_.wide) {
-    const std::int32_t size[] = {wide().width, wide().height, wide().channels};
-    out.put(size, sizeof size);
+    out.number(detail::kept_extents{wide().width, wide().height, wide().channels});
     return out.put(wide().levels.data(), wide().levels.size() * sizeof(std::uint16_t));
   }
-  const std::int32_t size[] = {decoded().width(), decoded().height(), decoded().channels()};
-  out.put(size, sizeof size);
+  out.number(detail::kept_extents{decoded().width(), decoded().height(), decoded().channels()});
   out.put(decoded().data(), decoded().pixels().size());
 }
 
 lazy_image lazy_image::load(detail::kept_reader& in) {
-  const auto as = in.number<detail::pixel_numbers>();
-  std::int32_t size[3];
-  in.take(size, sizeof size);
+  const auto type = in.number<std::uint8_t>(), wide = in.number<std::uint8_t>(),
+             indexes = in.number<std::uint8_t>();
+  const detail::pixel_numbers as{static_cast<dtype>(type), wide != 0, indexes != 0};
+  const auto size = detail::kept_extents::of(in, as.wide ? sizeof(std::uint16_t) : 1);
   lazy_image out;
   if (as.wide) {
-    detail::wide_rows rows(size[0], size[1], size[2], 0);
+    detail::wide_rows rows(size.width, size.height, size.channels, 0);
     in.take(rows.levels.data(), rows.levels.size() * sizeof(std::uint16_t));
     out.channels_ = out.out_channels_ = rows.channels;
     out.hold(std::move(rows));
   } else {
-    image pixels(size[0], size[1], size[2]);
+    image pixels(size.width, size.height, size.channels);
     in.take(pixels.data(), pixels.pixels().size());
     out = lazy_image(std::move(pixels));
   }

@@ -72,4 +72,21 @@ class kept_reader {
   std::span<const std::byte> at_hand_;
 };
 
+/// Width, height and channels of pixels that follow.
+struct kept_extents {
+  std::int32_t width = 0, height = 0, channels = 0;
+
+  /// \throws kept_reader::unavailable when so many pixels can't follow
+  static kept_extents of(kept_reader& in, std::size_t bytes_each) {
+    const auto out = in.number<kept_extents>();
+    std::size_t all = bytes_each;
+    for (const std::int32_t n : {out.width, out.height, out.channels}) {
+      if (n < 0 || __builtin_mul_overflow(all, static_cast<std::size_t>(n), &all))
+        throw kept_reader::unavailable();
+    }
+    if (all > in.left()) throw kept_reader::unavailable();
+    return out;
+  }
+};
+
 }  // namespace wick::detail

@@ -83,16 +83,14 @@ image image::adopt(std::uint8_t* data, int width, int height, int channels) noex
 }
 
 void image::save(detail::kept_writer& out) const {
-  const std::int32_t size[] = {width_, height_, channels_};
-  out.put(size, sizeof size);
+  out.number(detail::kept_extents{width_, height_, channels_});
   out.put(data_, this->size());
 }
 
 image image::load(detail::kept_reader& in) {
-  std::int32_t size[3];
-  in.take(size, sizeof size);
-  if (size[2] == 0) return {};
-  image out(size[0], size[1], size[2]);
+  const auto size = detail::kept_extents::of(in, 1);
+  if (size.channels == 0) return {};
+  image out(size.width, size.height, size.channels);
   in.take(out.data(), out.size());
   return out;
 }
