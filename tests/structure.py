@@ -5,7 +5,7 @@ structure.py ROOT
 
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
 LibTorch, what users include stays cheap, what is compiled once is compiled by somebody, a header is at most 400 lines and a room 6,500,
-every public header has a test, and what git tracks is text.
+every public header has a test, the documentation of the code names headers that exist, and what git tracks is text.
 """
 
 import json
@@ -56,11 +56,16 @@ def room_of(path: str) -> str:
     return path.split("/")[0] if "/" in path else ""
 
 
-def told_otherwise(architecture: str, headers: list) -> list:
-    """Where the table of rooms says something else than ARROWS, and the headers that are named there and don't exist."""
+def missing_headers(page: str, headers: list) -> list:
+    """The headers that a page names and that don't exist."""
+    named = set(re.findall(r"`((?:\w+/)+\w+\.hpp)`", page))
+    return [f"there is no {name}" for name in sorted(named - set(headers)) if not name.startswith("tests/")]
+
+
+def told_otherwise(architecture: str) -> list:
+    """Where the table of rooms says something else than ARROWS."""
     told = {room: set(re.findall(r"`(\w+)/`", includes)) for room, includes in ROW.findall(architecture)}
-    named = set(re.findall(r"`((?:\w+/)+\w+\.hpp)`", architecture))
-    faults = [f"there is no {name}" for name in sorted(named - set(headers)) if not name.startswith("tests/")]
+    faults = []
     for room in sorted(ARROWS.keys() | told.keys()):
         if room not in told:
             faults.append(f"{room}/ is missing in the table of rooms")
@@ -160,7 +165,13 @@ def main() -> int:
         if lines > MAX_ROOM_LINES:
             faults.append(f"include/wick/{room}/: {lines} lines; at {MAX_ROOM_LINES} a room is two rooms")
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
-    faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told, headers)]
+    faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told)]
+    decisions = sorted((root / "docs" / "decisions").glob("*.md"))
+    for page in [root / "docs" / "architecture.md", root / "docs" / "testing.md", *decisions]:
+        name = page.relative_to(root).as_posix()
+        faults += [f"{name}: {fault}" for fault in missing_headers(page.read_text(encoding="utf-8"), headers)]
+        if page in decisions and f"(decisions/{page.name})" not in told:
+            faults.append(f"{name}: is missing in the list of decisions in docs/architecture.md")
     # What is compiled once is compiled by CMake, and by who has the single header.
     sources = "".join(p.read_text(encoding="utf-8") for p in sorted((root / "cmake").glob("*.cpp")))
     by_cmake = reached(graph, [t[len("wick/") :] for _, t in INCLUDE.findall(sources) if t.startswith("wick/")])
