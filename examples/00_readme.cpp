@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
                          wick::random_resized_crop(64) | wick::random_horizontal_flip() | wick::batch(32) |
                          wick::pin() | wick::transfer(device) |
                          wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}),
-                     {.seed = 42, .on_error = wick::on_error(wick::skip)});
+                     {.seed = 42, .on_error = wick::on_error::skip});
 
   using namespace torch::nn;
   Sequential model(Conv2d(Conv2dOptions(3, 16, 3).stride(2)), ReLU(),

@@ -1,8 +1,8 @@
 // 02: the same loop on any folder of pictures, a class a sub-folder.
 //
 // Teaches: image_folder, a split that stays the same over runs, augmentation as a value that is composed
-// once, geometry that is carried out in one pass, and what to do about damaged files: on_error(skip) leaves
-// them out, the ledger names them.
+// once, geometry that is carried out in one pass, and what to do about damaged files: on_error::skip leaves
+// them out, the failure log names them.
 //
 //   02_image_folder FOLDER [--epochs N] [--batch N] [--size N] [--workers N] [--seed N]
 //
@@ -33,7 +33,7 @@ static torch::nn::Sequential make_model(std::int64_t classes) {
 /// Damaged files were left out of their batches; each is named once.
 template <class Loader>
 static void name_left_out(const Loader& loader, std::size_t& named) {
-  const auto& failed = loader.ledger().entries();
+  const auto& failed = loader.failure_log().entries();
   for (; named < failed.size(); ++named) {
     std::cerr << "left out: " << failed[named].key << ": " << failed[named].stage << ": "
               << failed[named].text << "\n";
@@ -58,16 +58,16 @@ int main(int argc, char** argv) try {
       wick::pin() | wick::transfer(device) | wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
 
   wick::executor workers(static_cast<std::size_t>(args["workers"]));
-  wick::loader train(pictures | wick::shuffle_once(7) | wick::skip_first(held_out) | wick::shuffle() |
+  wick::loader train(pictures | wick::shuffle_once(7) | wick::skip(held_out) | wick::shuffle() |
                          wick::read() | wick::decode() | augment |
                          wick::batch(batch_size, {.drop_last = true}) | to_device,
                      {.seed = static_cast<std::uint64_t>(args["seed"]),
                       .executor = &workers,
-                      .on_error = wick::on_error(wick::skip)});
-  wick::loader test(
-      pictures | wick::shuffle_once(7) | wick::take(held_out) | wick::read() | wick::decode() |
-          wick::resize(size + size / 8) | wick::center_crop(size) | wick::batch(batch_size) | to_device,
-      {.prefetch_next_epoch = false, .executor = &workers, .on_error = wick::on_error(wick::skip)});
+                      .on_error = wick::on_error::skip});
+  wick::loader test(pictures | wick::shuffle_once(7) | wick::take(held_out) | wick::read() | wick::decode() |
+                        wick::resize(size + size / 8) | wick::center_crop(size) | wick::batch(batch_size) |
+                        to_device,
+                    {.prefetch_next_epoch = false, .executor = &workers, .on_error = wick::on_error::skip});
 
   auto model = make_model(static_cast<std::int64_t>(pictures.classes().size()));
   model->to(device);

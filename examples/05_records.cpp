@@ -28,8 +28,8 @@ struct about {
   std::string caption;
 };
 
-/// What is thrown here is an error of this sample: the ledger has its key, and on_error says what becomes of
-/// it.
+/// What is thrown here is an error of this sample: the failure log has its key, and on_error says what
+/// becomes of it.
 static wick::sample<wick::bytes, about> parse(wick::record<wick::bytes> r) {
   const auto json = nlohmann::json::parse(r.at("json").text());
   return {std::move(r.at("jpg")), {json.at("label"), json.at("box"), json.at("caption")}};

@@ -1,7 +1,7 @@
 // 07: what becomes of damaged files, and how the next run leaves them out.
 //
-// Teaches: on_error says it in one place; every failure has an entry in the ledger and a line of JSON in a
-// file; limits end a training that has lost its disk; a quarantine list keeps known bad samples from being
+// Teaches: on_error says it in one place; every failure has an entry in the failure log and a line of JSON in
+// a file; limits end a training that has lost its disk; a quarantine list keeps known bad samples from being
 // tried again, with the same batches.
 //
 //   07_bad_samples FOLDER [--epochs N] [--batch N] [--size N] [--workers N]
@@ -33,28 +33,28 @@ int main(int argc, char** argv) try {
   if (std::filesystem::exists(quarantine)) known.push_back(quarantine);
 
   using namespace std::chrono_literals;
-  wick::loader train(
-      wick::image_folder(args.positional()) | wick::shuffle() | wick::read() | wick::decode() |
-          wick::random_resized_crop(size) | wick::batch(static_cast<std::size_t>(args["batch"])),
-      {.seed = 42,
-       .workers = static_cast<std::size_t>(args["workers"]),
-       // Another sample comes in its place, drawn by the seed. Reading is tried three times more, 100, 200
-       // and 400 ms later. More than 10 % of an epoch, or 100 one after another, end the training with
-       // wick::too_many_errors.
-       .on_error =
-           wick::on_error(wick::replace, {.rate = 0.1, .consecutive = 100}).at("read", wick::retry(3, 100ms)),
-       .ledger_file = "failures.jsonl",
-       .quarantine = known});
+  wick::loader train(wick::image_folder(args.positional()) | wick::shuffle() | wick::read() | wick::decode() |
+                         wick::random_resized_crop(size) |
+                         wick::batch(static_cast<std::size_t>(args["batch"])),
+                     {.seed = 42,
+                      .workers = static_cast<std::size_t>(args["workers"]),
+                      // Another sample comes in its place, drawn by the seed. Reading is tried three times
+                      // more, 100, 200 and 400 ms later. More than 10 % of an epoch, or 100 one after
+                      // another, end the training with wick::too_many_errors.
+                      .on_error = wick::on_error(wick::on_error::replace, {.rate = 0.1, .consecutive = 100})
+                                      .at("read", wick::on_error::retry(3, 100ms)),
+                      .failure_log_file = "failures.jsonl",
+                      .quarantine = known});
 
   std::size_t told = 0;
   for (std::uint64_t epoch = 0; epoch < static_cast<std::uint64_t>(args["epochs"]); ++epoch) {
     std::int64_t samples = 0;
     for (auto& batch : train.epoch(epoch)) samples += batch.target.size(0);
-    for (; told < train.ledger().entries().size(); ++told) {
-      const wick::ledger_entry& e = train.ledger().entries()[told];
+    for (; told < train.failure_log().entries().size(); ++told) {
+      const wick::failure_log_entry& e = train.failure_log().entries()[told];
       std::cout << e.key << ": " << e.stage << ": " << e.text << "; in its place: " << e.substitute << "\n";
     }
-    std::cout << "epoch " << epoch << ": " << samples << " samples, " << train.ledger().total()
+    std::cout << "epoch " << epoch << ": " << samples << " samples, " << train.failure_log().total()
               << " failures so far\n";
   }
   train.write_quarantine(quarantine);

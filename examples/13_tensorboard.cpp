@@ -26,9 +26,9 @@ int main(int argc, char** argv) try {
   const torch::Tensor x = torch::randn({args["samples"], 16});
   const torch::Tensor y = (x.matmul(torch::randn({16, 1})) > 0).to(torch::kFloat);
 
-  wick::loader train(
-      wick::tensor_pairs(x, y) | wick::shuffle() | wick::batch(static_cast<std::size_t>(args["batch"])),
-      {.seed = 42, .workers = static_cast<std::size_t>(args["workers"])});
+  wick::loader train(wick::tensor_dataset<wick::memory_view>(x, y) | wick::shuffle() |
+                         wick::batch(static_cast<std::size_t>(args["batch"])),
+                     {.seed = 42, .workers = static_cast<std::size_t>(args["workers"])});
   torch::nn::Linear model(16, 1);
   torch::optim::SGD optimizer(model->parameters(), 0.5);
 

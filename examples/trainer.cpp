@@ -26,7 +26,7 @@ trainer::trainer(const trainer_settings& settings)
   const torch::Tensor truth = torch::randn({16, 1});
   const auto [x, y] = make_data(settings.samples, truth);
   // Both are loaders of tensor batches, so either can be train_.
-  const auto source = wick::tensor_pairs(x, y) | wick::shuffle();
+  const auto source = wick::tensor_dataset<wick::memory_view>(x, y) | wick::shuffle();
   const wick::loader_options options{.seed = 42, .executor = &workers_};
   if (settings.noise)
     train_ = wick::loader(source | wick::batch(settings.batch) | wick::map("noise", add_noise), options);
@@ -35,8 +35,8 @@ trainer::trainer(const trainer_settings& settings)
 
   for (const std::int64_t samples : {settings.samples / 10, settings.samples / 5}) {
     const auto [more_x, more_y] = make_data(samples, truth);
-    validation_.push_back(
-        wick::loader(wick::tensor_pairs(more_x, more_y) | wick::batch(256), {.executor = &workers_}));
+    validation_.push_back(wick::loader(
+        wick::tensor_dataset<wick::memory_view>(more_x, more_y) | wick::batch(256), {.executor = &workers_}));
   }
 }
 

@@ -54,7 +54,7 @@ void damage(const fs::path& file, std::size_t way) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << jpeg;
 }
 
-auto make_loader(std::vector<fs::path> files, std::size_t workers, wick::detail::error_policy policy) {
+auto make_loader(std::vector<fs::path> files, std::size_t workers, wick::on_error policy) {
   return wick::loader(
       wick::files(std::move(files)) | wick::shuffle() | wick::read() | wick::decode() | wick::array_batch(64),
       {.seed = 1, .workers = workers, .prefetch_next_epoch = false, .on_error = std::move(policy)});
@@ -74,9 +74,9 @@ int run(const wick_bench::options& o) {
       good.push_back(all.back());
   }
   auto clean = make_loader(good, o.workers, {});
-  auto skipping = make_loader(all, o.workers, wick::on_error(wick::skip));
-  auto compact = make_loader(all, o.workers, wick::on_error(wick::skip, {.compact = true}));
-  auto replacing = make_loader(all, o.workers, wick::on_error(wick::replace));
+  auto skipping = make_loader(all, o.workers, wick::on_error(wick::on_error::skip));
+  auto compact = make_loader(all, o.workers, wick::on_error(wick::on_error::skip, {.compact = true}));
+  auto replacing = make_loader(all, o.workers, wick::on_error(wick::on_error::replace));
 
   using wick_bench::contestant;
   std::vector<contestant> sides;

@@ -57,7 +57,7 @@ data_set make_data() {
 constexpr std::size_t window = 5;
 
 auto make_loader(const data_set& d, std::size_t workers) {
-  return wick::loader(wick::tensors(d.pixels, d.targets) | wick::shuffle() |
+  return wick::loader(wick::tensor_dataset(d.pixels, d.targets) | wick::shuffle() |
                           [](wick::sample<wick::memory_view, std::int64_t> s) {
                             s.target = remap(s.target);
                             return s;

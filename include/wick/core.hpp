@@ -61,7 +61,7 @@
 #include <wick/sources/windows.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>
-#include <wick/tools/measure.hpp>
+#include <wick/tools/benchmark.hpp>
 #include <wick/tools/measure_lengths.hpp>
 #include <wick/tools/write_tokens.hpp>
 #include <wick/transforms/transforms.hpp>

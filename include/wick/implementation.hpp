@@ -91,8 +91,8 @@
 #include <wick/recovery/impl/drop_book.hpp>
 #include <wick/recovery/impl/error_account.hpp>
 #include <wick/recovery/impl/failed_sample.hpp>
-#include <wick/recovery/impl/ledger.hpp>
-#include <wick/recovery/impl/ledger_file.hpp>
+#include <wick/recovery/impl/failure_log.hpp>
+#include <wick/recovery/impl/failure_log_file.hpp>
 #include <wick/recovery/impl/mixture.hpp>
 #include <wick/recovery/impl/on_error.hpp>
 #include <wick/recovery/impl/quarantine.hpp>
@@ -144,7 +144,7 @@
 #include <wick/text/impl/token_ids.hpp>
 #include <wick/text/impl/token_store.hpp>
 #include <wick/text/impl/tokens.hpp>
-#include <wick/tools/impl/measure.hpp>
+#include <wick/tools/impl/benchmark.hpp>
 #include <wick/tools/impl/token_writer.hpp>
 #include <wick/transforms/impl/adjust.hpp>
 #include <wick/transforms/impl/affine.hpp>

@@ -9,7 +9,7 @@
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>
 #include <wick/torch/tensor.hpp>
-#include <wick/torch/tensors.hpp>
+#include <wick/torch/tensor_dataset.hpp>
 #include <wick/torch/threads.hpp>
 #include <wick/torch/transfer.hpp>
 #include <wick/torch/windows.hpp>

@@ -2771,8 +2771,8 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
-  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
-  /// has no name, or no loader.
+  /// What the source calls the sample, as messages and the failure log do: "photos/0012.jpg"; "sample 12"
+  /// where it has no name, or no loader.
   std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
@@ -3646,8 +3646,7 @@ namespace detail {
 std::string printable(std::string_view text);
 
 /// How a message about a bad sample ends, behind what else can be done.
-inline constexpr const char* or_leave_it_out =
-    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error::skip to leave it out";
 
 }  // namespace detail
 
@@ -3840,7 +3839,7 @@ template <class T>
   requires requires { &T::operator(); }
 struct first_parameter<T> : first_parameter<decltype(&T::operator())> {};
 
-/// It has a shape and lies in memory, as a row of tensors() does, and is no part of a picture.
+/// It has a shape and lies in memory, as a row of tensor_dataset() does, and is no part of a picture.
 template <class T>
 concept is_an_array = requires(const T& t, slot to) {
   t.extents();
@@ -4258,10 +4257,9 @@ consteval fit check_fit() {
       static_assert(is_decoded,
                     "wick: this stage takes a picture, and what came are bytes as they were read; write "
                     "decode() before it");
-      static_assert(
-          is_picture,
-          "wick: this stage takes a picture, and what came is an array in memory (of tensors(), idx(), "
-          "decode_raw()); write to_image() before it");
+      static_assert(is_picture,
+                    "wick: this stage takes a picture, and what came is an array in memory (of "
+                    "tensor_dataset(), idx(), decode_raw()); write to_image() before it");
       static_assert(is_single,
                     "wick: this stage takes a single picture, and what came is a batch; write it before "
                     "batch(n)");
@@ -4593,7 +4591,7 @@ struct shuffle_once_stage {
 }  // namespace detail
 
 /// One order for all epochs, by a seed of its own: for a split that stays the same.
-/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) |
+/// `train = src | shuffle_once(7) | skip(1000) | shuffle()`, `val = src | shuffle_once(7) |
 /// take(1000)`.
 inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
 
@@ -4658,7 +4656,7 @@ namespace detail {
 struct skip_stage {
   using stage_kind = on_order;
   using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "skip_first";
+  static constexpr std::string_view name = "skip";
   std::uint64_t count;
   struct shifted {
     std::uint64_t by;
@@ -4672,8 +4670,8 @@ struct skip_stage {
 }  // namespace detail
 
 /// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src |
-/// skip_first(900)`.
-inline detail::skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+/// skip(900)`.
+inline detail::skip_stage skip(std::uint64_t count) noexcept { return {count}; }
 
 namespace detail {
 
@@ -7165,7 +7163,7 @@ struct column_for<std::vector<T>, ragged_output<Output>> {
 namespace wick {
 
 /// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
-/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error(skip)) is padding where
+/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error::skip) is padding where
 /// it would have been.
 template <class Values, class Column>
 struct packed {
@@ -7626,7 +7624,7 @@ template <class Value, class Index = std::int64_t, class Key = std::string>
 struct indexed {
   Value value;  ///< the target, as it was
   Index index;  ///< of the sample in the source
-  Key key;      ///< what the source calls it, as messages and the ledger do
+  Key key;      ///< what the source calls it, as messages and the failure log do
 };
 /// Which sample it is, where it had no target.
 template <class Index, class Key>
@@ -7992,11 +7990,11 @@ class join_stage {
 /// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
 /// join(f) behind it.
 ///
-/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
-/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
-/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
-/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
-/// than 64, or p is not in [0, 1]
+/// An other that filter() leaves out is drawn anew. One that fails is in the failure log under its own key,
+/// with the sample that it was to go into: where on_error() says skip or replace, that sample draws another
+/// in its stead, up to error_options::substitutes times; then it is left out itself, or its batch fails.
+/// Bytes that others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0
+/// or more than 64, or p is not in [0, 1]
 detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
 
 /// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
@@ -8367,7 +8365,7 @@ class cached_kept_reader final : public kept_reader {
 /// \file
 /// What a sample is made of, as a number: by it a cache on disk sees that a file was changed.
 
-// ==== wick/io/location.hpp
+// ==== wick/io/file_range.hpp
 /// \file
 /// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
 
@@ -8382,7 +8380,7 @@ struct file_stamp;
 /// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
 /// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
 /// it in messages); else `path` is to be opened.
-struct location {
+struct file_range {
   static constexpr std::uint64_t whole = ~std::uint64_t{0};
 
   const char* path = nullptr;    ///< of the file, ended by NUL
@@ -8398,7 +8396,7 @@ struct location {
 namespace detail {
 
 template <>
-struct once_read<location> {
+struct once_read<file_range> {
   using type = bytes;
 };
 
@@ -8409,7 +8407,7 @@ struct once_read<location> {
 namespace wick::detail {
 
 /// A file's path, size and time, and which bytes of it. May block.
-void add_origin(fingerprint_hash& h, const location& where);
+void add_origin(fingerprint_hash& h, const file_range& where);
 
 /// Of what the source gives: the files, numbers, texts and bytes in it. Types that say nothing of themselves
 /// count as nothing.
@@ -8822,7 +8820,7 @@ bool is_local(int file) noexcept;
 namespace wick::detail {
 
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
-/// address with each location in that file.
+/// address with each range of that file.
 struct file_stamp {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
@@ -8867,22 +8865,22 @@ void note_place(const char* path, int file) noexcept;
 ///
 /// The kernel can be asked to look a path up in its caches alone, but it then opens the file as always, and a
 /// file system that isn't local sends that to a server or a program. So only files of local file systems are
-/// tried: those whose source has looked (location::indexed), and those by whose path an I/O thread has read a
-/// neighbor. A link in the last part of a path may lead anywhere, and is left to the I/O threads.
+/// tried: those whose source has looked (file_range::indexed), and those by whose path an I/O thread has read
+/// a neighbor. A link in the last part of a path may lead anywhere, and is left to the I/O threads.
 class cached_reader {
  public:
   /// How many bytes lie there; false when that can't be told now. Opens the file, one a reader.
-  bool measure(const location& where, std::uint64_t& length) noexcept;
+  bool measure(const file_range& where, std::uint64_t& length) noexcept;
 
   /// After measure(). All `size` bytes, or false.
-  bool read(const location& where, std::byte* to, std::size_t size) noexcept;
+  bool read(const file_range& where, std::byte* to, std::size_t size) noexcept;
 
   /// After the last read(): whether what was read is what had been measured or indexed. Else the slow way
   /// says what happened.
   bool unchanged() const noexcept;
 
  private:
-  bool open(const location& where) noexcept;
+  bool open(const file_range& where) noexcept;
 
   file_handle own_;
   file_stamp opened_;
@@ -8928,7 +8926,7 @@ class record_fields {
 
 }  // namespace detail
 
-/// The wanted members of one sample, in the order they were asked for. `T` is location before read(), bytes
+/// The wanted members of one sample, in the order they were asked for. `T` is file_range before read(), bytes
 /// after. `key` and the names of the fields lie in the source, which outlives every record.
 template <class T>
 class record {
@@ -8979,7 +8977,7 @@ class record {
 namespace detail {
 
 template <>
-struct once_read<record<location>> {
+struct once_read<record<file_range>> {
   using type = record<bytes>;
 };
 
@@ -9003,19 +9001,19 @@ struct read_options {
 
 /// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
 /// no file open. \throws wick::error
-std::uint64_t length_of(const location& where);
+std::uint64_t length_of(const file_range& where);
 
-/// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
-class location_reader {
+/// Reads file ranges one after another; neighbors in one file open it once. Blocks. For I/O threads.
+class file_range_reader {
  public:
-  location_reader() noexcept = default;
-  location_reader(const location_reader&) = delete;
-  location_reader& operator=(const location_reader&) = delete;
-  ~location_reader() { close(); }
+  file_range_reader() noexcept = default;
+  file_range_reader(const file_range_reader&) = delete;
+  file_range_reader& operator=(const file_range_reader&) = delete;
+  ~file_range_reader() { close(); }
 
   /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
   /// more
-  bytes read(const location& where, std::uint64_t length);
+  bytes read(const file_range& where, std::uint64_t length);
 
  private:
   int open(const char* path);
@@ -9030,29 +9028,29 @@ class location_reader {
   const char* opened_ = nullptr;
 };
 
-/// What read() does with one location and with a record of them, said once.
+/// What read() does with one file range and with a record of them, said once.
 template <class From>
 struct read_shape;
 template <>
-struct read_shape<location> {
+struct read_shape<file_range> {
   using to = bytes;
   using lengths = std::uint64_t;
   template <class F>
-  static std::uint64_t measure(const location& where, lengths& out, F&& length) {
+  static std::uint64_t measure(const file_range& where, lengths& out, F&& length) {
     return out = length(where);
   }
   template <class F>
-  static bytes read(const location& where, const lengths& known, F&& one) {
+  static bytes read(const file_range& where, const lengths& known, F&& one) {
     return one(where, known);
   }
 };
 template <>
-struct read_shape<record<location>> {
+struct read_shape<record<file_range>> {
   using to = record<bytes>;
   using lengths = std::array<std::uint64_t, record_fields::max_fields>;
   /// The sum; at most 2^64 - 1.
   template <class F>
-  static std::uint64_t measure(const record<location>& where, lengths& out, F&& length) {
+  static std::uint64_t measure(const record<file_range>& where, lengths& out, F&& length) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < where.size(); ++i) {
       out[i] = length(where[i]);
@@ -9061,7 +9059,7 @@ struct read_shape<record<location>> {
     return sum;
   }
   template <class F>
-  static record<bytes> read(const record<location>& where, const lengths& known, F&& one) {
+  static record<bytes> read(const record<file_range>& where, const lengths& known, F&& one) {
     record<bytes> out(where);
     for (std::size_t i = 0; i < where.size(); ++i) out.push_back(one(where[i], known[i]));
     return out;
@@ -9074,9 +9072,9 @@ void check_size(std::uint64_t found, const read_options& options);
 /// Blocks. \throws wick::error
 template <class From>
 typename read_shape<From>::to read_now(const From& where, const typename read_shape<From>::lengths& known) {
-  location_reader reader;
+  file_range_reader reader;
   return read_shape<From>::read(
-      where, known, [&](const location& l, std::uint64_t length) { return reader.read(l, length); });
+      where, known, [&](const file_range& l, std::uint64_t length) { return reader.read(l, length); });
 }
 
 /// The slow way: an I/O thread looks how long the files are, and reads them at once where the memory bound
@@ -9143,10 +9141,10 @@ class [[nodiscard]] read_operation {
     detail::cached_reader reader;
     bool at_hand = true;
     typename shape::lengths known{};
-    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) {
+    const std::uint64_t total = shape::measure(where_, known, [&](const file_range& l) {
       // Of a record only what is open already: one descriptor at a time is enough for a sample.
       std::uint64_t length = 0;
-      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>)&&reader.measure(l, length);
+      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, file_range>)&&reader.measure(l, length);
       return length;
     });
     if (!at_hand) return false;
@@ -9154,7 +9152,7 @@ class [[nodiscard]] read_operation {
     if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
     reserved_ = total;
     bool all = true;
-    to got = shape::read(where_, known, [&](const location& l, std::uint64_t length) {
+    to got = shape::read(where_, known, [&](const file_range& l, std::uint64_t length) {
       if (!all) return bytes();
       bytes one(static_cast<std::size_t>(length));
       all = reader.read(l, one.data(), one.size());
@@ -9174,7 +9172,7 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
-/// What read() makes of an item: bytes of each location in it.
+/// What read() makes of an item: bytes of each file range in it.
 template <class T>
 struct once_all_read {
   using type =
@@ -9253,8 +9251,8 @@ class read_stage {
   using stage_kind = on_sample_or_data;
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
-  read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
-  read_operation<record<location>> operator()(record<location> where, context& c) const;
+  read_operation<file_range> operator()(file_range where, context& c) const { return {where, c, options_}; }
+  read_operation<record<file_range>> operator()(record<file_range> where, context& c) const;
   /// Of what another room has said how to read.
   template <class From>
     requires(sizeof(read_shape<From>) != 0)
@@ -9273,7 +9271,7 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a location (or all members of a record, or all locations of a zipped sample) into wick::bytes. Never
+/// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes. Never
 /// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
 /// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
 /// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
@@ -9380,8 +9378,8 @@ constexpr std::string_view outcome_of(error_action a) noexcept {
   return outcomes[static_cast<std::size_t>(a)];
 }
 
-/// How often a failing sample is tried again, and what is done when that doesn't help: wick::fail,
-/// wick::skip, wick::replace, wick::retry(…), or `retry(3).then(skip)`.
+/// How often a failing sample is tried again, and what is done when that doesn't help: on_error::fail,
+/// on_error::skip, on_error::replace, on_error::retry(…), or `retry(3).then(skip)`.
 struct error_rule {
   unsigned retries = 0;                     ///< how often a failing sample is tried again
   std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
@@ -9399,20 +9397,6 @@ struct error_rule {
 std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t number) noexcept;
 
 }  // namespace detail
-
-/// The sample's batch fails: taking it throws wick::sample_error. The default.
-inline constexpr detail::error_rule fail{0, {}, error_action::fail};
-/// The sample is left out: its batch is shorter, or filled from the end of the epoch
-/// (error_options::compact).
-inline constexpr detail::error_rule skip{0, {}, error_action::skip};
-/// Another sample of the epoch takes its place; seed, epoch and position say which.
-inline constexpr detail::error_rule replace{0, {}, error_action::replace};
-
-/// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
-/// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before the
-/// second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends. \throws
-/// wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
-detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
 
 /// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
 /// wick::too_many_errors: always the same batch, since failures are counted in the order of delivery. Each
@@ -9436,44 +9420,59 @@ struct error_options {
   bool compact = false;
 };
 
-namespace detail {
-
-/// What a loader does about failing samples; made by on_error(). The default is fail for all.
+/// What becomes of failing samples, for loader_options::on_error: a rule, limits, and other rules for single
+/// stages:
+///
+///     wick::on_error(wick::on_error::skip, {.rate = 0.01})
+///         .at("read", wick::on_error::retry(3, 100ms).then(wick::on_error::skip))
 ///
 /// Outcomes depend on the data, the seed, the epoch and the position alone, so batches are the same with any
 /// number of workers and (but for compact) of ranks. What no sample is to blame for fails its batch under
-/// every policy: samples of different shapes, and a batch stage that throws.
-class error_policy {
+/// every rule: samples of different shapes, and a batch stage that throws.
+class on_error {
  public:
-  error_policy() = default;
-  /// \throws wick::error when rate is not in [0, 1], substitutes is 0, or an option has no use with this rule
-  error_policy(const error_rule& for_all, error_options options);
+  /// The sample's batch fails: taking it throws wick::sample_error. The default.
+  static constexpr detail::error_rule fail{0, {}, error_action::fail};
+  /// The sample is left out: its batch is shorter, or filled from the end of the epoch
+  /// (error_options::compact).
+  static constexpr detail::error_rule skip{0, {}, error_action::skip};
+  /// Another sample of the epoch takes its place; seed, epoch and position say which.
+  static constexpr detail::error_rule replace{0, {}, error_action::replace};
+  /// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
+  /// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before
+  /// the second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends.
+  /// `retry(3).then(skip)` says what is done when the last one fails; else the rule for other stages does.
+  /// \throws wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
+  static detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
+
+  /// fail, for all stages.
+  on_error() = default;
+  /// One rule for all stages: `.on_error = wick::on_error::skip`, or with limits
+  /// `.on_error = {wick::on_error::skip, {.rate = 0.01}}`. \throws wick::error when rate is not in [0, 1], or
+  /// substitutes is 0
+  on_error(  // NOLINT(google-explicit-constructor)
+      const detail::error_rule& for_all, error_options options = {});
   /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
   /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
-  error_policy& at(std::string stage, const error_rule& rule) &;
-  error_policy&& at(std::string stage, const error_rule& rule) &&;
+  on_error& at(std::string stage, const detail::error_rule& rule) &;
+  on_error&& at(std::string stage, const detail::error_rule& rule) &&;
 
+  /// For the loader: the limits, and details of skip and replace.
   const error_options& options() const noexcept { return options_; }
-  /// The rule for failures of this stage, with an action.
-  error_rule rule_for(std::string_view stage) const noexcept;
-  /// Nothing is ever done but to fail the batch.
+  /// For the loader: the rule for failures of this stage, with an action.
+  detail::error_rule rule_for(std::string_view stage) const noexcept;
+  /// For the loader: nothing is ever done but to fail the batch.
   bool only_fails() const noexcept;
+  /// For the loader: whether this is done about the failures of any stage.
   bool ever(error_action a) const noexcept;
-  /// The stages that have rules of their own.
+  /// For the loader: the stages that have rules of their own.
   std::vector<std::string_view> stages() const;
 
  private:
-  error_rule for_all_ = fail;
+  detail::error_rule for_all_ = fail;
   error_options options_;
-  std::vector<std::pair<std::string, error_rule>> stages_;
+  std::vector<std::pair<std::string, detail::error_rule>> stages_;
 };
-
-}  // namespace detail
-
-/// Says what becomes of failing samples, for loader_options::on_error: `on_error(replace)`,
-/// `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`.
-/// \throws wick::error for options out of range
-detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {});
 
 /// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
 /// goes on gets the batches behind it, until the next failure.
@@ -10494,13 +10493,13 @@ struct loader_state {
   std::uint64_t batch = 0;
   std::uint64_t sample =
       0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
-  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
+  std::uint64_t failures = 0;  ///< in the failure log of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
-  std::uint64_t edits = 0;     ///< of the mixture, by loader.edit()
+  std::uint64_t edits = 0;     ///< of the mixture, by loader.set_mix_weights()
   std::uint64_t journal = 0;   ///< a hash of these
 
   /// From behind the last batch of an epoch.
@@ -11087,7 +11086,7 @@ class erased_plan {
   std::size_t slots_ = 0;
 };
 
-/// A mix() whose weights loader.edit() changes.
+/// A mix() whose weights loader.set_mix_weights() changes.
 class erased_mix {
  public:
   virtual ~erased_mix() = default;
@@ -11234,15 +11233,16 @@ struct loader_options {
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   wick::executor* executor = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  detail::error_policy on_error = {};
+  /// What is done about samples that fail: `on_error(on_error::replace)`, see there. Default: their batch
+  /// fails.
+  wick::on_error on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::string ledger_file = {};
+  std::string failure_log_file = {};
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
   std::vector<std::string> quarantine = {};
-  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
-  /// Empty: none. Ranks of one machine may have the same file.
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.set_mix_weights() adds
+  /// a line. Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
@@ -11399,7 +11399,7 @@ struct run_settings {
   const std::uint64_t seed;
   const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
   byte_budget budget;
-  const error_policy policy;
+  const on_error policy;
   const bool only_fails;
   const std::vector<std::string> stage_names;
   const sample_names names;
@@ -12172,7 +12172,7 @@ class stall_meter {
 
 }  // namespace wick::detail
 
-// ==== wick/recovery/ledger.hpp
+// ==== wick/recovery/failure_log.hpp
 /// \file
 /// The account of samples that failed: none disappears silently.
 
@@ -12197,7 +12197,7 @@ constexpr std::string_view to_string(error_kind k) noexcept {
 }
 
 /// One failed sample. A substitute that fails too has an entry of its own, at the same position.
-struct ledger_entry {
+struct failure_log_entry {
   std::string key;                           ///< the sample's name, as its source gives it
   std::string stage;                         ///< that failed
   std::uint64_t epoch = 0;                   ///< in which it failed
@@ -12224,13 +12224,13 @@ struct error_count {
 }  // namespace detail
 
 /// Failures in the order of delivery. Belongs to the loader; read it from the thread that takes the batches.
-class ledger {
+class failure_log {
  public:
   static constexpr std::size_t max_kept = 10'000;
 
-  /// The first 10,000 entries; total() says how many there were. loader_options::ledger_file gets all of
+  /// The first 10,000 entries; total() says how many there were. loader_options::failure_log_file gets all of
   /// them.
-  const std::vector<ledger_entry>& entries() const noexcept { return entries_; }
+  const std::vector<failure_log_entry>& entries() const noexcept { return entries_; }
   /// Entries whose sample was not delivered: all but those with the action retry.
   std::uint64_t total() const noexcept { return total_; }
   /// total() and those with the action retry, by stage and action, in the order of the first of each.
@@ -12240,12 +12240,12 @@ class ledger {
   /// For the loader: what was counted before the state that it goes on from.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   /// For the loader: one more failure.
-  void add(ledger_entry e);
+  void add(failure_log_entry e);
 
  private:
-  void count(const ledger_entry& e);
+  void count(const failure_log_entry& e);
 
-  std::vector<ledger_entry> entries_;
+  std::vector<failure_log_entry> entries_;
   std::vector<detail::error_count> counts_;
   std::uint64_t total_ = 0;
   std::uint64_t before_ = 0;  // modulo 2^64: a state may be older than what this loader has counted
@@ -12308,7 +12308,7 @@ class report_book {
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
-  report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
+  report close(const subject& of, const std::vector<std::string>& names, const failure_log& failures);
 
  private:
   /// Seconds, and then ticks. `first` is before the first of its figures was read, `last` after the last of
@@ -12410,12 +12410,12 @@ class drop_book {
 
 // ==== wick/recovery/detail/error_account.hpp
 /// \file
-/// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
-/// and what shall be quarantined.
+/// The books on failures, kept by the consumer in the order of delivery: the failure log, its file, the
+/// limits, and what shall be quarantined.
 
-// ==== wick/recovery/detail/ledger_file.hpp
+// ==== wick/recovery/detail/failure_log_file.hpp
 /// \file
-/// The ledger as a file: a JSON object a line, written as failures are delivered.
+/// The failure log as a file: a JSON object a line, written as failures are delivered.
 
 #include <system_error>
 
@@ -12510,19 +12510,19 @@ namespace wick::detail {
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
-std::string to_json(const ledger_entry& e);
+std::string to_json(const failure_log_entry& e);
 
 /// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
 /// the same file, and whoever reads it while the training runs, or after a crash, finds whole lines. What a
 /// full disk or a kill has left of a line is taken back; a last line of anybody else's that has no end gets
 /// one.
-class ledger_file {
+class failure_log_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
-  explicit ledger_file(std::string path);
+  explicit failure_log_file(std::string path);
 
   /// A line that can't be written does not stop the training: trouble() says so from then on.
-  void add(const ledger_entry& e) noexcept try {
+  void add(const failure_log_entry& e) noexcept try {
     if (const int fault = file_.add(to_json(e)); fault != 0) lost(fault);
   } catch (...) {
     lost(ENOMEM);
@@ -12552,12 +12552,12 @@ struct told_failure {
   std::size_t stage = 0;  // in the pipeline's names
   bool planned = true;    // the sample of the position itself, no substitute
   bool known = false;     // on the quarantine list
-  ledger_entry entry;
+  failure_log_entry entry;
   std::exception_ptr cause;
 };
 
 /// Kind and text of what was thrown; a late_error names the stage, too.
-void describe_cause(const std::exception_ptr& cause, ledger_entry& to);
+void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
 
 /// By rising slot; those of one slot stay in their order.
 void sort_by_slot(std::vector<told_failure>& failures);
@@ -12572,7 +12572,7 @@ class error_account {
   error_account(error_account&& other) noexcept;
   ~error_account();
 
-  const wick::ledger& ledger() const noexcept { return ledger_; }
+  const wick::failure_log& failure_log() const noexcept { return failure_log_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
 
   /// What is told of some positions of an epoch: `count` of them, of which these (rising by slot, counted
@@ -12597,8 +12597,8 @@ class error_account {
              std::uint64_t of_epoch) const;
 
   const error_options limits_;
-  wick::ledger ledger_;
-  owned<ledger_file> file_;
+  wick::failure_log failure_log_;
+  owned<failure_log_file> file_;
   struct bad_samples;
   owned<bad_samples> bad_;
   // As the limits count: without those that were known.
@@ -13354,9 +13354,9 @@ struct source_weight {
   friend bool operator==(const source_weight&, const source_weight&) = default;
 };
 
-/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
-/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
-/// next batch on, which several ranks must be told.
+/// From where on loader.set_mix_weights() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from
+/// the beginning of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without
+/// both: from the next batch on, which several ranks must be told.
 struct edit_options {
   std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
   std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
@@ -13384,8 +13384,9 @@ class mixture_journal {
   mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
                   std::uint64_t seed);
 
-  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
-  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
+  /// What set_mix_weights() would add; nothing when that edit was made already. \throws wick::error for a
+  /// name that there is not, weights that make no sense, or a place that was passed or lies before the last
+  /// edit
   std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
                                       bool alone) const;
   /// \throws wick::error when it can't be written, or another process has written another one in its place;
@@ -13551,12 +13552,12 @@ struct receipt {
     bool substitute() const noexcept { return index != planned; }
   };
 
-  std::uint64_t seed = 0;              ///< loader_options::seed
-  std::uint64_t epoch = 0;             ///< as it was asked for
-  std::uint64_t batch = 0;             ///< in the epoch; without batch() the position
-  std::vector<sample> samples;         ///< by rising slot; what was left out is not among them
-  std::vector<draw> draws;             ///< of stages behind batch()
-  std::vector<ledger_entry> failures;  ///< as the ledger has them
+  std::uint64_t seed = 0;                   ///< loader_options::seed
+  std::uint64_t epoch = 0;                  ///< as it was asked for
+  std::uint64_t batch = 0;                  ///< in the epoch; without batch() the position
+  std::vector<sample> samples;              ///< by rising slot; what was left out is not among them
+  std::vector<draw> draws;                  ///< of stages behind batch()
+  std::vector<failure_log_entry> failures;  ///< as the failure log has them
 
   /// An object of JSON, valid whatever keys are: bytes of a key that are no UTF-8 stand as "\\xNN".
   std::string to_json() const;
@@ -13779,7 +13780,7 @@ class loader_core {
 
   void epoch(std::uint64_t e);
   void refresh();
-  void edit(const std::vector<source_weight>& weights, const edit_options& at);
+  void set_mix_weights(const std::vector<source_weight>& weights, const edit_options& at);
   void replay_edits(const std::string& journal_file);
   std::vector<source_weight> mixture() const;
   std::vector<std::byte> state() const;
@@ -13795,7 +13796,7 @@ class loader_core {
   std::uint64_t size() const noexcept { return plan().positions(); }
   executor& on() noexcept { return settings_.on; }
   std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
-  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
+  const wick::failure_log& failure_log() const noexcept { return books_.account.failure_log(); }
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
     return books_.prints.of(epoch, data(), batch_of_prints());
   }
@@ -14603,7 +14604,7 @@ class timed_await {
 
 namespace wick::detail {
 
-/// Whether loader.edit() can change the order: a mix, and nothing behind it that orders anew.
+/// Whether loader.set_mix_weights() can change the order: a mix, and nothing behind it that orders anew.
 template <class Types>
 consteval bool has_editable_mix() {
   if constexpr (Types::order_end == 0) {
@@ -14793,10 +14794,9 @@ class epoch_plan {
 
   void check() const {
     if (positions_ == 0 && path_.source().size() != 0) {
-      throw error(
-          "loader: the source has " + std::to_string(path_.source().size()) +
-          " samples, and the order stages leave none of them (take(0), skip_first() of as many, an empty "
-          "subset())");
+      throw error("loader: the source has " + std::to_string(path_.source().size()) +
+                  " samples, and the order stages leave none of them (take(0), skip() of as many, an empty "
+                  "subset())");
     }
     if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
     if (batches_ == 0) {
@@ -15497,7 +15497,7 @@ class loader {
 
   loader() = default;
   /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
-  /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
+  /// workers are given beside an executor, or when a failure log or quarantine file can't be opened or is of
   /// another data set
   template <class Source, class... S>
   explicit loader(pipeline<Source, S...> what, loader_options options = {}) {
@@ -15543,16 +15543,18 @@ class loader {
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() { core().refresh(); }
 
-  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
-  /// {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says. Other
-  /// weights stay as they are. Sources go on where they stood, and what was prefetched is made anew. The
-  /// epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. An edit
-  /// that was made already is not made again. See the guide changing_mixture. \throws wick::error for what
-  /// makes no sense, a batch that was handed over, or a journal that can't be written; nothing has changed
-  /// then
-  void edit(const std::vector<source_weight>& weights, edit_options at = {}) { core().edit(weights, at); }
-  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
-  /// does, and when it is damaged, or of another data set, pipeline or global batch
+  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.set_mix_weights({{"web",
+  /// 0.5}, {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says.
+  /// Other weights stay as they are. Sources go on where they stood, and what was prefetched is made anew.
+  /// The epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. Such
+  /// an edit of the mixture that was made already is not made again. See the guide changing_mixture. \throws
+  /// wick::error for what makes no sense, a batch that was handed over, or a journal that can't be written;
+  /// nothing has changed then
+  void set_mix_weights(const std::vector<source_weight>& weights, edit_options at = {}) {
+    core().set_mix_weights(weights, at);
+  }
+  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as
+  /// set_mix_weights() does, and when it is damaged, or of another data set, pipeline or global batch
   void replay_edits(const std::string& journal_file) { core().replay_edits(journal_file); }
   /// The weights of the next batch.
   std::vector<source_weight> mixture() const { return core().mixture(); }
@@ -15581,12 +15583,12 @@ class loader {
   task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 
   /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
-  /// one that is still to come. The run goes on as if nothing had been: order, state, ledger, fingerprints
-  /// and report stay as they are. Without batch() `batch` is a position in the epoch, over all ranks, and one
-  /// sample comes. See the guide replaying. \throws wick::error when there is no such batch, when it was made
-  /// of data before refresh(), or when what failed before it isn't known (error_options::compact);
-  /// wick::sample_error as next() does, or when the sample was left out
-  /// \throws std::logic_error as next() does
+  /// one that is still to come. The run goes on as if nothing had been: order, state, failure log,
+  /// fingerprints and report stay as they are. Without batch() `batch` is a position in the epoch, over all
+  /// ranks, and one sample comes. See the guide replaying. \throws wick::error when there is no such batch,
+  /// when it was made of data before refresh(), or when what failed before it isn't known
+  /// (error_options::compact); wick::sample_error as next() does, or when the sample was left out \throws
+  /// std::logic_error as next() does
   Batch replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
     return core().replay(epoch, batch, options);
   }
@@ -15601,8 +15603,8 @@ class loader {
     return core().receipt(epoch, batch, options);
   }
 
-  /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
-  /// only the loader sees).
+  /// Batches of the epoch, which set_mix_weights() may change (for a pipeline without batch(): groups of
+  /// samples that only the loader sees).
   std::uint64_t batches() const { return core().batches(); }
   /// Samples of it, over all ranks.
   std::uint64_t size() const { return core().size(); }
@@ -15611,7 +15613,7 @@ class loader {
   /// Samples that filter() has left out in this training so far.
   std::uint64_t filtered() const { return core().filtered(); }
   /// All failures that were told so far.
-  const wick::ledger& ledger() const { return core().ledger(); }
+  const wick::failure_log& failure_log() const { return core().failure_log(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const { return core().fingerprint(epoch); }
@@ -16010,8 +16012,8 @@ struct progress_options {
 /// long step.
 ///
 /// What was printed on the terminal meanwhile stands behind the line: print() or clear() avoid that. After a
-/// resume and loader.edit() the total is what is left. Used by the thread that takes the batches; the loader
-/// may be gone when it is destroyed.
+/// resume and loader.set_mix_weights() the total is what is left. Used by the thread that takes the batches;
+/// the loader may be gone when it is destroyed.
 template <class Range>
 class progress {
  public:
@@ -16646,9 +16648,10 @@ class mix_stage {
 /// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
 template <class Part>
 struct weighted_source {
-  Part part;      ///< the source, with its order stages
-  double weight;  ///< its share of the turns, of the sum of all weights; 0: none until loader.edit() says so
-  std::string name = {};  ///< for loader.edit(); without one it is the source's number, from 0
+  Part part;              ///< the source, with its order stages
+  double weight;          ///< its share of the turns, of the sum of all weights; 0: none until
+                          ///< loader.set_mix_weights() says so
+  std::string name = {};  ///< for loader.set_mix_weights(); without one it is the source's number, from 0
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
@@ -16693,7 +16696,7 @@ std::array<std::string, N> numbered(std::array<std::string, N> names) {
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
 /// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
 /// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
-/// Weights can be changed while it is trained on: see loader.edit().
+/// Weights can be changed while it is trained on: see loader.set_mix_weights().
 /// \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
@@ -17298,8 +17301,8 @@ class csv_text {
 
 namespace wick {
 
-/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
-/// unreadable is an error of its sample when it is read.
+/// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
+/// is missing or unreadable is an error of its sample when it is read.
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list
@@ -17321,7 +17324,7 @@ class files {
   }
 
   std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  file_range at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, so that the data may move.
@@ -17802,7 +17805,7 @@ class row_files {
   /// Of each file.
   const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
   /// Some rows of a file that follow each other; of more than one all that lies between is part of it.
-  location at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
+  file_range at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
 
  private:
   files paths_;
@@ -18037,13 +18040,13 @@ struct file_rows {
   std::uint64_t header_bytes = 0;
 };
 
-/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
+/// Source of file ranges: windows over the rows of files. Made by windows(files(…), …).
 class file_windows {
  public:
   /// \throws wick::error
   file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
   std::uint64_t size() const noexcept { return order_.size(); }
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many rows each file has.
   std::uint64_t fingerprint() const;
@@ -18093,14 +18096,14 @@ struct framing {
   record_frame (*call)(const void* callable, std::span<const std::byte> head) = nullptr;
 };
 
-/// Source of locations: framed records of files, one file after the other. 16 bytes of memory a record.
+/// Source of file ranges: framed records of files, one file after the other. 16 bytes of memory a record.
 class framed_records {
  public:
   /// Reads through the files. \throws wick::error
   framed_records(const files& of, const framing& by, const char* who);
 
   std::uint64_t size() const noexcept;
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of the records' lengths.
   std::uint64_t fingerprint() const noexcept;
@@ -18112,7 +18115,7 @@ class framed_records {
 
 }  // namespace detail
 
-/// Each record of these files is a sample: `at(i)` is its location, for read(). `frame` is given the first
+/// Each record of these files is a sample: `at(i)` is its file range, for read(). `frame` is given the first
 /// `header` bytes of a frame and says where the record lies in it: `records(files("*.bin"), 4,
 /// [](std::span<const std::byte> head) { … return record_frame{.offset = 4, .length = n, .size = n + 4}; })`.
 /// The frames are read here, once; a file that is changed later is an error of its samples. \throws
@@ -18208,7 +18211,7 @@ class image_folder {
   explicit image_folder(const std::string& root, detail::image_folder_options options = {});
 
   std::uint64_t size() const noexcept;
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
   /// The names of the sub-folders; a target is an index into them.
   const std::vector<std::string>& classes() const noexcept;
@@ -18272,13 +18275,13 @@ struct records_options {
   std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
 };
 
-/// Source of locations: the records of files, one file after the other.
+/// Source of file ranges: the records of files, one file after the other.
 class fixed_records {
  public:
   /// \param bytes  of a record
   fixed_records(const files& of, std::uint64_t bytes, const records_options& options);
   std::uint64_t size() const noexcept { return begins_->back(); }
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many records each file has.
   std::uint64_t fingerprint() const noexcept;
@@ -18314,7 +18317,7 @@ class decode_struct_stage {
 
 }  // namespace detail
 
-/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its location, for read(). The files
+/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). The files
 /// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
 /// \throws wick::error when a file is missing, or has no whole records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,
@@ -18824,7 +18827,7 @@ class tar_samples {
   explicit tar_samples(shard_list shards, tar_options options = {});
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   /// Bytes that were read to build the index.
@@ -18846,7 +18849,7 @@ class tar_records {
   tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {});
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  record<location> at(std::uint64_t i) const;
+  record<file_range> at(std::uint64_t i) const;
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
@@ -18872,7 +18875,7 @@ class tar_records {
 /// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
 
-/// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
+/// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
 detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
@@ -18894,30 +18897,30 @@ namespace wick {
 namespace detail {
 
 /// A record with its checksum behind it.
-struct checked_location {
-  location all;
+struct checked_file_range {
+  file_range all;
 };
 
 /// \throws wick::error unless the last four bytes are the checksum of those before, which are left
 void take_off_checksum(bytes& record);
 
 template <>
-struct read_shape<checked_location> {
+struct read_shape<checked_file_range> {
   using to = bytes;
   using lengths = std::uint64_t;
   template <class F>
-  static std::uint64_t measure(const checked_location& where, lengths& out, F&& length) {
+  static std::uint64_t measure(const checked_file_range& where, lengths& out, F&& length) {
     return out = length(where.all);
   }
   template <class F>
-  static bytes read(const checked_location& where, const lengths& known, F&& one) {
+  static bytes read(const checked_file_range& where, const lengths& known, F&& one) {
     bytes got = one(where.all, known);
     if (got.size() == known && !got.empty()) take_off_checksum(got);
     return got;
   }
 };
 template <>
-struct once_read<checked_location> {
+struct once_read<checked_file_range> {
   using type = bytes;
 };
 
@@ -18926,7 +18929,7 @@ class tf_records {
  public:
   explicit tf_records(const files& of);
   std::uint64_t size() const noexcept { return records_.size(); }
-  checked_location at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
+  checked_file_range at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
   std::string key(std::uint64_t i) const { return records_.key(i); }
   std::uint64_t fingerprint() const noexcept { return records_.fingerprint(); }
 
@@ -19130,7 +19133,7 @@ class text_index {
   text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
 
   std::uint64_t size() const noexcept { return firsts_.back(); }
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the files' names and of where their samples lie; not of where the files lie.
   std::uint64_t fingerprint() const noexcept;
@@ -19181,7 +19184,7 @@ class text_samples {
   text_samples(files paths, const document_options& options);
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  location at(std::uint64_t i) const noexcept { return index_->at(i); }
+  file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
   /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
   std::string key(std::uint64_t i) const { return index_->key(i); }
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
@@ -19388,7 +19391,7 @@ class token_store {
   /// In tokens.
   std::uint64_t size() const noexcept { return firsts_.back(); }
   /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
-  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  file_range part(std::uint64_t first, std::uint64_t count) const noexcept;
   /// "train.bin: token 1234".
   std::string key(std::uint64_t token) const;
   /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
@@ -19506,11 +19509,11 @@ struct read_shape<token_window> {
   using to = token_pair;
   using lengths = std::uint64_t;
 
-  /// Calls f(location) for each file's part.
+  /// Calls f(file_range) for each file's part.
   template <class F>
   static void for_each_part(const token_window& where, F&& f) {
     for (std::uint64_t done = 0; done < where.span.count;) {
-      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      const file_range part = where.from->part(where.span.first + done, where.span.count - done);
       f(part);
       done += part.length / where.from->format().size;
     }
@@ -19518,7 +19521,7 @@ struct read_shape<token_window> {
   template <class F>
   static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
     out = 0;
-    for_each_part(where, [&](const location& part) { out += length(part); });
+    for_each_part(where, [&](const file_range& part) { out += length(part); });
     return out;
   }
   template <class F>
@@ -19526,7 +19529,7 @@ struct read_shape<token_window> {
     const std::size_t all = where.span.count * where.from->format().size;
     bytes whole;
     std::size_t done = 0;
-    for_each_part(where, [&](const location& part) {
+    for_each_part(where, [&](const file_range& part) {
       bytes some = one(part, part.length);
       if (some.size() == all) {
         whole = std::move(some);
@@ -19583,13 +19586,13 @@ inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options
 
 }  // namespace wick
 
-// ==== wick/tools/measure.hpp
+// ==== wick/tools/benchmark.hpp
 /// \file
 /// What a pipeline gives alone, without a training step, and with each of its stages cached or left out.
 
 // ==== wick/tools/detail/isolated_counts.hpp
 /// \file
-/// What has come of the samples that measure() runs: how many, how fast, and what failed.
+/// What has come of the samples that benchmark() runs: how many, how fast, and what failed.
 
 namespace wick::detail {
 
@@ -19641,16 +19644,16 @@ class isolated_counts {
 class isolated_failures {
  public:
   static constexpr std::size_t most = 10;
-  void add(ledger_entry e) noexcept;
+  void add(failure_log_entry e) noexcept;
   std::uint64_t count() const noexcept { return count_; }
-  std::vector<ledger_entry>& entries() noexcept { return entries_; }
+  std::vector<failure_log_entry>& entries() noexcept { return entries_; }
   /// One of a batch as a whole; null where there is none.
-  const ledger_entry* of_batches() const noexcept;
+  const failure_log_entry* of_batches() const noexcept;
 
  private:
   std::mutex mutex_;
   std::uint64_t count_ = 0;
-  std::vector<ledger_entry> entries_;
+  std::vector<failure_log_entry> entries_;
 };
 
 /// What a run gave.
@@ -19663,7 +19666,7 @@ struct isolated_result {
 
 // ==== wick/tools/detail/isolated_runs.hpp
 /// \file
-/// Samples through some of a pipeline's stages, for measure().
+/// Samples through some of a pipeline's stages, for benchmark().
 
 namespace wick::detail {
 
@@ -19735,8 +19738,8 @@ class isolated_runs {
       if (plan_->slice(n, first).count != 0) return;
     }
     const shard_stage& mine = by.facts().shard;
-    throw error("measure: rank " + std::to_string(mine.rank) + " of " + std::to_string(mine.world) +
-                " has no sample in any batch; make the batches larger, or measure another rank");
+    throw error("benchmark: rank " + std::to_string(mine.rank) + " of " + std::to_string(mine.world) +
+                " has no sample in any batch; make the batches larger, or benchmark another rank");
   }
 
   /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
@@ -19879,7 +19882,7 @@ class isolated_runs {
   }
   void tell(std::string key, std::size_t stage, std::uint64_t position, const std::exception_ptr& cause,
             bool whole_batch = false) {
-    ledger_entry e;
+    failure_log_entry e;
     e.key = std::move(key);
     e.stage = settings.stage_name(stage);
     e.epoch = epoch;
@@ -19914,7 +19917,7 @@ class isolated_runs {
 
 // ==== wick/tools/detail/isolated_walk.hpp
 /// \file
-/// Who takes the samples of a run of measure() through its stages.
+/// Who takes the samples of a run of benchmark() through its stages.
 
 namespace wick::detail {
 
@@ -20225,8 +20228,8 @@ namespace wick {
 
 namespace detail {
 
-/// A stage in a measurement. Samples a second each.
-struct measured_stage {
+/// A stage in a benchmark_result. Samples a second each.
+struct benchmark_stage {
   std::string name;               ///< as errors show it; "source" for the source and the order
   double up_to = 0;               ///< of the pipeline that ends with it: what it makes is dropped
   std::optional<double> cached;   ///< of the pipeline behind it, from some items of it that were made once
@@ -20235,8 +20238,8 @@ struct measured_stage {
 
 }  // namespace detail
 
-/// What measure() gives. Print it.
-struct measurement {
+/// What benchmark() gives. Print it.
+struct benchmark_result {
   double seconds = 0;          ///< that were asked for
   std::size_t workers = 0;     ///< of the executor
   std::size_t io_threads = 0;  ///< of the executor
@@ -20244,11 +20247,11 @@ struct measurement {
   double samples = 0;          ///< a second, of this rank, by the whole pipeline without a training step
   double batches = 0;          ///< the same of batches; 0 without batch()
   double bytes = 0;            ///< the same of the bytes of batches; of different ones, of the largest
-  std::optional<double> first_batch;           ///< seconds until the first one was made
-  std::vector<detail::measured_stage> stages;  ///< the source, those of samples, and batch()
-  std::uint64_t failures = 0;                  ///< samples and batches that failed, in all runs
-  std::vector<ledger_entry> failed;            ///< the first ten that differ
-  std::vector<std::string> notes;              ///< stages that nothing can be batched without
+  std::optional<double> first_batch;            ///< seconds until the first one was made
+  std::vector<detail::benchmark_stage> stages;  ///< the source, those of samples, and batch()
+  std::uint64_t failures = 0;                   ///< samples and batches that failed, in all runs
+  std::vector<failure_log_entry> failed;        ///< the first ten that differ
+  std::vector<std::string> notes;               ///< stages that nothing can be batched without
 
   /// A table of at most 80 columns.
   std::string to_string() const;
@@ -20256,16 +20259,16 @@ struct measurement {
 
 template <class Stream>
   requires requires(Stream& s, const std::string& text) { s << text; }
-Stream& operator<<(Stream& to, const measurement& m) {
+Stream& operator<<(Stream& to, const benchmark_result& m) {
   to << m.to_string();
   return to;
 }
 
 namespace detail {
 
-/// The runs of a measurement, and the time that each gets.
+/// The runs of a benchmark, and the time that each gets.
 template <class Pipeline>
-class measuring {
+class benchmarking {
   using all_type = isolated_runs<Pipeline>;
   using types = typename all_type::types;
   static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
@@ -20283,11 +20286,11 @@ class measuring {
   }(std::make_index_sequence<last - first>{});  // the whole pipeline gets three
 
  public:
-  measuring(typed_pipeline<Pipeline>& of, run_settings& by, double seconds)
+  benchmarking(typed_pipeline<Pipeline>& of, run_settings& by, double seconds)
       : settings_(by), runs_(of, by), seconds_(seconds) {}
 
-  measurement all() {
-    measurement m;
+  benchmark_result all() {
+    benchmark_result m;
     m.seconds = seconds_;
     m.workers = settings_.on.workers();
     m.io_threads = settings_.on.io().threads();
@@ -20304,7 +20307,7 @@ class measuring {
     if (whole.first_batch >= 0) m.first_batch = whole.first_batch;
     m.stages.push_back({"source", run<first, first, none, isolated_end::dropped>().samples, {}, {}});
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (measure_stage<first + I>(m, names[first + I]), ...);
+      (add_stage<first + I>(m, names[first + I]), ...);
     }(std::make_index_sequence<last - first>{});
     if constexpr (types::batched) {
       double up_to = m.samples;
@@ -20325,8 +20328,8 @@ class measuring {
   double share() const noexcept { return seconds_ / parts; }
 
   template <std::size_t I>
-  void measure_stage(measurement& m, const std::string& name) {
-    measured_stage s{name, 0, {}, {}};
+  void add_stage(benchmark_result& m, const std::string& name) {
+    benchmark_stage s{name, 0, {}, {}};
     if constexpr (cached<I>) {
       using cache = isolated_cache<typename types::template item<I + 1>>;
       cache items;
@@ -20348,7 +20351,7 @@ class measuring {
           runs_
               .template run<first, last, I, isolated_end::all, void, void>(share(), nullptr, nullptr, missing)
               .samples;
-      if (const ledger_entry* const why = missing.of_batches())
+      if (const failure_log_entry* const why = missing.of_batches())
         m.notes.push_back("without " + name + ": " + why->text);
       else
         s.without = rate;
@@ -20364,7 +20367,7 @@ class measuring {
 
 }  // namespace detail
 
-/// What a pipeline gives alone, without a training step: `std::cout << wick::measure(pipeline,
+/// What a pipeline gives alone, without a training step: `std::cout << wick::benchmark(pipeline,
 /// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
 /// through the whole of it on the workers alone; then, stage by stage, through the pipeline up to the
 /// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
@@ -20380,16 +20383,16 @@ class measuring {
 /// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
 /// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
 template <class Source, class... S>
-measurement measure(pipeline<Source, S...> what, loader_options options = {},
-                    std::chrono::nanoseconds time = std::chrono::seconds(5)) {
+benchmark_result benchmark(pipeline<Source, S...> what, loader_options options = {},
+                           std::chrono::nanoseconds time = std::chrono::seconds(5)) {
   const detail::owned<executor> own = detail::own_executor(options);
   executor& on = own ? *own : *options.executor;
   on.require_workers();
-  on.require_outside("measure()", "call it on the thread that takes the batches");
+  on.require_outside("benchmark()", "call it on the thread that takes the batches");
   auto* const typed = new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on);
   detail::run_settings settings(detail::owned<detail::erased_pipeline>(typed), options, on);
-  detail::measuring<pipeline<Source, S...>> runs(*typed, settings,
-                                                 std::chrono::duration<double>(time).count());
+  detail::benchmarking<pipeline<Source, S...>> runs(*typed, settings,
+                                                    std::chrono::duration<double>(time).count());
   return runs.all();
 }
 
@@ -23619,16 +23622,16 @@ using to_mask_stage = from_array_stage<mask>;
 }  // namespace detail
 
 /// Array → picture, so that arrays in memory can be cropped, turned and jittered as decoded pictures are:
-/// `tensors(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) | batch(128)`. It
-/// takes the first part of the sample that is an array of uint8: a row of tensors() or idx(), what
-/// decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
+/// `tensor_dataset(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) |
+/// batch(128)`. It takes the first part of the sample that is an array of uint8: a row of tensor_dataset() or
+/// idx(), what decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
 /// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array is
 /// none of these
 detail::to_image_stage to_image(const detail::array_options& options = {});
 
 /// Array → mask: numbers of classes that follow the picture, [H, W] of uint8. It takes the first part that is
-/// still an array, behind to_image() that of the mask: `tensors(images, masks) | to_image() | to_mask()`.
-/// \throws wick::error when the array has another shape or type
+/// still an array, behind to_image() that of the mask: `tensor_dataset<memory_view>(images, masks) |
+/// to_image() | to_mask()`. \throws wick::error when the array has another shape or type
 detail::to_mask_stage to_mask(const detail::array_options& options = {});
 
 }  // namespace wick
@@ -23749,7 +23752,7 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
-/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
+/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensor_dataset: the first".
 /// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
 at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
 
@@ -23862,7 +23865,7 @@ detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
 /// `.lengths`): the longest first, each into the row where it leaves the least room. Behind shuffle() each
 /// epoch exchanges samples of one length and shuffles the rows. With shard(), `rows` counts those of all
 /// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
-/// out (on_error(skip)) is padding in its place. \throws wick::error, here or in the loader
+/// out (on_error::skip) is padding in its place. \throws wick::error, here or in the loader
 inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
                                                       detail::pack_options options = {}) {
   return {rows, length, std::move(options)};
@@ -23951,7 +23954,7 @@ inline detail::pin_stage pin() { return {}; }
 
 }  // namespace wick
 
-// ==== wick/torch/tensors.hpp
+// ==== wick/torch/tensor_dataset.hpp
 /// \file
 /// Tensors in memory as a source, as TensorDataset in Python: row i is sample i.
 
@@ -23986,42 +23989,32 @@ class tensor_rows {
   std::uint64_t count_ = 0;
 };
 
-/// Source of sample<memory_view, std::int64_t>: rows of `data` [N, …] with labels [N] of any integer type.
-class labelled_tensors {
+/// Source of sample<memory_view, Target>: rows of `data` [N, …] with labels [N] of any integer type, where
+/// Target is std::int64_t, or with rows of `targets` [N, …], where it is memory_view.
+template <class Target>
+class tensor_source {
+  static constexpr bool labels = std::is_same_v<Target, std::int64_t>;
+
  public:
-  labelled_tensors(const at::Tensor& data, const at::Tensor& targets);
+  tensor_source(const at::Tensor& data, const at::Tensor& targets);
   std::uint64_t size() const noexcept { return data_.size(); }
-  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
-    return {data_.at(i), targets_.integer(i)};
+  sample<memory_view, Target> at(std::uint64_t i) const noexcept {
+    if constexpr (labels)
+      return {data_.at(i), targets_.integer(i)};
+    else
+      return {data_.at(i), targets_.at(i)};
   }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     data_.prefetch(i, most);
-    targets_.prefetch_integer(i, most);
+    if constexpr (labels)
+      targets_.prefetch_integer(i, most);
+    else
+      targets_.prefetch(i, most);
   }
   std::uint64_t fingerprint() const;
 
  private:
-  static at::Tensor labels(const at::Tensor& t);
-
-  detail::tensor_rows data_, targets_;
-};
-
-/// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
-class paired_tensors {
- public:
-  paired_tensors(const at::Tensor& data, const at::Tensor& targets);
-  std::uint64_t size() const noexcept { return data_.size(); }
-  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
-    return {data_.at(i), targets_.at(i)};
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    data_.prefetch(i, most);
-    targets_.prefetch(i, most);
-  }
-  std::uint64_t fingerprint() const;
-
- private:
-  detail::tensor_rows data_, targets_;
+  tensor_rows data_, targets_;
 };
 
 }  // namespace detail
@@ -24030,12 +24023,16 @@ class paired_tensors {
 /// batch(), which writes each row into its slot, whatever the strides: of the windows `x.unfold(0, 64,
 /// 1).transpose(1, 2)` each is put together when its turn comes, and of an expanded tensor only what there is
 /// takes memory. (Labels of another type than int64 are converted at once, and so is what at::imag() gives of
-/// a conjugate.) \throws wick::error when the numbers of rows differ or a tensor is not on the CPU
-inline detail::labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) {
-  return {data, targets};
-}
-/// The same as tensors(), with targets of any type and shape, [N, …].
-inline detail::paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) {
+/// a conjugate.) `tensor_dataset<wick::memory_view>(data, targets)` takes targets of any type and shape,
+/// [N, …], instead of labels. \throws wick::error when the numbers of rows differ or a tensor is not on the
+/// CPU
+template <class Target = std::int64_t>
+detail::tensor_source<Target> tensor_dataset(const at::Tensor& data, const at::Tensor& targets) {
+  constexpr bool known = std::is_same_v<Target, std::int64_t> || std::is_same_v<Target, memory_view>;
+  static_assert(
+      known,
+      "wick: tensor_dataset() has labels, or with tensor_dataset<wick::memory_view>() targets of any "
+      "type and shape; write one of the two");
   return {data, targets};
 }
 
@@ -24053,7 +24050,7 @@ namespace wick {
 /// model on a device wants few threads here anyway.
 ///
 /// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
-std::size_t share_cores(const executor& workers, std::size_t at_least = 1);
+std::size_t limit_torch_threads(const executor& workers, std::size_t at_least = 1);
 
 }  // namespace wick
 
@@ -26705,7 +26702,7 @@ std::size_t memory_of_process() {
 
 namespace wick::detail {
 
-void add_origin(fingerprint_hash& h, const location& where) {
+void add_origin(fingerprint_hash& h, const file_range& where) {
   h.add(std::string_view(where.path)).add(where.offset).add(where.length);
   file_stamp now;
   if (where.indexed != nullptr) {
@@ -27196,9 +27193,9 @@ picture_info codec_list::probe(std::span<const std::byte> encoded) const {
     }
     return info;
   }
-  throw error(
-      "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
-      "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
+  throw error("not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
+              "); convert or remove it, or set .on_error = wick::on_error::skip to leave "
+              "such samples out");
 }
 
 std::string codec_list::note() const {
@@ -30073,7 +30070,7 @@ inline bool can_open() noexcept {
 }
 
 /// How long what reaches to the end of a file of `size` bytes is. False: it would begin behind the end.
-inline bool measure_to_end(const location& where, std::uint64_t size, std::uint64_t& length) noexcept {
+inline bool measure_to_end(const file_range& where, std::uint64_t size, std::uint64_t& length) noexcept {
   length = size - where.offset;
   return where.offset <= size;
 }
@@ -30106,24 +30103,24 @@ void note_place(const char* path, int file) noexcept {
 #endif
 }
 
-bool cached_reader::measure(const location& where, std::uint64_t& length) noexcept {
+bool cached_reader::measure(const file_range& where, std::uint64_t& length) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   length = where.length;
   if (where.indexed != nullptr && !cached::may_read(where.indexed->local, where.indexed->device))
     return false;
   if (where.file >= 0) {
     if (where.indexed == nullptr) return false;
-    return length != location::whole || cached::measure_to_end(where, where.indexed->size, length);
+    return length != file_range::whole || cached::measure_to_end(where, where.indexed->size, length);
   }
   if (!open(where)) return false;
-  return length != location::whole || cached::measure_to_end(where, opened_.size, length);
+  return length != file_range::whole || cached::measure_to_end(where, opened_.size, length);
 #else
   (void)where, (void)length;
   return false;
 #endif
 }
 
-bool cached_reader::read(const location& where, std::byte* to, std::size_t size) noexcept {
+bool cached_reader::read(const file_range& where, std::byte* to, std::size_t size) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   const int file = where.file >= 0 ? where.file : own_.get();
   if (file != last_ && !unchanged()) return false;
@@ -30153,7 +30150,7 @@ bool cached_reader::unchanged() const noexcept {
   return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
 }
 
-bool cached_reader::open(const location& where) noexcept {
+bool cached_reader::open(const file_range& where) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   if (!cached::can_open()) return false;
   known_places& known = known_places::all();
@@ -30535,8 +30532,8 @@ plain_file open_plain(const char* path) noexcept {
 
 namespace wick::detail {
 
-std::uint64_t length_of(const location& where) {
-  if (where.length != location::whole) return where.length;
+std::uint64_t length_of(const file_range& where) {
+  if (where.length != file_range::whole) return where.length;
   const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
   if (where.offset > size) {
     throw error(
@@ -30546,10 +30543,10 @@ std::uint64_t length_of(const location& where) {
   return size - where.offset;
 }
 
-bytes location_reader::read(const location& where, std::uint64_t length) {
+bytes file_range_reader::read(const file_range& where, std::uint64_t length) {
   const int file = where.file >= 0 ? where.file : open(where.path);
   file_watch watch = file_watch::begin(file, where.indexed);
-  if (where.length == location::whole) {
+  if (where.length == file_range::whole) {
     const std::uint64_t size = watch.before.size;
     if (size != where.offset + length) {
       throw error("has " + std::to_string(size) + " bytes, and had " + std::to_string(where.offset + length) +
@@ -30566,7 +30563,7 @@ bytes location_reader::read(const location& where, std::uint64_t length) {
   return out;
 }
 
-int location_reader::open(const char* path) {
+int file_range_reader::open(const char* path) {
   if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
     close();  // never two at a time
     own_ = open_when_possible(path);
@@ -30576,18 +30573,18 @@ int location_reader::open(const char* path) {
   return own_.get();
 }
 
-void location_reader::close() noexcept {
+void file_range_reader::close() noexcept {
   if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
   own_.close();
   opened_ = nullptr;
 }
 
-std::atomic<int>& location_reader::open_now() noexcept {
+std::atomic<int>& file_range_reader::open_now() noexcept {
   static constinit std::atomic<int> count{0};
   return count;
 }
 
-file_handle location_reader::open_when_possible(const char* path) {
+file_handle file_range_reader::open_when_possible(const char* path) {
   constexpr auto pause = std::chrono::milliseconds(2);
   plain_file opened = open_plain(path);
   for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
@@ -30607,7 +30604,7 @@ void check_size(std::uint64_t found, const read_options& options) {
               "}) if that is right");
 }
 
-read_operation<record<location>> read_stage::operator()(record<location> where, context& c) const {
+read_operation<record<file_range>> read_stage::operator()(record<file_range> where, context& c) const {
   return {std::move(where), c, options_};
 }
 
@@ -31329,7 +31326,7 @@ namespace {
 told_failure tell_one(const failure& f, const batch_job& j, const run_settings& of) {
   const bool whole = f.slot == failure::whole_batch;
   told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
-  ledger_entry& e = out.entry;
+  failure_log_entry& e = out.entry;
   e.key = whole ? "batch " + std::to_string(j.number) : of.printable_key(f.to_blame());
   e.stage = of.stage_name(f.stage);
   if (out.known) {
@@ -31444,7 +31441,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      books_{{options.on_error.options(), options.ledger_file, settings_.bad}, {}, {}} {
+      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}} {
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
@@ -31669,7 +31666,7 @@ report_book::subject loader_core::subject() noexcept {
 }
 
 report loader_core::report() {
-  wick::report r = books_.report.close(subject(), settings_.stage_names, ledger());
+  wick::report r = books_.report.close(subject(), settings_.stage_names, failure_log());
   r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
@@ -31865,8 +31862,8 @@ void loader_core::refresh() {
 
 // ---- edits of a mixture ----
 
-void loader_core::edit(const std::vector<source_weight>& weights, const edit_options& at) {
-  const single_user::hold mine(user_, "edit()");
+void loader_core::set_mix_weights(const std::vector<source_weight>& weights, const edit_options& at) {
+  const single_user::hold mine(user_, "set_mix_weights()");
   change(weights, at);
 }
 
@@ -31900,8 +31897,8 @@ namespace wick::detail {
 void mixture_edits::require_possible() const {
   if (possible()) return;
   throw error(
-      "edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() between: "
-      "shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+      "set_mix_weights(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
+      "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
 }
 
 std::vector<source_weight> mixture_edits::at(place where) const {
@@ -31982,7 +31979,7 @@ void mixture_edits::require_reached(const mixture_edit& e) const {
   const std::uint64_t size = settings_.pipeline->mix()->size_in(e.epoch),
                       batches = (size + batch_size - 1) / batch_size;
   if (e.batch == 0 || e.batch < batches) return;
-  throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+  throw error("set_mix_weights: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
               " batches, and the edit is for batch " + std::to_string(e.batch) +
               " (from 0); edit the beginning of the next epoch");
 }
@@ -32058,25 +32055,25 @@ void run_settings::check() const {
   if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
     throw error("quarantine: " + std::to_string(bad.size()) +
                 " samples are not to be tried, and nothing is said of what comes in their place; set "
-                "loader_options::on_error to on_error(skip) or on_error(replace)");
+                "loader_options::on_error to on_error(on_error::skip) or on_error(on_error::replace)");
   }
   if (!policy.options().compact) return;
   if (!policy.ever(error_action::skip) && !is.filters)
-    throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+    throw error("on_error: compact is for on_error::skip and filter(); fail and replace leave no gaps");
   if (is.grouped) {
     throw error(
         "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
-        "leave it out, or use replace, which draws one of the same length");
+        "leave it out, or use on_error::replace, which draws one of the same length");
   }
   if (is.shard.world > 1) {
     throw error("on_error: compact with " + std::to_string(is.shard.world) +
                 " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                "know; use replace, which keeps batches full and equal on every rank");
+                "know; use on_error::replace, which keeps batches full and equal on every rank");
   }
   if (is.pad_last) {
     throw error(
         "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-        "be padded by what is not known in advance; use replace, or leave one of the two out");
+        "be padded by what is not known in advance; use on_error::replace, or leave one of the two out");
   }
 }
 
@@ -32471,7 +32468,8 @@ struct probed_share {
   }
 };
 
-report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+report report_book::close(const subject& of, const std::vector<std::string>& names,
+                          const failure_log& failures) {
   end_step();
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);
@@ -35620,7 +35618,7 @@ class adviser {
   diagnosis of_others() const {
     diagnosis d = says("Bottleneck: the rest of the program (" + format_percent(1 - pipeline()) +
                        " of its CPU time, CPUs " + format_percent(of_processors()) + " used). " + waits() +
-                       ". Leave the pipeline more: wick::share_cores, fewer threads for the model.");
+                       ". Leave the pipeline more: wick::limit_torch_threads, fewer threads for the model.");
     d.by = bound::others;
     return d;
   }
@@ -36734,7 +36732,8 @@ report_lines::report_lines(const report& r) {
       failed +=
           (i == 0 ? " (" : ", ") + o.stage + ": " + std::to_string(o.count) + " " + std::string(o.outcome);
     }
-    after.push_back({"", failed + (r.outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()")});
+    after.push_back(
+        {"", failed + (r.outcomes.empty() ? "; see loader.failure_log()" : "); see loader.failure_log()")});
   }
   for (const std::string& n : r.notes) after.push_back({"note: ", n});
 }
@@ -38140,7 +38139,7 @@ void drop_book::refuse(std::uint64_t epoch, std::uint64_t dropped) {
 
 namespace wick::detail {
 
-void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
+void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
   const auto is = [&](error_kind kind, std::string text) {
     to.kind = kind;
     to.text = std::move(text);
@@ -38185,7 +38184,7 @@ struct error_account::bad_samples {
 
 error_account::error_account(const error_options& limits, const std::string& lines, const quarantine& known)
     : limits_(limits), bad_(make_owned<bad_samples>()) {
-  if (!lines.empty()) file_ = make_owned<ledger_file>(lines);
+  if (!lines.empty()) file_ = make_owned<failure_log_file>(lines);
   for (const quarantine::entry& e : known.entries()) bad_->stages.emplace(e.index, e.stage);
 }
 
@@ -38202,7 +38201,7 @@ void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint
   for (const told_failure& f : failures) {
     if (file_) file_->add(f.entry);
     remember(f);
-    ledger_.add(f.entry);
+    failure_log_.add(f.entry);
     if (f.known || f.entry.action == error_action::retry) continue;
     ++counted_;
     last = &f;
@@ -38224,14 +38223,14 @@ std::vector<quarantine::entry> error_account::bad() const {
 }
 
 void error_account::write(loader_state& to) const {
-  to.failures = ledger_.of_training();
+  to.failures = failure_log_.of_training();
   to.counted_failures = counted_;
   to.epoch_failures = epoch_failures_;
   to.consecutive_failures = consecutive_;
 }
 
 void error_account::read(const loader_state& from) {
-  ledger_.go_on_from(from.failures);
+  failure_log_.go_on_from(from.failures);
   counted_ = from.counted_failures;
   epoch_ = from.epoch;
   epoch_failures_ = from.epoch_failures;
@@ -38256,7 +38255,7 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
   const auto beyond = [&](const std::string& what, const std::string& allowed) {
     throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
                           last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
-                          "; loader.ledger() has all");
+                          "; loader.failure_log() has all");
   };
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
   if (counted_ > limits_.count)
@@ -38338,19 +38337,19 @@ void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
 
 }  // namespace wick::detail
 
-// ==== wick/recovery/impl/ledger.hpp
+// ==== wick/recovery/impl/failure_log.hpp
 /// \file
-/// The bodies of what recovery/ledger.hpp declares. Included in exactly one file of a program.
+/// The bodies of what recovery/failure_log.hpp declares. Included in exactly one file of a program.
 
 namespace wick {
 
-void ledger::add(ledger_entry e) {
+void failure_log::add(failure_log_entry e) {
   if (e.action != error_action::retry) ++total_;
   count(e);
   if (entries_.size() < max_kept) entries_.push_back(std::move(e));
 }
 
-void ledger::count(const ledger_entry& e) {
+void failure_log::count(const failure_log_entry& e) {
   for (detail::error_count& c : counts_) {
     if (c.action == e.action && c.stage == e.stage) {
       ++c.count;
@@ -38362,13 +38361,14 @@ void ledger::count(const ledger_entry& e) {
 
 }  // namespace wick
 
-// ==== wick/recovery/impl/ledger_file.hpp
+// ==== wick/recovery/impl/failure_log_file.hpp
 /// \file
-/// The bodies of what recovery/detail/ledger_file.hpp declares. Included in exactly one file of a program.
+/// The bodies of what recovery/detail/failure_log_file.hpp declares. Included in exactly one file of a
+/// program.
 
 namespace wick::detail {
 
-std::string to_json(const ledger_entry& e) {
+std::string to_json(const failure_log_entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
                     ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
                     ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
@@ -38378,21 +38378,22 @@ std::string to_json(const ledger_entry& e) {
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
-ledger_file::ledger_file(std::string path) : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
+failure_log_file::failure_log_file(std::string path)
+    : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
   if (file_.fault() == 0) return;
   const char* const other = file_.other();
-  throw error(printable(path_) + ": ledger_file: can't be opened: " +
+  throw error(printable(path_) + ": failure_log_file: can't be opened: " +
               (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
               "; give a path in a folder that exists and may be written to");
 }
 
-std::string ledger_file::trouble() const {
+std::string failure_log_file::trouble() const {
   if (lost_ == 0) return {};
-  return printable(path_) + ": ledger_file: " + std::to_string(lost_) +
-         " lines could not be written: " + reason(fault_) + "; loader.ledger() has them";
+  return printable(path_) + ": failure_log_file: " + std::to_string(lost_) +
+         " lines could not be written: " + reason(fault_) + "; loader.failure_log() has them";
 }
 
-void ledger_file::lost(int fault) noexcept {
+void failure_log_file::lost(int fault) noexcept {
   fault_ = fault;
   ++lost_;
 }
@@ -38492,7 +38493,7 @@ std::size_t mixture_journal::number_of(const std::string& name) const {
   if (found == names_.end()) {
     std::string all;
     for (const std::string& n : names_) all += (all.empty() ? "" : ", ") + n;
-    throw error("edit: no source of the mix is called " + printable(name) + "; there are " + all +
+    throw error("set_mix_weights: no source of the mix is called " + printable(name) + "; there are " + all +
                 ". One that comes in later has its place in the mix from the beginning, with weight 0");
   }
   return static_cast<std::size_t>(found - names_.begin());
@@ -38502,7 +38503,7 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
                                                      const edit_options& at, place here, bool alone) const {
   if (!alone && !at.at_batch && !at.at_epoch) {
     throw error(
-        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and "
+        "set_mix_weights: on several ranks the next batch of one is not that of another; say .at_batch (and "
         ".at_epoch), the same on all ranks");
   }
   place where = here;
@@ -38520,29 +38521,32 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
     });
     if (same && (last || where < here || i < from_file_)) return std::nullopt;
   }
-  if (to.empty()) throw error("edit: no weight is given; write edit({{\"" + names_.front() + "\", 2}})");
+  if (to.empty())
+    throw error("set_mix_weights: no weight is given; write set_mix_weights({{\"" + names_.front() +
+                "\", 2}})");
   std::vector<bool> given(names_.size());
   double sum = 0;
   for (const source_weight& s : to) {
     if (!(s.weight >= 0) || !std::isfinite(s.weight))
-      throw error("edit: a weight of " + std::to_string(s.weight) + " for " + printable(s.name) +
+      throw error("set_mix_weights: a weight of " + std::to_string(s.weight) + " for " + printable(s.name) +
                   "; weights are finite and not below 0");
     const std::size_t source = number_of(s.name);
-    if (given[source]) throw error("edit: " + printable(s.name) + " has two weights; give it one");
+    if (given[source]) throw error("set_mix_weights: " + printable(s.name) + " has two weights; give it one");
     given[source] = true;
     out.weights[source] = s.weight;
   }
   for (const double w : out.weights) sum += w;
   if (!(sum > 0) || !std::isfinite(sum))
-    throw error("edit: the weights are " + std::to_string(sum) +
+    throw error("set_mix_weights: the weights are " + std::to_string(sum) +
                 " together; one at least must be above 0, and the sum finite");
   if (where < here) {
-    throw error("edit: " + place_name(where.epoch, where.batch) +
+    throw error("set_mix_weights: " + place_name(where.epoch, where.batch) +
                 " was handed over already; the loader stands at " + place_name(here.epoch, here.batch) +
                 ", which is the first that can be edited");
   }
   if (!edits_.empty() && where < place_of(edits_.size() - 1)) {
-    throw error("edit: " + place_name(where.epoch, where.batch) + " lies before the last edit, that of " +
+    throw error("set_mix_weights: " + place_name(where.epoch, where.batch) +
+                " lies before the last edit, that of " +
                 place_name(edits_.back().epoch, edits_.back().batch) +
                 "; make edits in their order, or go on with a copy of the journal without its last lines");
   }
@@ -38740,9 +38744,8 @@ void mixture_journal::require_same(const loader_state& s) const {
 
 void refuse_when_compact() {
   throw error(
-      "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit "
-      "the "
-      "next epoch, with .at_epoch");
+      "set_mix_weights: with error_options::compact samples of this epoch's end may stand in the batches "
+      "before; edit the next epoch, with .at_epoch");
 }
 
 void refuse_journal_file() {
@@ -38768,20 +38771,22 @@ void require_no_edits(const loader_state& s) {
 #include <chrono>
 #include <cmath>
 
-namespace wick::detail {
+namespace wick {
 
-error_policy::error_policy(const error_rule& for_all, error_options options)
+on_error::on_error(const detail::error_rule& for_all, error_options options)
     : for_all_(for_all), options_(options) {
   if (!(options.rate >= 0 && options.rate <= 1)) {
     throw error("on_error: a rate of " + std::to_string(options.rate) +
                 "; wanted is a share of the samples, 0 to 1");
   }
   if (options.substitutes == 0) {
-    throw error("on_error: substitutes = 0; replace draws at least one (use skip or fail to have none)");
+    throw error(
+        "on_error: substitutes = 0; replace draws at least one (use on_error::skip or on_error::fail to have "
+        "none)");
   }
 }
 
-error_policy& error_policy::at(std::string stage, const error_rule& rule) & {
+on_error& on_error::at(std::string stage, const detail::error_rule& rule) & {
   for (auto& [name, old] : stages_) {
     if (name == stage) {
       old = rule;
@@ -38792,13 +38797,13 @@ error_policy& error_policy::at(std::string stage, const error_rule& rule) & {
   return *this;
 }
 
-error_policy&& error_policy::at(std::string stage, const error_rule& rule) && {
+on_error&& on_error::at(std::string stage, const detail::error_rule& rule) && {
   at(std::move(stage), rule);
   return std::move(*this);
 }
 
-error_rule error_policy::rule_for(std::string_view stage) const noexcept {
-  error_rule rule = for_all_;
+detail::error_rule on_error::rule_for(std::string_view stage) const noexcept {
+  detail::error_rule rule = for_all_;
   for (const auto& [name, own] : stages_) {
     if (name == stage) rule = own;
   }
@@ -38806,8 +38811,8 @@ error_rule error_policy::rule_for(std::string_view stage) const noexcept {
   return rule;
 }
 
-bool error_policy::only_fails() const noexcept {
-  const auto fails = [&](const error_rule& r) {
+bool on_error::only_fails() const noexcept {
+  const auto fails = [&](const detail::error_rule& r) {
     return r.retries == 0 && r.action.value_or(error_action::fail) == error_action::fail;
   };
   return fails(for_all_) && std::all_of(stages_.begin(), stages_.end(), [&](const auto& s) {
@@ -38815,38 +38820,32 @@ bool error_policy::only_fails() const noexcept {
          });
 }
 
-bool error_policy::ever(error_action a) const noexcept {
+bool on_error::ever(error_action a) const noexcept {
   return for_all_.action == a ||
          std::any_of(stages_.begin(), stages_.end(), [&](const auto& s) { return s.second.action == a; });
 }
 
-std::vector<std::string_view> error_policy::stages() const {
+std::vector<std::string_view> on_error::stages() const {
   std::vector<std::string_view> out;
   for (const auto& s : stages_) out.emplace_back(s.first);
   return out;
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
 std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
   return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
 }
 
-detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff) {
-  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
+detail::error_rule on_error::retry(unsigned times, std::chrono::duration<double> backoff) {
+  if (times == 0)
+    throw error("on_error::retry(0): a retry is at least one more try; leave it out to have none");
   if (times > 1000) {
-    throw error("retry(" + std::to_string(times) +
+    throw error("on_error::retry(" + std::to_string(times) +
                 "): at most 1000; a sample that fails as often will not get better");
   }
   if (!(backoff.count() >= 0))
-    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
+    throw error("on_error::retry: a backoff of " + std::to_string(backoff.count()) +
+                " seconds; wanted is 0 or more");
   return {times, backoff, std::nullopt};
-}
-
-detail::error_policy on_error(const detail::error_rule& for_all, error_options options) {
-  return {for_all, options};
 }
 
 }  // namespace wick
@@ -39081,7 +39080,7 @@ std::string receipt::to_json() const {
             return one.text();
           }));
   out.raw("draws", detail::json_of(draws));
-  out.raw("failures", json_array(failures, [](const ledger_entry& e) { return detail::to_json(e); }));
+  out.raw("failures", json_array(failures, [](const failure_log_entry& e) { return detail::to_json(e); }));
   return out.text();
 }
 
@@ -39135,7 +39134,7 @@ void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch) {
   refuse_replay("batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch) +
                 ": with error_options::compact it depends on all failures of the epoch before it, which are "
                 "known in the epoch under way only, from where it was begun or resumed up to the batch that "
-                "comes next; use on_error(replace), which draws by the position alone");
+                "comes next; use on_error::replace, which draws by the position alone");
 }
 
 }  // namespace wick::detail
@@ -40822,7 +40821,7 @@ file_windows::file_windows(const files& of, file_rows rows, std::int64_t length,
       length_(positive_length("windows: ", length)),
       order_(files_->rows(), length_, length_, stride) {}
 
-location file_windows::at(std::uint64_t i) const noexcept {
+file_range file_windows::at(std::uint64_t i) const noexcept {
   const window_order::place p = order_.at(i);
   return files_->at(p.series, p.row, length_);
 }
@@ -41292,7 +41291,7 @@ framed_records::framed_records(const files& of, const framing& by, const char* w
 
 std::uint64_t framed_records::size() const noexcept { return index_->records.size(); }
 
-location framed_records::at(std::uint64_t i) const noexcept {
+file_range framed_records::at(std::uint64_t i) const noexcept {
   const index& all = *index_;
   const std::size_t f = all.stamps.size() == 1 ? 0 : all.file_of(i);
   const index::record& r = all.records[static_cast<std::size_t>(i)];
@@ -41688,7 +41687,7 @@ image_folder::image_folder(const std::string& root, detail::image_folder_options
 std::uint64_t image_folder::size() const noexcept { return data_->samples.size(); }
 const std::vector<std::string>& image_folder::classes() const noexcept { return data_->classes; }
 
-sample<location, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
+sample<file_range, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
   const table::entry e = data_->samples[i];
   return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
 }
@@ -42254,7 +42253,7 @@ fixed_records::place fixed_records::find(std::uint64_t i) const noexcept {
   return {file, i - (*begins_)[file]};
 }
 
-location fixed_records::at(std::uint64_t i) const noexcept {
+file_range fixed_records::at(std::uint64_t i) const noexcept {
   const place p = find(i);
   return files_->at(p.file, p.record, 1);
 }
@@ -42305,7 +42304,7 @@ row_files::row_files(const files& of, const form& rows, const char* who, const c
   }
 }
 
-location row_files::at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept {
+file_range row_files::at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept {
   return {.path = paths_.path(file),
           .file = open_[file],
           .offset = form_.header + row * form_.stride,
@@ -42634,7 +42633,7 @@ tar_samples::tar_samples(shard_list shards, tar_options options)
           std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
           options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
-sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
+sample<file_range, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
   return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
 }
@@ -42648,8 +42647,8 @@ tar_records::tar_records(shard_list shards, const std::vector<std::string>& memb
                                                        options.missing_member == missing_member::leave_out,
                                                        options.keep_index)) {}
 
-record<location> tar_records::at(std::uint64_t i) const {
-  record<location> out(index_->key(i), index_->fields());
+record<file_range> tar_records::at(std::uint64_t i) const {
+  record<file_range> out(index_->key(i), index_->fields());
   const detail::tar_index::member* m = index_->at(i);
   for (std::size_t f = 0; f < index_->members(); ++f) {
     out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
@@ -44338,7 +44337,7 @@ std::size_t text_index::file_of(std::uint64_t i) const noexcept {
   return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
 }
 
-location text_index::at(std::uint64_t i) const noexcept {
+file_range text_index::at(std::uint64_t i) const noexcept {
   const std::size_t f = file_of(i);
   const text_extents::extent e = extents_[f].at(i - firsts_[f]);
   return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};
@@ -44589,7 +44588,7 @@ std::size_t token_store::file_of(std::uint64_t token) const noexcept {
          1;
 }
 
-location token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
+file_range token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
   const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
   return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
           std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
@@ -44602,9 +44601,9 @@ std::string token_store::key(std::uint64_t token) const {
 
 void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
   while (count > 0) {
-    const location where = part(first, count);
+    const file_range where = part(first, count);
     try {
-      location_reader reader;
+      file_range_reader reader;
       const bytes some = reader.read(where, where.length);
       std::copy_n(some.data(), some.size(), to);
     } catch (const error& e) {
@@ -44700,9 +44699,9 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/tools/impl/measure.hpp
+// ==== wick/tools/impl/benchmark.hpp
 /// \file
-/// The bodies of what tools/measure.hpp and tools/detail/isolated_counts.hpp declare. Included in exactly
+/// The bodies of what tools/benchmark.hpp and tools/detail/isolated_counts.hpp declare. Included in exactly
 /// one file of a program.
 
 #include <chrono>
@@ -44739,10 +44738,12 @@ double isolated_counts::of_all() const noexcept {
   return passed > 0 ? static_cast<double>(good()) / passed : 0;
 }
 
-void isolated_failures::add(ledger_entry e) noexcept {
+void isolated_failures::add(failure_log_entry e) noexcept {
   const std::lock_guard lock(mutex_);
   ++count_;
-  const auto same = [&](const ledger_entry& other) { return other.key == e.key && other.stage == e.stage; };
+  const auto same = [&](const failure_log_entry& other) {
+    return other.key == e.key && other.stage == e.stage;
+  };
   if (e.key.empty() || entries_.size() == most || std::any_of(entries_.begin(), entries_.end(), same)) return;
   try {
     entries_.push_back(std::move(e));
@@ -44750,8 +44751,8 @@ void isolated_failures::add(ledger_entry e) noexcept {
   }
 }
 
-const ledger_entry* isolated_failures::of_batches() const noexcept {
-  for (const ledger_entry& e : entries_) {
+const failure_log_entry* isolated_failures::of_batches() const noexcept {
+  for (const failure_log_entry& e : entries_) {
     if (e.kind == error_kind::shape || e.kind == error_kind::batch) return &e;
   }
   return nullptr;
@@ -44775,7 +44776,7 @@ inline std::string in_lines(std::string_view text) {
 
 }  // namespace detail
 
-std::string measurement::to_string() const {
+std::string benchmark_result::to_string() const {
   const auto rate = [](const std::optional<double>& r) {
     return r ? detail::format_rate(*r) : std::string("-");
   };
@@ -44797,11 +44798,11 @@ std::string measurement::to_string() const {
     out += line;
   };
   row("samples/s", "up to it", "if cached", "without it");
-  for (const detail::measured_stage& s : stages) row(s.name, rate(s.up_to), rate(s.cached), rate(s.without));
+  for (const detail::benchmark_stage& s : stages) row(s.name, rate(s.up_to), rate(s.cached), rate(s.without));
   for (const std::string& note : notes) out += detail::in_lines("note: " + note);
   if (failures != 0) {
     out += "failed: " + std::to_string(failures) + " times; the first:\n";
-    for (const ledger_entry& e : failed)
+    for (const failure_log_entry& e : failed)
       out += detail::in_lines("  " + e.key + ": " + e.stage + ": " + e.text);
   }
   return out;
@@ -46906,14 +46907,14 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
 
 }  // namespace wick::detail
 
-// ==== wick/torch/impl/tensors.hpp
+// ==== wick/torch/impl/tensor_dataset.hpp
 /// \file
-/// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
+/// The bodies of what torch/tensor_dataset.hpp declares. Included in exactly one file of a program.
 
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
+  tensor_ = rows_on_cpu(t, std::string("tensor_dataset: ") + what);
   const dtype type = dtype_of(tensor_.scalar_type());
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
@@ -46945,39 +46946,33 @@ std::uint64_t tensor_rows::fingerprint() const {
   return h.value();
 }
 
-labelled_tensors::labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
-    : data_(data, "the first"), targets_(labels(targets), "the second") {
-  if (data_.size() != targets_.size()) {
-    throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " +
-                std::to_string(targets_.size()) + " labels; there must be one for each");
-  }
-}
-
-std::uint64_t labelled_tensors::fingerprint() const {
-  return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
-}
-
-at::Tensor labelled_tensors::labels(const at::Tensor& t) {
+inline at::Tensor labels_in(const at::Tensor& t) {
   if (!t.defined()) return t;
   if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
-    throw error("tensors: labels are integers of shape [N], found " +
+    throw error("tensor_dataset: labels are integers of shape [N], found " +
                 std::string(c10::toString(t.scalar_type())) + " of " + to_string(shape_of(t)) +
-                "; use tensor_pairs() for targets of another kind");
+                "; write tensor_dataset<wick::memory_view>(data, targets) for targets of another kind");
   }
   return t.to(at::kLong);
 }
 
-paired_tensors::paired_tensors(const at::Tensor& data, const at::Tensor& targets)
-    : data_(data, "the first"), targets_(targets, "the second") {
+template <class Target>
+tensor_source<Target>::tensor_source(const at::Tensor& data, const at::Tensor& targets)
+    : data_(data, "the first"), targets_(labels ? labels_in(targets) : targets, "the second") {
   if (data_.size() != targets_.size()) {
-    throw error("tensor_pairs: " + std::to_string(data_.size()) + " rows of data and " +
-                std::to_string(targets_.size()) + " of targets; there must be one for each");
+    throw error("tensor_dataset: " + std::to_string(data_.size()) + " rows of data and " +
+                std::to_string(targets_.size()) + (labels ? " labels" : " of targets") +
+                "; there must be one for each");
   }
 }
 
-std::uint64_t paired_tensors::fingerprint() const {
+template <class Target>
+std::uint64_t tensor_source<Target>::fingerprint() const {
   return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
 }
+
+template class tensor_source<std::int64_t>;
+template class tensor_source<memory_view>;
 
 }  // namespace wick::detail
 
@@ -46989,7 +46984,7 @@ std::uint64_t paired_tensors::fingerprint() const {
 
 namespace wick {
 
-std::size_t share_cores(const executor& workers, std::size_t at_least) {
+std::size_t limit_torch_threads(const executor& workers, std::size_t at_least) {
   const std::size_t all = detail::available_cpus();
   const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
   const std::size_t threads = std::max({left, at_least, std::size_t{1}});

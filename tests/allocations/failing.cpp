@@ -174,7 +174,7 @@ void with_failing_allocations(const std::string& name, std::size_t batch, Make&&
         armed = true;
         run_epoch(l, 0, hit);
         armed = false;
-        hit.told = l.ledger().total();
+        hit.told = l.failure_log().total();
         run_epoch(l, 1, after);
       }
       if (batch != 0) {
@@ -220,14 +220,14 @@ TEST_CASE(
 
 TEST_CASE("want of memory is an error of the samples it meets under each policy for failing ones") {
   using wick::array_batch;
-  const auto under = [](wick::detail::error_policy policy) {
+  const auto under = [](wick::on_error policy) {
     return wick::loader_options{.workers = 2, .prefetch_next_epoch = false, .on_error = policy};
   };
   const wick::loader_options all[] = {
-      under(wick::on_error(wick::skip)),
-      under(wick::on_error(wick::skip, {.compact = true})),
-      under(wick::on_error(wick::replace)),
-      under(wick::on_error(wick::retry(2).then(wick::skip))),
+      under(wick::on_error(wick::on_error::skip)),
+      under(wick::on_error(wick::on_error::skip, {.compact = true})),
+      under(wick::on_error(wick::on_error::replace)),
+      under(wick::on_error(wick::on_error::retry(2).then(wick::on_error::skip))),
   };
   for (const wick::loader_options& some : all) {
     with_failing_allocations("plain", 0, [&] {
@@ -331,7 +331,7 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or gone on from, 
       return std::to_string(v);
     };
     const wick::loader_options options{
-        .workers = 1, .prefetch = 2, .on_error = wick::on_error(wick::skip, {.compact = true})};
+        .workers = 1, .prefetch = 2, .on_error = wick::on_error(wick::on_error::skip, {.compact = true})};
     const auto make = [&] {
       return wick::loader(numbers{40} | wick::map("f", choosy_words) | wick::array_batch(4), options);
     };
@@ -460,7 +460,8 @@ TEST_CASE("a batch that finds no memory while its gaps are filled leaves those b
           numbers{40} | wick::map("choosy", choosy_here) | wick::map("strict", strict) | wick::array_batch(8),
           {.workers = 1,
            .prefetch_next_epoch = false,
-           .on_error = wick::on_error(wick::skip, {.compact = true}).at("strict", wick::fail)});
+           .on_error =
+               wick::on_error(wick::on_error::skip, {.compact = true}).at("strict", wick::on_error::fail)});
     };
     const auto take = [](auto& l, std::uint64_t epoch, all_batches& to) {
       std::size_t thrown = 0;
@@ -499,7 +500,7 @@ TEST_CASE("a batch that finds no memory while its gaps are filled leaves those b
         for (const auto& b : batches) {
           for (const std::int64_t i : b) ++seen[static_cast<std::size_t>(i)];
         }
-        for (const auto& e : l.ledger().entries()) {
+        for (const auto& e : l.failure_log().entries()) {
           if (e.kind != wick::error_kind::batch) ++seen[e.position];
         }
         // Nothing is missing without a word in those of the batches in the middle that were delivered.
@@ -552,7 +553,7 @@ TEST_CASE("what becomes of a sample that was replaced is told when that finds no
     }
   };
   const wick::loader_options options{
-      .workers = 1, .prefetch_next_epoch = false, .on_error = wick::on_error(wick::replace)};
+      .workers = 1, .prefetch_next_epoch = false, .on_error = wick::on_error::replace};
   check([&] { return wick::loader(numbers{64} | wick::map("g", every_other), options); });
   check(
       [&] { return wick::loader(numbers{64} | wick::map("f", hop) | wick::map("g", every_other), options); });
@@ -589,7 +590,7 @@ TEST_CASE("a batch that ends on the consumer's thread is told when there is no m
       reached = memory.any();
     }
     CHECK(hit.batches + hit.thrown >= 2);
-    for (const auto& e : l.ledger().entries()) {
+    for (const auto& e : l.failure_log().entries()) {
       CHECK(e.text == "std::bad_alloc");
       if (e.kind != wick::error_kind::batch) continue;  // a sample that the consumer ran
       CHECK(e.stage == "batch");

@@ -120,7 +120,7 @@ TEST_CASE("two samples that change places change the fingerprint") {
 }
 
 TEST_CASE("which samples were left out, or drawn for others, is in the fingerprint") {
-  const auto print = [](auto batched, std::int64_t bad, wick::detail::error_policy policy) {
+  const auto print = [](auto batched, std::int64_t bad, wick::on_error policy) {
     return of(numbers{100} |
                   wick::map("check",
                             [bad](cell c) {
@@ -133,7 +133,8 @@ TEST_CASE("which samples were left out, or drawn for others, is in the fingerpri
   const auto identity = wick::map("as it is", [](cell c) { return c; });
   std::set<std::uint64_t> all;
   for (const std::int64_t bad : {40, 41}) {
-    for (const auto& policy : {wick::on_error(wick::skip), wick::on_error(wick::replace)}) {
+    for (const auto& policy :
+         {wick::on_error(wick::on_error::skip), wick::on_error(wick::on_error::replace)}) {
       const std::uint64_t left = policy.ever(wick::error_action::skip) ? 99 : 100;
       const epoch_fingerprint batched = print(wick::array_batch(10), bad, policy),
                               single = print(identity, bad, policy);

@@ -133,7 +133,7 @@ TEST_CASE(
   };
   wick::loader gaps(
       source() | wick::array_batch<steps>(4, {.drop_last = true}) | [](steps batch) { return batch.action; },
-      {.on_error = wick::on_error(wick::skip)});
+      {.on_error = wick::on_error::skip});
   std::vector<std::vector<int>> found;
   for (const array& actions : gaps.epoch(0)) found.push_back(values_of<int>(actions));
   CHECK(found == std::vector<std::vector<int>>{{0, 10, 20}, {40, 50, 60, 70}});

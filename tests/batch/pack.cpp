@@ -241,10 +241,10 @@ TEST_CASE(
   for (const bool replace : {false, true}) {
     std::vector<std::vector<std::int64_t>> first;
     for (const std::size_t workers : {1, 4}) {
-      wick::loader l(pipeline,
-                     {.workers = workers,
-                      .on_error = replace ? wick::on_error(wick::replace) : wick::on_error(wick::skip),
-                      .content_fingerprint = true});
+      wick::loader l(pipeline, {.workers = workers,
+                                .on_error = replace ? wick::on_error(wick::on_error::replace)
+                                                    : wick::on_error(wick::on_error::skip),
+                                .content_fingerprint = true});
       CHECK(l.batches() == good.batches());
       std::vector<std::vector<std::int64_t>> got;
       std::size_t there = 0, padding = 0;
@@ -385,7 +385,7 @@ TEST_CASE("packed rows: what can't be is told, with the sample's name") {
       texts{{3, 4}} | wick::take(99) | [](const wick::sample<std::uint32_t>&) -> std::vector<int> {
         throw wick::error("bad");
       } | wick::array_pack(1, 8),
-      {.on_error = wick::on_error(wick::skip)});
+      {.on_error = wick::on_error::skip});
   const auto none = all.next().value();
   CHECK(none.values.extents() == wick::shape{0, 8});
   CHECK(none.cu_seqlens.extents() == wick::shape{1});

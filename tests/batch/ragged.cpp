@@ -179,7 +179,7 @@ TEST_CASE("samples without a value, and batches without a sample") {
         if (s.target < 3) throw wick::error("bad");
         return {1.0};
       } | wick::array_batch(3, {.ragged = wick::pad_with(0.5)}),
-      {.on_error = wick::on_error(wick::skip)});
+      {.on_error = wick::on_error::skip});
   auto first = none.next().value();
   CHECK(first.values.extents() == wick::shape{0, 0});
   CHECK(first.lengths.extents() == wick::shape{0});
@@ -194,14 +194,14 @@ TEST_CASE("what is left out leaves no row, and the other rows move up with their
                          return tokenize(s);
                        } |
                        wick::array_batch(8, {.ragged = wick::pad_with(-1)}),
-                   {.workers = workers, .on_error = wick::on_error(wick::skip), .content_fingerprint = true});
+                   {.workers = workers, .on_error = wick::on_error::skip, .content_fingerprint = true});
     std::int64_t rows = 0;
     for (auto& b : l.epoch(0)) {
       check_rows(b);
       rows += b.target.extents()[0];
     }
     CHECK(rows == 40);
-    CHECK(l.ledger().entries().size() == 10);
+    CHECK(l.failure_log().entries().size() == 10);
   }
 }
 

@@ -158,13 +158,13 @@ TEST_CASE("a gap that is closed has no index left, and each other keeps its own"
   for (const std::size_t workers : {1, 4}) {
     wick::loader loader(
         named_numbers{20} | wick::with_index() | failing_at({0, 3, 4, 13, 19}) | wick::array_batch(5),
-        {.workers = workers, .on_error = wick::on_error(wick::skip)});
+        {.workers = workers, .on_error = wick::on_error::skip});
     CHECK(indexes_of(loader) == std::vector<std::vector<std::int64_t>>{
                                     {1, 2}, {5, 6, 7, 8, 9}, {10, 11, 12, 14}, {15, 16, 17, 18}});
-    CHECK(loader.ledger().entries()[0].key == "number 0");
+    CHECK(loader.failure_log().entries()[0].key == "number 0");
   }
   wick::loader compacted(named_numbers{12} | wick::with_index() | failing_at({1, 2}) | wick::array_batch(4),
-                         {.on_error = wick::on_error(wick::skip, {.compact = true})});
+                         {.on_error = wick::on_error(wick::on_error::skip, {.compact = true})});
   std::set<std::int64_t> seen;
   std::size_t count = 0;
   for (const auto& indexes : indexes_of(compacted)) {
@@ -177,7 +177,7 @@ TEST_CASE("a gap that is closed has no index left, and each other keeps its own"
 
 TEST_CASE("a substitute says who it is, not whose place it has") {
   wick::loader loader(named_numbers{20} | wick::with_index() | failing_at({3, 8}) | wick::array_batch(10),
-                      {.on_error = wick::on_error(wick::replace)});
+                      {.on_error = wick::on_error::replace});
   std::vector<std::int64_t> all;
   for (const auto& indexes : indexes_of(loader)) all.insert(all.end(), indexes.begin(), indexes.end());
   REQUIRE(all.size() == 20);

@@ -182,13 +182,13 @@ TEST_CASE("samples that fail before it are not kept, and fail again") {
                                  return c;
                                }) |
                      wick::cache_in_memory() | wick::array_batch(10),
-                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error(wick::skip)});
+                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error::skip});
   for (std::uint64_t e = 0; e < 3; ++e) {
     std::size_t samples = 0;
     for (const auto& batch : targets_of(l, e)) samples += batch.size();
     CHECK(samples == 54);
   }
-  CHECK(l.ledger().entries().size() == 18);
+  CHECK(l.failure_log().entries().size() == 18);
 }
 
 TEST_CASE("a batch is made again to the byte from what is kept, and its receipt has the stages behind") {
@@ -226,7 +226,7 @@ TEST_CASE("refresh() empties it, and each loader has one of its own") {
   *source.now = 3;
   l.refresh();
   CHECK(targets_of(l, 1)[0][7] == 307);
-  wick::loader other(numbers{20} | wick::skip_first(10) | wick::cache_in_memory() | wick::array_batch(10));
+  wick::loader other(numbers{20} | wick::skip(10) | wick::cache_in_memory() | wick::array_batch(10));
   CHECK(targets_of(other, 0)[0][0] == 10);
 }
 

@@ -354,13 +354,13 @@ TEST_CASE("samples that fail before it are not kept, and fail again; a batch is 
                                }) |
                      wick::cache_on_disk(at.path().string()) | wick::map("draw", add_random) |
                      wick::array_batch(10),
-                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error(wick::skip)});
+                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error::skip});
   for (std::uint64_t e = 0; e < 3; ++e) {
     std::size_t samples = 0;
     for (const auto& batch : targets_of(l, e)) samples += batch.size();
     CHECK(samples == 54);
   }
-  CHECK(l.ledger().entries().size() == 18);
+  CHECK(l.failure_log().entries().size() == 18);
   const batches first = targets_of(l, 3);
   const auto again = l.replay(3, 2);
   CHECK(again.target.as<std::int64_t>()[0] == first[2][0]);
@@ -415,7 +415,7 @@ TEST_CASE("structs, vectors and optionals of parts are written and read again") 
           "name",        {1, 2, 3}, {"a", "", "b"}};
   for (int i = 0; i < 3; ++i) s.masks.emplace_back(wick::image(20, 10, 1));
   static_assert(wick::detail::can_be_saved<scene>());
-  static_assert(!wick::detail::can_be_saved<wick::location>());
+  static_assert(!wick::detail::can_be_saved<wick::file_range>());
   static_assert(!wick::detail::can_be_saved<int*>());
   wick::detail::settle(s);
   wick::detail::kept_writer out;

@@ -8,7 +8,8 @@
 
 int main() {
   const at::Tensor numbers = at::arange(1000);
-  wick::loader train(wick::tensors(numbers, numbers) | wick::shuffle() | wick::batch(128), {.seed = 42});
+  wick::loader train(wick::tensor_dataset(numbers, numbers) | wick::shuffle() | wick::batch(128),
+                     {.seed = 42});
 
   std::int64_t samples = 0, batches = 0, sum = 0;
   for (auto& batch : train.epoch(0)) {

@@ -13,8 +13,8 @@ namespace {
                 wick::weighted_source{code | wick::shuffle(), 0, "code"});
   wick::loader train(data | wick::batch(256), {.seed = 1, .journal_file = "run.journal"});
 
-  train.edit({{"web", 1}, {"code", 2}});                        // from the next batch on
-  train.edit({{"books", 0}}, {.at_epoch = 2, .at_batch = 40});  // from there on
+  train.set_mix_weights({{"web", 1}, {"code", 2}});                        // from the next batch on
+  train.set_mix_weights({{"books", 0}}, {.at_epoch = 2, .at_batch = 40});  // from there on
 }
 
 }  // namespace

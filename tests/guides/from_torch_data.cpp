@@ -60,14 +60,14 @@ square make_square(std::int64_t i) {
 }
 
 [[maybe_unused]] void with_tensors(const torch::Tensor& pixels, const torch::Tensor& labels) {
-  wick::loader loader(wick::tensors(pixels, labels) | wick::shuffle() | wick::batch(64), {.seed = 1});
+  wick::loader loader(wick::tensor_dataset(pixels, labels) | wick::shuffle() | wick::batch(64), {.seed = 1});
   for (auto& batch : loader.epoch(0)) {
     (void)batch.data, (void)batch.target;
   }
 }
 
 [[maybe_unused]] void with_augmented_tensors(const torch::Tensor& pictures, const torch::Tensor& labels) {
-  wick::loader loader(wick::tensors(pictures, labels) | wick::shuffle() | wick::to_image() |
+  wick::loader loader(wick::tensor_dataset(pictures, labels) | wick::shuffle() | wick::to_image() |
                           wick::random_crop(32, {.padding = 4}) | wick::random_horizontal_flip() |
                           wick::batch(128) | wick::normalize(0.5, 0.25),
                       {.seed = 1});

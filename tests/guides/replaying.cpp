@@ -11,7 +11,7 @@ namespace {
   wick::loader train(wick::image_folder("photos/train") | wick::shuffle() | wick::shard() | wick::read() |
                          wick::decode() | wick::random_resized_crop(224) | wick::random_horizontal_flip() |
                          wick::mixup(1000) | wick::batch(256),
-                     {.seed = 42, .on_error = wick::on_error(wick::replace)});
+                     {.seed = 42, .on_error = wick::on_error::replace});
 
   const std::uint64_t epoch = 48'211 / train.batches(), number = 48'211 % train.batches();
   auto batch = train.replay(epoch, number);  // the tensors of that step

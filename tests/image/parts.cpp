@@ -338,7 +338,7 @@ TEST_CASE("pictures and masks from files are the same batches at any number of w
   CHECK(one == rows(4, 1, 2));
 }
 
-TEST_CASE("a damaged or missing mask is in the ledger, with the keys of both and its stage") {
+TEST_CASE("a damaged or missing mask is in the failure log, with the keys of both and its stage") {
   const data_set set(12);
   const std::string seven = set.folder.path().string() + "/mask/7.png";
   std::string png = read_file(seven);
@@ -348,9 +348,9 @@ TEST_CASE("a damaged or missing mask is in the ledger, with the keys of both and
   std::remove((set.folder.path().string() + "/mask/3.png").c_str());
   wick::loader l(source | wick::read() | wick::decode() | wick::decode_mask() | wick::resize(8, 8) |
                      wick::array_batch(12),
-                 {.on_error = wick::on_error(wick::skip)});
+                 {.on_error = wick::on_error::skip});
   for (auto& batch : l.epoch(0)) CHECK(batch.data.extents()[0] == 10);
-  const auto& entries = l.ledger().entries();
+  const auto& entries = l.failure_log().entries();
   REQUIRE(entries.size() == 2);
   CHECK(entries[0].stage == "read");
   CHECK(contains(entries[0].key, "img/3.png + ", "mask/3.png"));

@@ -140,7 +140,7 @@ TEST_CASE("a sample that would begin behind the end of its file is an error, and
     std::string path;
     std::uint64_t from;
     std::uint64_t size() const { return 1; }
-    wick::location at(std::uint64_t) const { return {.path = path.c_str(), .offset = from}; }
+    wick::file_range at(std::uint64_t) const { return {.path = path.c_str(), .offset = from}; }
   };
   const temp_dir dir;
   const std::string path = dir.write("five", "12345").string();
@@ -187,7 +187,7 @@ TEST_CASE("a named pipe that takes a file's place after its size was asked for i
   const temp_dir dir;
   const fs::path path = dir / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  wick::detail::location_reader reader;
+  wick::detail::file_range_reader reader;
   CHECK(contains(message_of([&] { return reader.read({.path = path.c_str()}, 10); }),
                  "is a FIFO (named pipe)"));
 }
@@ -238,7 +238,7 @@ TEST_CASE("a descriptor of which nobody knows where it lies is left to the I/O t
   const fs::path path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
   wick::detail::file_stamp stamp = wick::detail::file_stamp::of(file.get());
-  wick::location where{.path = path.c_str(), .file = file.get(), .offset = 1};
+  wick::file_range where{.path = path.c_str(), .file = file.get(), .offset = 1};
   std::uint64_t length = 0;
   CHECK(!wick::detail::cached_reader().measure(where, length));
   where.indexed = &stamp;

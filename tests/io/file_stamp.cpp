@@ -225,7 +225,7 @@ TEST_CASE("a file that changes while it is read is an error, not a sample cut of
   wick_test::write_file(path, std::string(1000, 'x'));
   make_old(path);
   REQUIRE(message_of([&] { return learning.next(); }).empty());
-  const wick::location where{.path = path.c_str()};
+  const wick::file_range where{.path = path.c_str()};
   wick::detail::cached_reader quick;
   std::uint64_t length = 0;
   if (quick.measure(where, length)) {

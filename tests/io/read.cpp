@@ -59,7 +59,7 @@ TEST_CASE("the bytes of a file are the file, cached or not, in a loader or by a 
     CHECK(i == 40);
   }
   wick::context plain({});
-  auto operation = wick::read()(wick::location{paths[3].c_str()}, plain);
+  auto operation = wick::read()(wick::file_range{paths[3].c_str()}, plain);
   REQUIRE(operation.await_ready());
   CHECK(operation.await_resume().text() == content_of(3));
 }
@@ -247,7 +247,7 @@ TEST_CASE("a stage may read again while its sample holds bytes, whatever the mem
   struct again {
     const std::vector<std::filesystem::path>* paths;
     wick::task<std::int64_t> operator()(wick::bytes first, wick::context& c) const {
-      auto reading = wick::read()(wick::location{(*paths)[(c.index() + 1) % 100].c_str()}, c);
+      auto reading = wick::read()(wick::file_range{(*paths)[(c.index() + 1) % 100].c_str()}, c);
       wick::bytes second = co_await reading;
       co_return static_cast<std::int64_t>(first.size() + second.size());
     }
@@ -322,12 +322,12 @@ TEST_CASE("a file larger than max_bytes is an error of its sample, and is not re
     wick::loader l(wick::files(paths) | wick::read() |
                        [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
                        wick::array_batch(3),
-                   {.workers = 1, .on_error = wick::on_error(wick::skip)});
+                   {.workers = 1, .on_error = wick::on_error::skip});
     auto batch = l.next();
     REQUIRE(batch);
     CHECK(batch->extents()[0] == 2);
-    REQUIRE(l.ledger().entries().size() == 1);
-    CHECK(contains(l.ledger().entries()[0].text, "has 21474836480 bytes", "1073741824", "max_bytes"));
+    REQUIRE(l.failure_log().entries().size() == 1);
+    CHECK(contains(l.failure_log().entries()[0].text, "has 21474836480 bytes", "1073741824", "max_bytes"));
     CHECK(l.peak_bytes_in_flight() < 100);
   }
   wick::loader l(wick::files(paths) | wick::read({.max_bytes = 1}), {.workers = 1});

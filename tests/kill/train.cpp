@@ -238,7 +238,7 @@ void edit(Loader& batches, std::uint64_t epoch, std::uint64_t number, std::uint6
   for (const planned_edit& e : edits()) {
     if (e.epoch > epoch || (e.epoch == epoch && e.batch > number + ahead)) return;
     moment();
-    batches.edit(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
+    batches.set_mix_weights(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
     moment();
   }
 }

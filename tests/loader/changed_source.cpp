@@ -156,8 +156,9 @@ TEST_CASE("the same where stages suspend, samples fail and gaps are filled from 
       co_return n;
     }
   };
-  for (const auto& policy : {wick::on_error(wick::skip), wick::on_error(wick::skip, {.compact = true}),
-                             wick::on_error(wick::replace)}) {
+  for (const auto& policy :
+       {wick::on_error(wick::on_error::skip), wick::on_error(wick::on_error::skip, {.compact = true}),
+        wick::on_error(wick::on_error::replace)}) {
     std::vector<std::string> data = texts(0, 100);
     const borrowed source{&data};
     wick::loader l(source | wick::shuffle() | wick::map("number", &stages::number) | wick::array_batch(7),

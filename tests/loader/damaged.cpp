@@ -78,8 +78,8 @@ struct jpegs {
 }  // namespace
 
 TEST_CASE(
-    "of 20,000 JPEGs with 200 damaged in ten ways the ledger has exactly those, under every policy, and none "
-    "is lost") {
+    "of 20,000 JPEGs with 200 damaged in ten ways the failure log has exactly those, under every policy, and "
+    "none is lost") {
   const jpegs data;
   REQUIRE(data.damaged.size() == pictures / 100);
   const temp_dir lists;
@@ -109,7 +109,7 @@ TEST_CASE(
       }
     }
     out.print = l.fingerprint(0);
-    for (const auto& e : l.ledger().entries()) {
+    for (const auto& e : l.failure_log().entries()) {
       out.keys.insert(e.key);
       const std::size_t i = std::stoul(fs::path(e.key).stem().string());
       CHECK(e.stage == all_damage[i / 100 % ways].stage);
@@ -123,30 +123,30 @@ TEST_CASE(
   CHECK(failing.keys == data.damaged);
   CHECK(failing.thrown > 100);
 
-  const outcome skipping = run(make(), {.on_error = on_error(wick::skip)});
+  const outcome skipping = run(make(), {.on_error = on_error(on_error::skip)});
   CHECK(skipping.keys == data.damaged);
   CHECK(skipping.delivered == pictures - data.damaged.size());
 
-  const outcome compact = run(make(), {.on_error = on_error(wick::skip, {.compact = true})});
+  const outcome compact = run(make(), {.on_error = on_error(on_error::skip, {.compact = true})});
   CHECK(compact.keys == data.damaged);
   CHECK(compact.delivered == pictures - data.damaged.size());
 
-  const outcome retrying = run(make(), {.on_error = on_error(wick::retry(2).then(wick::skip))});
+  const outcome retrying = run(make(), {.on_error = on_error(on_error::retry(2).then(on_error::skip))});
   CHECK(retrying.keys == data.damaged);
   CHECK(retrying.print == skipping.print);
 
-  const outcome replacing = run(make(), {.on_error = on_error(wick::replace)});
+  const outcome replacing = run(make(), {.on_error = on_error(on_error::replace)});
   CHECK(replacing.keys == data.damaged);
   CHECK(replacing.delivered == pictures);
 
   const outcome known =
-      run(make(), {.on_error = on_error(wick::replace), .quarantine = {lists / "bad.jsonl"}});
+      run(make(), {.on_error = on_error(on_error::replace), .quarantine = {lists / "bad.jsonl"}});
   CHECK(known.keys == data.damaged);
   CHECK(known.print == replacing.print);
 
   outcome ranks;
   for (std::uint64_t r = 0; r < 3; ++r) {
-    const outcome part = run(make(r, 3), {.on_error = on_error(wick::replace)});
+    const outcome part = run(make(r, 3), {.on_error = on_error(on_error::replace)});
     ranks.keys.insert(part.keys.begin(), part.keys.end());
     ranks.print += part.print;
   }

@@ -79,7 +79,7 @@ TEST_CASE(
               const batches mine = targets_of(l, epoch);
               REQUIRE(mine.size() == expected.size());
               dropped += l.filtered();
-              CHECK(l.ledger().total() == 0);
+              CHECK(l.failure_log().total() == 0);
               const auto report = l.report();
               CHECK(report.filtered == l.filtered());
               CHECK(contains(report.to_string(), "left out by filter()"));
@@ -148,8 +148,8 @@ TEST_CASE("the fingerprint of an epoch is the same at any rank count, and anothe
 
 TEST_CASE("with compact batches are full, each sample that is kept comes once, and a resume goes on in it") {
   for (const std::size_t workers : {1, 4}) {
-    for (const auto& policy :
-         {wick::on_error(wick::fail, {.compact = true}), wick::on_error(wick::skip, {.compact = true})}) {
+    for (const auto& policy : {wick::on_error(wick::on_error::fail, {.compact = true}),
+                               wick::on_error(wick::on_error::skip, {.compact = true})}) {
       const auto make = [&] {
         return numbers{500} | wick::shuffle() | wick::filter(&keeps) | wick::array_batch(24);
       };
@@ -174,10 +174,10 @@ TEST_CASE("with compact batches are full, each sample that is kept comes once, a
   }
   CHECK(contains(message_of([] {
                    wick::loader l(numbers{10} | wick::array_batch(2),
-                                  {.on_error = wick::on_error(wick::fail, {.compact = true})});
+                                  {.on_error = wick::on_error(wick::on_error::fail, {.compact = true})});
                    return 0;
                  }),
-                 "compact is for skip and filter()"));
+                 "compact is for on_error::skip and filter()"));
 }
 
 TEST_CASE("an epoch of which nothing is kept ends with an error, once, and the next one is tried again") {
@@ -185,7 +185,7 @@ TEST_CASE("an epoch of which nothing is kept ends with an error, once, and the n
     for (const bool compact : {false, true}) {
       wick::loader l(
           wick::from(numbers{40}) | wick::filter([](const cell&) { return false; }) | wick::array_batch(8),
-          {.workers = workers, .on_error = wick::on_error(wick::fail, {.compact = compact})});
+          {.workers = workers, .on_error = wick::on_error(wick::on_error::fail, {.compact = compact})});
       for (const std::uint64_t epoch : {0, 1}) {
         l.epoch(epoch);
         std::string text;
@@ -232,7 +232,7 @@ TEST_CASE(
     }
     {
       wick::loader l(wick::from(numbers{110}) | wick::filter(&keeps_or_breaks) | wick::array_batch(11),
-                     {.workers = workers, .on_error = wick::on_error(wick::skip)});
+                     {.workers = workers, .on_error = wick::on_error::skip});
       const auto got = targets_of(l, 0);
       CHECK(got == without(without(
                                [] {
@@ -241,8 +241,8 @@ TEST_CASE(
                                }(),
                                kept),
                            [](std::int64_t i) { return i % 11 != 4; }));
-      CHECK(l.ledger().total() == 10);
-      for (const auto& e : l.ledger().entries()) CHECK(e.stage == "filter");
+      CHECK(l.failure_log().total() == 10);
+      for (const auto& e : l.failure_log().entries()) CHECK(e.stage == "filter");
       std::uint64_t left_out = 0;
       for (std::int64_t i = 0; i < 110; ++i) left_out += i % 11 != 4 && !kept(i);
       CHECK(l.filtered() == left_out);
@@ -251,7 +251,7 @@ TEST_CASE(
       batches one;
       for (const std::size_t w : {std::size_t{1}, workers}) {
         wick::loader l(wick::from(numbers{110}) | wick::filter(&keeps_or_breaks) | wick::array_batch(11),
-                       {.seed = 3, .workers = w, .on_error = wick::on_error(wick::replace)});
+                       {.seed = 3, .workers = w, .on_error = wick::on_error::replace});
         const auto got = targets_of(l, 0);
         for (std::size_t k = 0; k < got.size(); ++k) {
           std::size_t planned = 0;
@@ -265,11 +265,12 @@ TEST_CASE(
       }
     }
     {  // it is not counted by limits, nor put on a list
-      wick::loader l(wick::from(numbers{110}) | wick::filter(&keeps) | wick::array_batch(11),
-                     {.workers = workers,
-                      .on_error = wick::on_error(wick::skip, {.count = 0, .rate = 0, .consecutive = 0})});
+      wick::loader l(
+          wick::from(numbers{110}) | wick::filter(&keeps) | wick::array_batch(11),
+          {.workers = workers,
+           .on_error = wick::on_error(wick::on_error::skip, {.count = 0, .rate = 0, .consecutive = 0})});
       CHECK(targets_of(l, 0).size() == 10);
-      CHECK(l.ledger().counts().empty());
+      CHECK(l.failure_log().counts().empty());
     }
   }
 }

@@ -312,14 +312,14 @@ TEST_CASE(
     CHECK(errors == 1);
     CHECK(got == std::vector<std::int64_t>{0, 10, 20, 30, 50, 60, 70, 80, 90});
   }
-  REQUIRE(l.ledger().total() == 6);
-  CHECK(l.ledger().entries()[1].key == "number 47");
-  CHECK(l.ledger().entries()[1].stage == "fragile");
-  CHECK(l.ledger().entries()[1].text == "it broke");
+  REQUIRE(l.failure_log().total() == 6);
+  CHECK(l.failure_log().entries()[1].key == "number 47");
+  CHECK(l.failure_log().entries()[1].stage == "fragile");
+  CHECK(l.failure_log().entries()[1].text == "it broke");
   CHECK(contains(l.report().to_string(), "6 samples failed"));
 }
 
-TEST_CASE("whatever a stage throws, where it throws and how often, every failure is in the ledger") {
+TEST_CASE("whatever a stage throws, where it throws and how often, every failure is in the failure log") {
   for (const std::size_t workers : {1, 4}) {
     wick::loader l(numbers{500} |
                        wick::map("first",
@@ -350,7 +350,7 @@ TEST_CASE("whatever a stage throws, where it throws and how often, every failure
     for (int i = 0; i < 500; ++i) {
       if (i % 7 == 0 || i % 11 == 0) expected.insert("number " + std::to_string(i));
     }
-    for (const auto& e : l.ledger().entries()) found.insert(e.key);
+    for (const auto& e : l.failure_log().entries()) found.insert(e.key);
     CHECK(found == expected);
   }
 }
@@ -520,7 +520,9 @@ TEST_CASE("a failed try gives its memory back before the next") {
     }
   };
   wick::loader l(numbers{60} | wick::map("flaky", &flaky::load) | wick::array_batch(10),
-                 {.workers = 2, .memory = 1000, .on_error = wick::on_error(wick::retry(2).then(wick::skip))});
+                 {.workers = 2,
+                  .memory = 1000,
+                  .on_error = wick::on_error(wick::on_error::retry(2).then(wick::on_error::skip))});
   std::size_t n = 0;
   for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
   CHECK(n == 40);

@@ -292,7 +292,7 @@ TEST_CASE("each cause of waiting has its own time, also of samples that fail in 
     }
   };
   wick::loader l(numbers{60} | wick::map("sleep", &stages::sleep) | wick::array_batch(10),
-                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error(wick::skip)});
+                 {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error::skip});
   targets_of(l, 0);
   const wick::report r = l.report();
   const auto& s = stage_of(r, "sleep");
@@ -433,8 +433,8 @@ struct encoded {
 };
 /// A report over an epoch of a pipeline, and its stages in their order.
 template <class Pipeline>
-std::pair<wick::report, std::string> over_epoch(Pipeline&& pipeline) {
-  wick::loader l(std::forward<Pipeline>(pipeline), {.workers = 2, .prefetch_next_epoch = false});
+std::pair<wick::report, std::string> over_epoch(const Pipeline& pipeline) {
+  wick::loader l(pipeline, {.workers = 2, .prefetch_next_epoch = false});
   l.epoch(0);
   while (l.next()) {
   }
@@ -443,14 +443,25 @@ std::pair<wick::report, std::string> over_epoch(Pipeline&& pipeline) {
   return out;
 }
 
+/// That of five epochs of which other programs have disturbed least.
+template <class Pipeline>
+std::pair<wick::report, std::string> over_quietest_epoch(const Pipeline& pipeline) {
+  auto out = over_epoch(pipeline);
+  for (int i = 1; i < 5; ++i) {
+    auto again = over_epoch(pipeline);
+    if (again.first.busy() < out.first.busy()) out = std::move(again);
+  }
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE(
     "decoding, resizing and coloring in the batch are the time of the stages written for them, a row each") {
   const encoded source{wick_test::encode_png(wick_test::photo(160, 120)), 640};
-  const auto [r, rows] =
-      over_epoch(wick::from(source) | wick::decode() | wick::horizontal_flip() | wick::resize(32, 32) |
-                 wick::center_crop(24) | wick::adjust_brightness(1.5) | wick::array_batch(16));
+  const auto [r, rows] = over_quietest_epoch(wick::from(source) | wick::decode() | wick::horizontal_flip() |
+                                             wick::resize(32, 32) | wick::center_crop(24) |
+                                             wick::adjust_brightness(1.5) | wick::array_batch(16));
   INFO(r.to_string());
   CHECK(rows == "order decode horizontal_flip resize center_crop adjust_brightness batch");
   const auto& decode = stage_of(r, "decode");

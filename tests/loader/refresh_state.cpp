@@ -178,7 +178,7 @@ TEST_CASE("samples moved to gaps are those of their round") {
   };
   const ints source;
   wick::loader l(wick::from(source) | &picky::keep | wick::array_batch(8),
-                 {.workers = 2, .on_error = wick::on_error(wick::skip, {.compact = true})});
+                 {.workers = 2, .on_error = wick::on_error(wick::on_error::skip, {.compact = true})});
   const auto count = [&](std::uint64_t epoch) {
     std::int64_t n = 0;
     for (auto& batch : l.epoch(epoch)) n += batch.extents()[0];

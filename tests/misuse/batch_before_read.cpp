@@ -3,7 +3,7 @@
 
 // expect: wick: batch() makes tensors, and what came only says where bytes lie
 // expect: write read() before it
-// expect: wick::sample<wick::location
+// expect: wick::sample<wick::file_range
 void step(wick::array, wick::array) {}
 
 int main() {

@@ -1,5 +1,5 @@
-// Samples that were to go into others and fail: they are in the ledger under their own keys, and those that
-// wanted them draw others.
+// Samples that were to go into others and fail: they are in the failure log under their own keys, and those
+// that wanted them draw others.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -64,7 +64,7 @@ TEST_CASE("a batch fails by the key of the other that is damaged, and says into 
   }
   CHECK(thrown > 1);
   CHECK(as_other > 0);
-  for (const auto& e : l.ledger().entries()) {
+  for (const auto& e : l.failure_log().entries()) {
     CHECK(e.key == "number 13");
     CHECK(contains(e.text, "it was drawn to go into " + e.into) == !e.into.empty());
   }
@@ -79,7 +79,7 @@ TEST_CASE("who wanted a damaged other draws another, as a list of the bad has it
     return c;
   };
   const batches all = run(wick::map("look", count_from_one) | mixing, {.seed = 3, .workers = 1});
-  for (const auto& rule : {wick::skip, wick::replace, wick::retry(2).then(wick::replace)}) {
+  for (const auto& rule : {on_error::skip, on_error::replace, on_error::retry(2).then(on_error::replace)}) {
     const bool skips = rule.action == error_action::skip;
     batches first;
     for (const std::size_t workers : {1, 4}) {
@@ -114,7 +114,7 @@ TEST_CASE("who wanted a damaged other draws another, as a list of the bad has it
                    {.seed = 3, .on_error = on_error(rule, {.rate = 1.0 / 40})});
     const batches alone = targets_of(l, 1);
     int own = 0, others = 0;
-    for (const auto& e : l.ledger().entries()) {
+    for (const auto& e : l.failure_log().entries()) {
       CHECK(e.key == "number 13");
       CHECK(e.stage == "look");
       CHECK(e.tries == (rule.retries != 0 ? 3 : 1));
@@ -135,11 +135,11 @@ TEST_CASE("who wanted a damaged other draws another, as a list of the bad has it
         numbers{40} | wick::shuffle() | broken | wick::array_batch(8),
         {.seed = 3, .on_error = on_error(rule, {.count = 0}), .quarantine = {folder / "bad.jsonl"}});
     CHECK(targets_of(known, 1) == alone);
-    REQUIRE(known.ledger().entries().size() == l.ledger().entries().size());
-    for (std::size_t i = 0; i < l.ledger().entries().size(); ++i) {
-      const auto& e = known.ledger().entries()[i];
+    REQUIRE(known.failure_log().entries().size() == l.failure_log().entries().size());
+    for (std::size_t i = 0; i < l.failure_log().entries().size(); ++i) {
+      const auto& e = known.failure_log().entries()[i];
       CHECK(e.kind == wick::error_kind::quarantined);
-      CHECK(e.into == l.ledger().entries()[i].into);
+      CHECK(e.into == l.failure_log().entries()[i].into);
       CHECK(e.stage == "look");
     }
     CHECK(wick::detail::read_quarantine(folder / "bad.jsonl", numbers{40}, {}).size() == 1);
@@ -148,7 +148,7 @@ TEST_CASE("who wanted a damaged other draws another, as a list of the bad has it
 
 TEST_CASE("others that fail move no sample in the fingerprint of an epoch, with and without batch()") {
   const auto mixed = wick::map("look", break_13) | wick::with_others(3) | wick::join(digits);
-  const wick::loader_options skipping{.seed = 3, .on_error = on_error(wick::skip)};
+  const wick::loader_options skipping{.seed = 3, .on_error = on_error(on_error::skip)};
   wick::loader plain(numbers{40} | wick::shuffle() | wick::map("look", break_13), skipping);
   wick::loader one(numbers{40} | wick::shuffle() | mixed, skipping);
   wick::loader batched(numbers{40} | wick::shuffle() | wick::map("look", break_13) | wick::array_batch(8),
@@ -158,7 +158,7 @@ TEST_CASE("others that fail move no sample in the fingerprint of an epoch, with 
   for (const cell& c : plain.epoch(0)) samples += c.target != 14;
   for (const cell& c : one.epoch(0)) samples += digits_of(c.target).count(14) == 0;
   CHECK(samples == 2 * 39);
-  CHECK(one.ledger().total() > 1);
+  CHECK(one.failure_log().total() > 1);
   CHECK(one.fingerprint(0) == plain.fingerprint(0));
   targets_of(batched, 0);
   targets_of(mixed_batched, 0);
@@ -170,7 +170,7 @@ TEST_CASE("gaps are filled from the end of the epoch by samples that draw others
   batches first;
   for (const std::size_t workers : {1, 4}) {
     const batches came =
-        run(broken, {.seed = 3, .workers = workers, .on_error = on_error(wick::skip, {.compact = true})});
+        run(broken, {.seed = 3, .workers = workers, .on_error = on_error(on_error::skip, {.compact = true})});
     REQUIRE(came.size() == 5);
     for (std::size_t k = 0; k < 5; ++k) {
       CHECK(came[k].size() == (k < 4 ? 8 : 7));
@@ -196,11 +196,11 @@ TEST_CASE("an other that goes well when it is tried again gives what it would ha
   for (const std::size_t workers : {1, 4}) {
     wick::loader l(numbers{40} | wick::shuffle() | wick::shard(0, 1) | wick::map("look", flaky()) | mixing |
                        wick::array_batch(8),
-                   {.seed = 3, .workers = workers, .on_error = on_error(wick::retry(2))});
+                   {.seed = 3, .workers = workers, .on_error = on_error(on_error::retry(2))});
     CHECK(targets_of(l, 1) == expected);
-    CHECK(l.ledger().total() == 0);
+    CHECK(l.failure_log().total() == 0);
     int others = 0;
-    for (const auto& e : l.ledger().entries()) {
+    for (const auto& e : l.failure_log().entries()) {
       CHECK(e.action == error_action::retry);
       CHECK(e.tries > 1);
       others += !e.into.empty();
@@ -218,10 +218,10 @@ TEST_CASE("where all others are damaged a sample is left out, or its batch fails
   const auto all = numbers{400} | wick::map("look", most) | wick::with_others(1) | wick::join(digits) |
                    wick::array_batch(400);
   {
-    wick::loader l(all, {.seed = 4, .on_error = on_error(wick::skip)});
+    wick::loader l(all, {.seed = 4, .on_error = on_error(on_error::skip)});
     std::size_t delivered = 0, left_out = 0;
     for (const auto& batch : targets_of(l, 0)) delivered += batch.size();
-    for (const auto& e : l.ledger().entries()) {
+    for (const auto& e : l.failure_log().entries()) {
       left_out += !e.into.empty() && e.action == error_action::skip;
       if (e.action == error_action::skip && !e.into.empty())
         CHECK(contains(e.text, "it was drawn to go into number "));
@@ -230,7 +230,7 @@ TEST_CASE("where all others are damaged a sample is left out, or its batch fails
     CHECK(delivered > 0);
     CHECK(left_out > 0);
   }
-  wick::loader l(all, {.seed = 4, .on_error = on_error(wick::replace)});
+  wick::loader l(all, {.seed = 4, .on_error = on_error(on_error::replace)});
   CHECK(contains(message_of([&] { targets_of(l, 0); }), "none of the 16 samples drawn"));
 }
 
@@ -238,13 +238,13 @@ TEST_CASE("of others of others the one that is damaged is told") {
   wick::loader l(numbers{40} | wick::shuffle() | wick::map("look", break_13) | wick::with_others(1) |
                      wick::join(digits) | wick::with_others(1) | wick::join("twice", digits) |
                      wick::array_batch(8),
-                 {.seed = 3, .on_error = on_error(wick::replace)});
+                 {.seed = 3, .on_error = on_error(on_error::replace)});
   for (const auto& batch : targets_of(l, 0)) {
     CHECK(batch.size() == 8);
     for (const std::int64_t t : batch) CHECK(digits_of(t).count(14) == 0);
   }
-  CHECK(l.ledger().total() > 2);
-  for (const auto& e : l.ledger().entries()) {
+  CHECK(l.failure_log().total() > 2);
+  for (const auto& e : l.failure_log().entries()) {
     CHECK(e.key == "number 13");
     CHECK(e.stage == "look");
     CHECK(e.into != "number 13");

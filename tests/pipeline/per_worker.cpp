@@ -125,7 +125,7 @@ TEST_CASE("a state that can't be made fails the sample, by the stage's name, and
                  {.workers = 1, .prefetch_next_epoch = false});
   CHECK(message_of([&] { return l.next(); }) == "number 0: tokenizer: no vocabulary");
   CHECK(l.next());
-  CHECK(l.ledger().total() == 5);
+  CHECK(l.failure_log().total() == 5);
 }
 
 TEST_CASE("the random stream of a per_worker stage is the sample's: no worker changes a byte") {

@@ -96,7 +96,7 @@ TEST_CASE("a vector is a source through from()") {
 }
 
 TEST_CASE("a vector stands directly before a stage of wick's") {
-  CHECK(run(std::vector<int>{1, 2, 3} | wick::skip_first(1)) == std::vector<int>{2, 3});
+  CHECK(run(std::vector<int>{1, 2, 3} | wick::skip(1)) == std::vector<int>{2, 3});
 }
 
 TEST_CASE("views over a vector of samples stay the standard library's") {
@@ -133,8 +133,8 @@ TEST_CASE("what a source gives by reference is copied: stages that change it don
 // ---- order stages ----
 
 TEST_CASE("order stages apply from left to right") {
-  CHECK(run(plain{} | wick::skip_first(3) | wick::take(4)) == std::vector<int>{3, 4, 5, 6});
-  CHECK(run(plain{} | wick::take(4) | wick::skip_first(3)) == std::vector<int>{3});
+  CHECK(run(plain{} | wick::skip(3) | wick::take(4)) == std::vector<int>{3, 4, 5, 6});
+  CHECK(run(plain{} | wick::take(4) | wick::skip(3)) == std::vector<int>{3});
   const auto some = run(plain{} | wick::shuffle() | wick::take(4)), all = run(plain{} | wick::shuffle());
   CHECK(some == std::vector<int>(all.begin(), all.begin() + 4));
   const wick::detail::permutation first_four(4, 1, 0, 1);

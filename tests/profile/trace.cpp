@@ -198,14 +198,14 @@ TEST_CASE("samples that fail, are tried again or are left out are in the trace a
   {
     wick::loader l(
         numbers{600} | wick::map("fetch", fetch) | wick::map("fails", fails) | wick::array_batch(16),
-        {.workers = 2, .on_error = wick::on_error(wick::retry(1).then(wick::skip))});
+        {.workers = 2, .on_error = wick::on_error(wick::on_error::retry(1).then(wick::on_error::skip))});
     l.trace(path);
     take(l, 0);
   }
   CHECK(checked(path, "fetch fails batch")["flow_f"] > 0);
   {
     wick::loader l(failing_source{} | wick::map("toil", toil),
-                   {.workers = 2, .on_error = wick::on_error(wick::skip)});
+                   {.workers = 2, .on_error = wick::on_error::skip});
     take(l, 0);  // its samples are known to be long then
     l.trace(path);
     take(l, 1);

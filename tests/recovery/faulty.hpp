@@ -16,11 +16,7 @@
 
 namespace wick_test {
 
-using wick::fail;
 using wick::on_error;
-using wick::replace;
-using wick::retry;
-using wick::skip;
 
 inline bool bad_early(std::int64_t i) { return i % 13 == 5; }
 inline bool bad_late(std::int64_t i) { return i % 29 == 7; }
@@ -56,10 +52,10 @@ inline auto straight(std::uint64_t size, std::int64_t batch, std::uint64_t rank 
 struct seen {
   std::vector<std::string> batches;
   std::vector<std::vector<std::int64_t>> targets;
-  std::vector<std::string> ledger;
+  std::vector<std::string> failure_log;
   wick::epoch_fingerprint print;
   bool operator==(const seen& o) const {
-    return batches == o.batches && targets == o.targets && ledger == o.ledger && print == o.print;
+    return batches == o.batches && targets == o.targets && failure_log == o.failure_log && print == o.print;
   }
 };
 
@@ -85,8 +81,8 @@ void take(Loader& from, seen& s, std::size_t most = ~std::size_t{0}) {
   }
 }
 template <class Loader>
-void note_ledger(const Loader& from, seen& s) {
-  for (const auto& e : from.ledger().entries()) s.ledger.push_back(wick::detail::to_json(e));
+void note_failure_log(const Loader& from, seen& s) {
+  for (const auto& e : from.failure_log().entries()) s.failure_log.push_back(wick::detail::to_json(e));
 }
 template <class Pipeline>
 seen run(Pipeline p, wick::loader_options o, std::uint64_t epoch = 1) {
@@ -94,7 +90,7 @@ seen run(Pipeline p, wick::loader_options o, std::uint64_t epoch = 1) {
   seen s;
   l.epoch(epoch);
   take(l, s);
-  note_ledger(l, s);
+  note_failure_log(l, s);
   s.print = l.fingerprint(epoch);
   return s;
 }
@@ -104,17 +100,18 @@ inline std::vector<std::int64_t> flat(const seen& s) {
   return out;
 }
 
-inline std::vector<std::pair<const char*, wick::detail::error_policy>> policies() {
+inline std::vector<std::pair<const char*, on_error>> policies() {
   using namespace std::chrono_literals;
   return {{"fail", {}},
-          {"skip", on_error(skip)},
-          {"compact", on_error(skip, {.compact = true})},
-          {"replace", on_error(replace)},
-          {"retry, skip", on_error(retry(2, 1ms).then(skip))},
-          {"retry one stage, replace", on_error(replace).at("late", retry(1))},
-          {"skip one stage, replace the other", on_error(skip).at("late", replace)},
-          {"fail one stage", on_error(replace).at("late", fail)},
-          {"compact, replace one stage", on_error(skip, {.compact = true}).at("late", replace)}};
+          {"skip", on_error(on_error::skip)},
+          {"compact", on_error(on_error::skip, {.compact = true})},
+          {"replace", on_error(on_error::replace)},
+          {"retry, skip", on_error(on_error::retry(2, 1ms).then(on_error::skip))},
+          {"retry one stage, replace", on_error(on_error::replace).at("late", on_error::retry(1))},
+          {"skip one stage, replace the other", on_error(on_error::skip).at("late", on_error::replace)},
+          {"fail one stage", on_error(on_error::replace).at("late", on_error::fail)},
+          {"compact, replace one stage",
+           on_error(on_error::skip, {.compact = true}).at("late", on_error::replace)}};
 }
 
 }  // namespace wick_test

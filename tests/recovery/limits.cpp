@@ -1,4 +1,4 @@
-// How many failures a training takes, quarantine lists, the ledger.
+// How many failures a training takes, quarantine lists, the failure log.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -20,11 +20,7 @@
 
 using namespace wick_test;
 using wick::error_action;
-using wick::fail;
 using wick::on_error;
-using wick::replace;
-using wick::retry;
-using wick::skip;
 
 TEST_CASE("limits throw in place of always the same batch, at any number of workers, and across a resume") {
   struct limit {
@@ -52,7 +48,7 @@ TEST_CASE("limits throw in place of always the same batch, at any number of work
     for (const std::size_t workers : {1, 2, 4}) {
       for (const bool resumes : {false, true}) {
         const wick::loader_options o{
-            .seed = 1, .workers = workers, .on_error = on_error(replace, by.options)};
+            .seed = 1, .workers = workers, .on_error = on_error(on_error::replace, by.options)};
         wick::loader l(make(), o), second(make(), o);
         seen s;
         if (resumes) {
@@ -72,7 +68,7 @@ TEST_CASE("limits throw in place of always the same batch, at any number of work
     CHECK(std::none_of(b.begin(), first, [](const auto& t) { return contains(t, "on_error allows"); }));
     CHECK(b.size() == 63);  // who goes on gets the rest
   }
-  wick::loader l(make(), {.seed = 1, .on_error = on_error(skip, {.count = 0})});
+  wick::loader l(make(), {.seed = 1, .on_error = on_error(on_error::skip, {.count = 0})});
   CHECK_THROWS_AS(l.next(), wick::too_many_errors);
 }
 
@@ -84,7 +80,7 @@ TEST_CASE(
       return c;
     };
     wick::loader l(((numbers{3000} | wick::map("some", some)) | ... | batched),
-                   {.workers = 2, .on_error = on_error(skip, {.consecutive = 1})});
+                   {.workers = 2, .on_error = on_error(on_error::skip, {.consecutive = 1})});
     return message_of([&] {
              while (l.next()) {
              }
@@ -106,7 +102,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a state goes on under another policy: the rest is as the new one has it") {
-  const wick::detail::error_policy policies[] = {on_error(skip), on_error(replace), on_error(fail)};
+  const on_error policies[] = {on_error(on_error::skip), on_error(on_error::replace),
+                               on_error(on_error::fail)};
   for (const auto& before : policies) {
     for (const auto& after : policies) {
       const seen whole = run(straight(300, 16), {.seed = 5, .workers = 2, .on_error = after});
@@ -125,11 +122,12 @@ TEST_CASE("a state goes on under another policy: the rest is as the new one has 
     }
   }
   // Where samples were moved to batches before, only the same policy knows which ones are left.
-  wick::loader a(straight(300, 16), {.seed = 5, .workers = 2, .on_error = on_error(skip, {.compact = true})});
+  wick::loader a(straight(300, 16),
+                 {.seed = 5, .workers = 2, .on_error = on_error(on_error::skip, {.compact = true})});
   seen s;
   a.epoch(1);
   take(a, s, 7);
-  wick::loader b(straight(300, 16), {.seed = 5, .workers = 2, .on_error = on_error(skip)});
+  wick::loader b(straight(300, 16), {.seed = 5, .workers = 2, .on_error = on_error(on_error::skip)});
   CHECK(contains(message_of([&] { return b.load_state(a.state()), 0; }), "compact"));
 }
 
@@ -144,7 +142,7 @@ TEST_CASE(
                                    return c;
                                  }) |
                        wick::array_batch(10),
-                   {.workers = 2, .on_error = on_error(skip, {.rate = rate})});
+                   {.workers = 2, .on_error = on_error(on_error::skip, {.rate = rate})});
     return message_of([&] {
              while (l.next()) {
              }
@@ -170,7 +168,7 @@ TEST_CASE("a rate counts samples, not their substitutes that failed as well, and
                                    return c;
                                  }) |
                        wick::array_batch(10),
-                   {.workers = 2, .on_error = on_error(replace, {.rate = rate})});
+                   {.workers = 2, .on_error = on_error(on_error::replace, {.rate = rate})});
     std::vector<std::string> thrown;
     for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
       l.epoch(epoch);
@@ -183,7 +181,7 @@ TEST_CASE("a rate counts samples, not their substitutes that failed as well, and
         }
       }
     }
-    CHECK(l.ledger().total() > 3 * 100);
+    CHECK(l.failure_log().total() > 3 * 100);
     return thrown;
   };
   CHECK(told_at(1).empty());
@@ -223,9 +221,9 @@ TEST_CASE(
     CHECK(*tried == 0);
     CHECK(two.batches == one.batches);
     CHECK(second.fingerprint(1) == first.fingerprint(1));
-    REQUIRE(second.ledger().entries().size() == first.ledger().entries().size());
-    for (std::size_t i = 0; i < first.ledger().entries().size(); ++i) {
-      const auto &a = first.ledger().entries()[i], &b = second.ledger().entries()[i];
+    REQUIRE(second.failure_log().entries().size() == first.failure_log().entries().size());
+    for (std::size_t i = 0; i < first.failure_log().entries().size(); ++i) {
+      const auto &a = first.failure_log().entries()[i], &b = second.failure_log().entries()[i];
       CHECK(b.kind == wick::error_kind::quarantined);
       CHECK(b.tries == 0);
       CHECK(std::tuple(a.key, a.stage, a.position, a.action, a.substitute) ==
@@ -255,19 +253,20 @@ TEST_CASE("several quarantine lists add up, and one without a policy is refused"
                                  std::vector<wick::detail::quarantine::entry>{{1, 2}}, names);
   wick::detail::write_quarantine(folder / "b", numbers{500},
                                  std::vector<wick::detail::quarantine::entry>{{1, 3}, {2, 4}}, names);
-  wick::loader l(straight(500, 32), {.on_error = on_error(skip), .quarantine = {folder / "a", folder / "b"}});
+  wick::loader l(straight(500, 32),
+                 {.on_error = on_error(on_error::skip), .quarantine = {folder / "a", folder / "b"}});
   seen s;
   take(l, s);
   std::set<std::string> known;
-  for (const auto& e : l.ledger().entries()) {
+  for (const auto& e : l.failure_log().entries()) {
     if (e.kind == wick::error_kind::quarantined) known.insert(e.key + " " + e.stage);
   }
   CHECK(known == std::set<std::string>{"number 1 early", "number 2 late"});
   CHECK(contains(message_of([&] { return wick::loader(straight(500, 32), {.quarantine = {folder / "a"}}); }),
-                 "quarantine: 1 samples are not to be tried", "on_error(skip)"));
+                 "quarantine: 1 samples are not to be tried", "on_error(on_error::skip)"));
   CHECK(contains(message_of([&] {
                    return wick::loader(straight(501, 32),
-                                       {.on_error = on_error(skip), .quarantine = {folder / "a"}});
+                                       {.on_error = on_error(on_error::skip), .quarantine = {folder / "a"}});
                  }),
                  "another data set"));
 }
@@ -289,7 +288,7 @@ TEST_CASE(
       return wick::sample<ragged, std::int64_t>{{c.target % 16 < 3, c.target}, c.target};
     } | wick::array_batch(16);
   };
-  const auto check = [](auto p, wick::detail::error_policy policy, std::size_t workers) {
+  const auto check = [](auto p, on_error policy, std::size_t workers) {
     wick::loader l(std::move(p), {.workers = workers, .on_error = policy});
     std::size_t n = 0;
     for (auto& b : l.epoch(0)) {
@@ -306,64 +305,71 @@ TEST_CASE(
       ++n;
     }
     CHECK(n == 4);
-    CHECK(l.ledger().counts().size() == 1);
-    CHECK(l.ledger().counts()[0].stage == "batch");
+    CHECK(l.failure_log().counts().size() == 1);
+    CHECK(l.failure_log().counts()[0].stage == "batch");
   };
   for (const std::size_t workers : {1, 3}) {
-    for (const auto& policy : {on_error(skip), on_error(replace), on_error(skip, {.compact = true})}) {
+    for (const auto& policy : {on_error(on_error::skip), on_error(on_error::replace),
+                               on_error(on_error::skip, {.compact = true})}) {
       check(make([](cell c) { return c; }), policy, workers);
       check(make(hop), policy, workers);
     }
   }
 }
 
-TEST_CASE("the ledger's file has what the ledger has, line by line") {
+TEST_CASE("the failure log's file has what the failure log has, line by line") {
   const temp_dir folder;
   const auto path = folder / "errors.jsonl";
-  wick::loader l(suspending(500, 32),
-                 {.seed = 4, .workers = 2, .on_error = on_error(replace), .ledger_file = path});
+  wick::loader l(
+      suspending(500, 32),
+      {.seed = 4, .workers = 2, .on_error = on_error(on_error::replace), .failure_log_file = path});
   seen s;
   take(l, s);
   std::string expected;
-  for (const auto& e : l.ledger().entries()) expected += wick::detail::to_json(e) + "\n";
+  for (const auto& e : l.failure_log().entries()) expected += wick::detail::to_json(e) + "\n";
   CHECK(read_file(path) == expected);
-  CHECK(
-      contains(message_of([] { return wick::loader(straight(10, 2), {.ledger_file = "/no/such/folder/x"}); }),
-               "ledger_file: can't be opened"));
-  wick::loader full(straight(500, 32), {.on_error = on_error(skip), .ledger_file = "/dev/full"});
+  CHECK(contains(
+      message_of([] { return wick::loader(straight(10, 2), {.failure_log_file = "/no/such/folder/x"}); }),
+      "failure_log_file: can't be opened"));
+  wick::loader full(straight(500, 32),
+                    {.on_error = on_error(on_error::skip), .failure_log_file = "/dev/full"});
   take(full, s);
-  CHECK(contains(full.report().to_string(), "note: /dev/full: ledger_file: ", "No space left"));
+  CHECK(contains(full.report().to_string(), "note: /dev/full: failure_log_file: ", "No space left"));
 }
 
 TEST_CASE("what makes no sense is refused with what to do") {
   using namespace std::chrono_literals;
   const auto refused = [](auto&& f) { return message_of(f); };
-  CHECK(contains(refused([] { return retry(0); }), "retry(0)", "leave it out"));
-  CHECK(contains(refused([] { return retry(1001); }), "retry(1001)", "at most 1000"));
-  CHECK(contains(refused([] { return retry(1, -1s); }), "backoff of -1"));
+  CHECK(contains(refused([] { return on_error::retry(0); }), "retry(0)", "leave it out"));
+  CHECK(contains(refused([] { return on_error::retry(1001); }), "retry(1001)", "at most 1000"));
+  CHECK(contains(refused([] { return on_error::retry(1, -1s); }), "backoff of -1"));
   CHECK(contains(refused([] {
-                   return retry(1, std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN()));
+                   return on_error::retry(
+                       1, std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN()));
                  }),
                  "backoff"));
-  CHECK(contains(refused([] { return on_error(skip, {.rate = 1.5}); }), "rate of 1.5", "0 to 1"));
-  CHECK(contains(refused([] { return on_error(skip, {.rate = -0.1}); }), "rate of -0.1"));
-  CHECK(contains(refused([] { return on_error(replace, {.substitutes = 0}); }), "substitutes = 0"));
-  const auto loader = [](auto p, wick::detail::error_policy policy) {
+  CHECK(contains(refused([] { return on_error(on_error::skip, {.rate = 1.5}); }), "rate of 1.5", "0 to 1"));
+  CHECK(contains(refused([] { return on_error(on_error::skip, {.rate = -0.1}); }), "rate of -0.1"));
+  CHECK(contains(refused([] { return on_error(on_error::replace, {.substitutes = 0}); }), "substitutes = 0"));
+  const auto loader = [](auto p, on_error policy) {
     return message_of([&] { return wick::loader(std::move(p), {.on_error = policy}); });
   };
-  CHECK(contains(loader(straight(10, 2), on_error(skip).at("red", retry(1))),
+  CHECK(contains(loader(straight(10, 2), on_error(on_error::skip).at("red", on_error::retry(1))),
                  "no stage of samples is called red", "there are: early, hop, late, batch"));
-  CHECK(contains(loader(straight(10, 2), on_error(skip).at("shuffle", retry(1))),
+  CHECK(contains(loader(straight(10, 2), on_error(on_error::skip).at("shuffle", on_error::retry(1))),
                  "no stage of samples is called shuffle"));
-  CHECK(loader(straight(10, 2), on_error(skip).at("batch", replace)).empty());
-  CHECK(contains(loader(straight(10, 2, 0, 2), on_error(skip, {.compact = true})), "compact with 2 ranks",
-                 "use replace"));
-  CHECK(contains(loader(straight(10, 2, 0, 1, {.pad_last = true}), on_error(skip, {.compact = true})),
-                 "compact with pad_last"));
-  CHECK(contains(loader(straight(10, 2), on_error(replace, {.compact = true})), "compact is for skip"));
-  wick::loader compact(straight(500, 32), {.seed = 4, .on_error = on_error(skip, {.compact = true})});
+  CHECK(loader(straight(10, 2), on_error(on_error::skip).at("batch", on_error::replace)).empty());
+  CHECK(contains(loader(straight(10, 2, 0, 2), on_error(on_error::skip, {.compact = true})),
+                 "compact with 2 ranks", "use on_error::replace"));
+  CHECK(
+      contains(loader(straight(10, 2, 0, 1, {.pad_last = true}), on_error(on_error::skip, {.compact = true})),
+               "compact with pad_last"));
+  CHECK(contains(loader(straight(10, 2), on_error(on_error::replace, {.compact = true})),
+                 "compact is for on_error::skip"));
+  wick::loader compact(straight(500, 32),
+                       {.seed = 4, .on_error = on_error(on_error::skip, {.compact = true})});
   for (int i = 0; i < 5; ++i) CHECK(compact.next());
-  wick::loader other(straight(500, 32), {.seed = 4, .on_error = on_error(skip)});
+  wick::loader other(straight(500, 32), {.seed = 4, .on_error = on_error(on_error::skip)});
   CHECK(contains(message_of([&] {
                    other.load_state(compact.state());
                    return 0;
@@ -397,7 +403,7 @@ TEST_CASE(
                         .prefetch = 1,
                         .in_flight = in_flight,
                         .prefetch_next_epoch = false,
-                        .on_error = on_error(skip, {.compact = true})});
+                        .on_error = on_error(on_error::skip, {.compact = true})});
         for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
           for (auto& n : *runs) n = 0;
           l.epoch(epoch);
@@ -408,7 +414,7 @@ TEST_CASE(
           for (std::int64_t i = 8; i < 31; ++i) wanted.push_back(i);
           CHECK(flat(s) == wanted);
           CHECK(std::all_of(runs->begin(), runs->end(), [](int n) { return n == 1; }));
-          CHECK(l.ledger().total() == 9 * (epoch + 1));
+          CHECK(l.failure_log().total() == 9 * (epoch + 1));
           CHECK(l.fingerprint(epoch).samples == wanted.size());
           const wick::report r = l.report();
           CHECK(r.samples == wanted.size());
@@ -445,7 +451,7 @@ TEST_CASE("what compaction has moved in one pass is forgotten in the next, where
            wick::array_batch(4);
   };
   const wick::loader_options options{
-      .workers = 2, .prefetch = 4, .on_error = wick::on_error(wick::skip, {.compact = true})};
+      .workers = 2, .prefetch = 4, .on_error = on_error(on_error::skip, {.compact = true})};
   std::vector<std::byte> state;
   {
     wick::loader l(pipeline(), options);

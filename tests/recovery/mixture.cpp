@@ -93,7 +93,7 @@ struct training {
       for (;; ++number) {
         for (const planned& p : plan) {
           if (!edits || p.epoch != epoch || p.batch != number + std::min(early, p.batch)) continue;
-          for (auto& l : ranks) l->edit(p.weights, {.at_epoch = p.epoch, .at_batch = p.batch});
+          for (auto& l : ranks) l->set_mix_weights(p.weights, {.at_epoch = p.epoch, .at_batch = p.batch});
         }
         if (most == 0) return;
         std::vector<std::int64_t> whole;
@@ -147,7 +147,7 @@ TEST_CASE("edits hold from their batch on, and each source goes on where it stoo
   };
   for (int i = 0; i < 6; ++i) REQUIRE(taken());
   CHECK(l.mixture() == std::vector<source_weight>{{"web", 1}, {"books", 1}, {"code", 0}});
-  l.edit({{"web", 0.5}, {"code", 1}, {"books", 0}});
+  l.set_mix_weights({{"web", 0.5}, {"code", 1}, {"books", 0}});
   CHECK(l.mixture() == std::vector<source_weight>{{"web", 0.5}, {"books", 0}, {"code", 1}});
   while (taken()) {
   }
@@ -234,14 +234,14 @@ TEST_CASE("samples that are replaced are the same whether an edit behind them wa
                                    return c;
                                  }) |
                        wick::array_batch(10),
-                   {.seed = 4, .workers = 2, .on_error = wick::on_error(wick::replace)});
+                   {.seed = 4, .workers = 2, .on_error = wick::on_error::replace});
     batches out;
-    if (known) l.edit({{"code", 5}, {"web", 0.1}}, {.at_epoch = 0, .at_batch = 20});
+    if (known) l.set_mix_weights({{"code", 5}, {"web", 0.1}}, {.at_epoch = 0, .at_batch = 20});
     l.epoch(0);
     while (const auto b = l.next()) {
       const std::int64_t* const t = b->target.as<std::int64_t>();
       out.emplace_back(t, t + b->target.extents()[0]);
-      if (out.size() == 20) l.edit({{"code", 5}, {"web", 0.1}});
+      if (out.size() == 20) l.set_mix_weights({{"code", 5}, {"web", 0.1}});
     }
     return out;
   };
@@ -253,7 +253,7 @@ TEST_CASE("an epoch ends where the weights have it end") {
     wick::loader l(three(until) | wick::array_batch(10), {.workers = 2});
     l.epoch(0);
     for (int i = 0; i < 6; ++i) REQUIRE(l.next());  // 30 of web, 30 of books
-    l.edit(to);
+    l.set_mix_weights(to);
     std::size_t n = 6;
     while (l.next()) ++n;
     CHECK(l.batches() == n);
@@ -274,7 +274,7 @@ TEST_CASE("an epoch ends where the weights have it end") {
                  {.workers = 1});
   l.epoch(0);
   for (int i = 0; i < 4; ++i) REQUIRE(l.next());
-  l.edit({{"b", 0}});
+  l.set_mix_weights({{"b", 0}});
   CHECK(!l.next());
   CHECK(l.batches() == 4);
   CHECK(targets_of(l, 1).size() == 2);
@@ -285,7 +285,7 @@ TEST_CASE("edits that make no sense are refused, say where the loader stands, an
   wick::loader l(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
   wick::loader same(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
   const auto refused = [&](std::vector<source_weight> to, wick::edit_options at = {}) {
-    return message_of([&] { l.edit(to, at); });
+    return message_of([&] { l.set_mix_weights(to, at); });
   };
   l.epoch(0);
   batches got;
@@ -302,20 +302,26 @@ TEST_CASE("edits that make no sense are refused, say where the loader stands, an
   while (take()) {
   }
   CHECK(got == targets_of(same, 0));
-  l.edit({{"web", 2}}, {.at_epoch = 4});
+  l.set_mix_weights({{"web", 2}}, {.at_epoch = 4});
   CHECK(contains(refused({{"web", 3}}, {.at_epoch = 3}), "lies before the last edit"));
   CHECK(loader_state::from_bytes(l.state()).edits == 1);
-  l.edit({{"web", 2}}, {.at_epoch = 4});  // made already
+  l.set_mix_weights({{"web", 2}}, {.at_epoch = 4});  // made already
   CHECK(loader_state::from_bytes(l.state()).edits == 1);
 
   wick::loader ranked(three() | wick::shard(0, 2) | wick::array_batch(10), {.workers = 1});
-  CHECK(contains(message_of([&] { ranked.edit({{"web", 2}}); }), "on several ranks", "say .at_batch"));
+  CHECK(contains(message_of([&] {
+                   ranked.set_mix_weights({{"web", 2}});
+                 }),
+                 "on several ranks", "say .at_batch"));
   wick::loader compact(three() | wick::array_batch(10),
-                       {.workers = 1, .on_error = wick::on_error(wick::skip, {.compact = true})});
+                       {.workers = 1, .on_error = wick::on_error(wick::on_error::skip, {.compact = true})});
   compact.epoch(0);
   REQUIRE(compact.next());
-  CHECK(contains(message_of([&] { compact.edit({{"web", 2}}); }), "error_options::compact", ".at_epoch"));
-  compact.edit({{"web", 2}}, {.at_epoch = 1, .at_batch = 2});
+  CHECK(contains(message_of([&] {
+                   compact.set_mix_weights({{"web", 2}});
+                 }),
+                 "error_options::compact", ".at_epoch"));
+  compact.set_mix_weights({{"web", 2}}, {.at_epoch = 1, .at_batch = 2});
   CHECK(contains(message_of([] {
                    wick::mix(weighted_source{numbers{3}, 1, "a"}, weighted_source{numbers{3}, 1, "a"});
                  }),
@@ -326,7 +332,7 @@ TEST_CASE("edits that make no sense are refused, say where the loader stands, an
 TEST_CASE("weights of what is no mix, or of one that is shuffled as a whole, are not edited") {
   wick::loader shuffled(three() | wick::shuffle() | wick::array_batch(4), {.workers = 1});
   CHECK(contains(message_of([&] {
-                   shuffled.edit({{"web", 2}});
+                   shuffled.set_mix_weights({{"web", 2}});
                  }),
                  "are for a mix() with batch(n)", "shuffle the mix's sources instead"));
   wick::loader plain(numbers{100} | wick::array_batch(4), {.workers = 1});
@@ -345,7 +351,7 @@ TEST_CASE("an edit that leaves a later epoch without a batch is refused, and the
   wick::loader l(small_and_large(), options);
   wick::loader same(small_and_large(), {.workers = 1});
   const auto unwanted = [&] {
-    return message_of([&] { l.edit({{"a", 1}, {"b", 0}}, {.at_epoch = 1, .at_batch = 0}); });
+    return message_of([&] { l.set_mix_weights({{"a", 1}, {"b", 0}}, {.at_epoch = 1, .at_batch = 0}); });
   };
   // In the middle of an epoch, which goes on with all of its batches.
   batches got;
@@ -354,7 +360,7 @@ TEST_CASE("an edit that leaves a later epoch without a batch is refused, and the
   REQUIRE(take());
   CHECK(contains(unwanted(), "make no full batch of 64"));
   CHECK(contains(message_of([&] {
-                   l.edit({{"a", 1}, {"b", 0}}, {.at_epoch = 0, .at_batch = 2});
+                   l.set_mix_weights({{"a", 1}, {"b", 0}}, {.at_epoch = 0, .at_batch = 2});
                  }),
                  "make no full batch of 64"));  // epoch 1 would have 10
   l.epoch(0);
@@ -370,13 +376,13 @@ TEST_CASE("an edit that leaves a later epoch without a batch is refused, and the
 TEST_CASE("a change that is refused in the middle of an epoch costs no batch of it") {
   wick::loader l(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
   wick::loader same(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
-  l.edit({{"web", 2}}, {.at_epoch = 3});
-  same.edit({{"web", 2}}, {.at_epoch = 3});
+  l.set_mix_weights({{"web", 2}}, {.at_epoch = 3});
+  same.set_mix_weights({{"web", 2}}, {.at_epoch = 3});
   batches got;
   const auto take = [&] { return take_one(l, got); };
   l.epoch(0);
   for (int i = 0; i < 2; ++i) REQUIRE(take());
-  CHECK(message_of([&] { l.edit({{"web", -1}}); }) != "");
+  CHECK(message_of([&] { l.set_mix_weights({{"web", -1}}); }) != "");
   CHECK(message_of([&] { l.epoch(std::uint64_t{1} << 40); }) != "");
   CHECK(message_of([&] { l.load_state(std::vector<std::byte>(3)); }) != "");
   while (take()) {
@@ -420,8 +426,8 @@ TEST_CASE("a state needs its journal, and one that is damaged, cut or of another
   CHECK(load(other).empty());
   // Other edits.
   training u(1, 1, (dir / "third").string());
-  u.ranks[0]->edit({{"web", 9}}, {.at_epoch = 0, .at_batch = 2});
-  u.ranks[0]->edit({{"web", 8}}, {.at_epoch = 0, .at_batch = 3});
+  u.ranks[0]->set_mix_weights({{"web", 9}}, {.at_epoch = 0, .at_batch = 2});
+  u.ranks[0]->set_mix_weights({{"web", 8}}, {.at_epoch = 0, .at_batch = 3});
   CHECK(contains(message_of([&] { u.ranks[0]->load_state(state); }), "behind other edits of the mixture"));
   // Of another pipeline.
   CHECK(contains(message_of([&] { wick::loader(three() | wick::array_batch(7), {.journal_file = path}); }),
@@ -437,7 +443,9 @@ TEST_CASE("a state needs its journal, and one that is damaged, cut or of another
 
 TEST_CASE("weights that are none, twice the same name, and no weight at all are refused") {
   wick::loader l(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
-  const auto refused = [&](const std::vector<source_weight>& to) { return message_of([&] { l.edit(to); }); };
+  const auto refused = [&](const std::vector<source_weight>& to) {
+    return message_of([&] { l.set_mix_weights(to); });
+  };
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double infinite = std::numeric_limits<double>::infinity();
   CHECK(contains(refused({{"web", nan}}), "a weight of nan for web", "finite and not below 0"));
@@ -446,7 +454,7 @@ TEST_CASE("weights that are none, twice the same name, and no weight at all are 
   CHECK(contains(refused({{"web", -0.5}}), "not below 0"));
   CHECK(contains(refused({{"web", 0}, {"books", 0}, {"code", 0}}), "one at least must be above 0"));
   CHECK(contains(refused({{"web", 1}, {"web", 2}}), "web has two weights; give it one"));
-  CHECK(contains(refused({}), "no weight is given; write edit({{\"web\", 2}})"));
+  CHECK(contains(refused({}), "no weight is given; write set_mix_weights({{\"web\", 2}})"));
   CHECK(contains(refused({{"films", 1}}), "has its place in the mix from the beginning, with weight 0"));
   CHECK(loader_state::from_bytes(l.state()).edits == 0);
   wick::loader same(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
@@ -460,26 +468,27 @@ TEST_CASE("an edit can be taken back at the same batch, and made again at any ti
   {
     training t(1, 1, path);
     loader& l = *t.ranks[0];
-    for (const double w : {3, 5, 3}) l.edit({{"web", w}}, {.at_epoch = 0, .at_batch = 2});
+    for (const double w : {3, 5, 3}) l.set_mix_weights({{"web", w}}, {.at_epoch = 0, .at_batch = 2});
     CHECK(loader_state::from_bytes(l.state()).edits == 3);
-    l.edit({{"books", 2}}, {.at_epoch = 1});
-    l.edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 2});
+    l.set_mix_weights({{"books", 2}}, {.at_epoch = 1});
+    l.set_mix_weights({{"web", 3}}, {.at_epoch = 0, .at_batch = 2});
     CHECK(l.mixture()[0].weight == 1);
     l.epoch(0);
     for (int i = 0; i < 2; ++i) REQUIRE(l.next());
     CHECK(l.mixture()[0].weight == 3);
     REQUIRE(l.next());
     for (const double w : {3, 5})
-      l.edit({{"web", w}}, {.at_epoch = 0, .at_batch = 2});  // passed: made already
+      l.set_mix_weights({{"web", w}}, {.at_epoch = 0, .at_batch = 2});  // passed: made already
     CHECK(contains(message_of([&] {
-                     l.edit({{"web", 4}}, {.at_epoch = 0, .at_batch = 2});
+                     l.set_mix_weights({{"web", 4}}, {.at_epoch = 0, .at_batch = 2});
                    }),
                    "was handed over already"));
     state = l.state();
     CHECK(loader_state::from_bytes(state).edits == 4);
   }
   training again(1, 1, path);
-  for (const double w : {3, 5, 3}) again.ranks[0]->edit({{"web", w}}, {.at_epoch = 0, .at_batch = 2});
+  for (const double w : {3, 5, 3})
+    again.ranks[0]->set_mix_weights({{"web", w}}, {.at_epoch = 0, .at_batch = 2});
   again.ranks[0]->load_state(state);
   CHECK(again.ranks[0]->mixture() == std::vector<source_weight>{{"web", 3}, {"books", 1}, {"code", 0}});
   CHECK(again.ranks[0]->state() == state);
@@ -501,13 +510,16 @@ TEST_CASE("an edit reads what its journal has got since the last one, not all of
   const std::string path = (dir / "journal").string();
   training t(1, 1, path);
   for (std::uint64_t e = 1; e <= 200; ++e)
-    t.ranks[0]->edit({{"web", 1 + static_cast<double>(e % 3)}}, {.at_epoch = e});
+    t.ranks[0]->set_mix_weights({{"web", 1 + static_cast<double>(e % 3)}}, {.at_epoch = e});
   const std::uint64_t size = std::filesystem::file_size(path);
   CHECK(loader_state::from_bytes(t.ranks[0]->state()).edits == 200);
   CHECK(*bytes_read() - *before < 4 * size + 65'536);  // all of it each time: 200 times
   // A journal that was put back is read from its beginning.
   std::filesystem::resize_file(path, size / 2);
-  CHECK(contains(message_of([&] { t.ranks[0]->edit({{"web", 9}}, {.at_epoch = 300}); }), "journal"));
+  CHECK(contains(message_of([&] {
+                   t.ranks[0]->set_mix_weights({{"web", 9}}, {.at_epoch = 300});
+                 }),
+                 "journal"));
 }
 
 TEST_CASE("what is told of an epoch is the same whether an edit dropped what was prefetched or not") {
@@ -522,15 +534,16 @@ TEST_CASE("what is told of an epoch is the same whether an edit dropped what was
                    {.seed = 4,
                     .workers = 4,
                     .prefetch = 8,
-                    .on_error = wick::on_error(wick::skip),
+                    .on_error = wick::on_error::skip,
                     .content_fingerprint = true});
     std::size_t number = 0;
     for (l.epoch(0);; ++number) {
-      if (number + ahead == 20) l.edit({{"code", 5}, {"web", 0.1}}, {.at_epoch = 0, .at_batch = 20});
+      if (number + ahead == 20)
+        l.set_mix_weights({{"code", 5}, {"web", 0.1}}, {.at_epoch = 0, .at_batch = 20});
       if (!l.next()) break;
     }
-    CHECK(l.ledger().total() > 10);
-    return std::tuple(l.fingerprint(0), l.ledger().total(), l.filtered(), number);
+    CHECK(l.failure_log().total() > 10);
+    return std::tuple(l.fingerprint(0), l.failure_log().total(), l.filtered(), number);
   };
   CHECK(print(0) == print(20));
   CHECK(print(7) == print(20));
@@ -541,33 +554,36 @@ TEST_CASE("ranks with one journal that edit differently are told so, and the fir
   const std::string path = (dir / "journal").string();
   training t(2, 1, path);
   const wick::edit_options there{.at_epoch = 0, .at_batch = 3};
-  t.ranks[0]->edit({{"web", 2}}, there);
+  t.ranks[0]->set_mix_weights({{"web", 2}}, there);
   const auto refused = [&](double weight, wick::edit_options at) {
-    return message_of([&] { t.ranks[1]->edit({{"web", weight}}, at); });
+    return message_of([&] { t.ranks[1]->set_mix_weights({{"web", weight}}, at); });
   };
   CHECK(contains(refused(4, there), "another process has made edit 1 for batch 3 of epoch 0",
                  "Make the same edits on all ranks"));
   CHECK(contains(refused(2, {.at_epoch = 0, .at_batch = 4}), "another process has made edit 1"));
   CHECK(loader_state::from_bytes(t.ranks[1]->state()).edits == 0);
-  t.ranks[1]->edit({{"web", 2}}, there);
+  t.ranks[1]->set_mix_weights({{"web", 2}}, there);
   CHECK(t.ranks[1]->state() == t.ranks[0]->state());
   const std::string text = read(path);
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);  // one of the two wrote it
   // Written in the very moment between: the first counts, also for whoever reads it later.
   const wick_test::temp_dir others;
   training u(1, 1, (others / "journal").string());
-  u.ranks[0]->edit({{"web", 7}}, there);
+  u.ranks[0]->set_mix_weights({{"web", 7}}, there);
   const std::string late = read((others / "journal").string());
   write(path, text + late.substr(late.find("{\"edit\":1")));
   training v(1, 1, path);
   v.ranks[0]->load_state(t.ranks[0]->state());
   CHECK(v.ranks[0]->state() == t.ranks[0]->state());
   // Another process has edited meanwhile, and this one knows nothing of it.
-  t.ranks[0]->edit({{"web", 1}}, {.at_epoch = 1});
+  t.ranks[0]->set_mix_weights({{"web", 1}}, {.at_epoch = 1});
   CHECK(contains(refused(3, {.at_epoch = 2}), "another process has made edit 2 for batch 0 of epoch 1"));
   // The file is gone.
   std::filesystem::remove(path);
-  CHECK(contains(message_of([&] { t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 2}); }), "can't be read"));
+  CHECK(contains(message_of([&] {
+                   t.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = 2});
+                 }),
+                 "can't be read"));
   CHECK(loader_state::from_bytes(t.ranks[0]->state()).edits == 2);
 }
 
@@ -576,8 +592,8 @@ TEST_CASE("a journal torn anywhere by a kill is gone on with, also behind an end
   const std::string path = (dir / "journal").string();
   {
     training t(1, 1, path);
-    t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
-    t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
+    t.ranks[0]->set_mix_weights({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+    t.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
   }
   const std::string text = read(path);
   for (std::size_t size = 0; size < text.size(); size += size + 6 < text.size() ? 5 : 1) {
@@ -591,8 +607,8 @@ TEST_CASE("a journal torn anywhere by a kill is gone on with, also behind an end
       const bool whole = left.ends_with("\"}");  // but for its end, which it is given
       const std::ptrdiff_t lines = std::count(left.begin(), left.end(), '\n') + (whole ? 1 : 0);
       CHECK(edits == static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(0, lines - 1)));
-      t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
-      t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
+      t.ranks[0]->set_mix_weights({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+      t.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
       training again(1, 1, path);
       CHECK(again.ranks[0]->state() == t.ranks[0]->state());
       CHECK(loader_state::from_bytes(again.ranks[0]->state()).edits == 2);
@@ -606,7 +622,7 @@ TEST_CASE("an edit that the disk has no room for is refused, and the mixture is 
   const std::string path = (dir / "journal").string();
   {
     training t(1, 1, path);
-    t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+    t.ranks[0]->set_mix_weights({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
   }
   const std::string text = read(path);
   const ::pid_t child = ::fork();
@@ -617,7 +633,7 @@ TEST_CASE("an edit that the disk has no room for is refused, and the mixture is 
     training t(1, 1, path);
     const auto before = t.ranks[0]->state();
     const std::string told = message_of([&] {
-      t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
+      t.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
     });
     const bool same = t.ranks[0]->state() == before;
     if (!contains(told, "journal_file: an edit can't be written: File too large", "the mixture is as it was"))
@@ -640,14 +656,14 @@ TEST_CASE("an edit that the disk has no room for is refused, and the mixture is 
     std::uint64_t made = 0;
     while (told.empty() && made < 100) {
       told = message_of([&] {
-        t.ranks[0]->edit({{"web", 2.0 + static_cast<double>(made)}}, {.at_epoch = made});
+        t.ranks[0]->set_mix_weights({{"web", 2.0 + static_cast<double>(made)}}, {.at_epoch = made});
       });
       if (told.empty()) ++made;
     }
     CHECK(contains(told, "an edit can't be written: No space left on device"));
     CHECK(loader_state::from_bytes(t.ranks[0]->state()).edits == made);
     std::filesystem::remove(small / "rest");
-    t.ranks[0]->edit({{"web", 99}}, {.at_epoch = 200});
+    t.ranks[0]->set_mix_weights({{"web", 99}}, {.at_epoch = 200});
     training again(1, 1, (small / "journal").string());
     CHECK(again.ranks[0]->state() == t.ranks[0]->state());
     return true;
@@ -666,7 +682,7 @@ TEST_CASE("a process killed while it writes its journal leaves one that all can 
     if (child == 0) {
       training t(1, 1, path);
       for (std::uint64_t e = before;; ++e) {
-        t.ranks[0]->edit({{"web", 1.0 + static_cast<double>(e)}}, {.at_epoch = e});
+        t.ranks[0]->set_mix_weights({{"web", 1.0 + static_cast<double>(e)}}, {.at_epoch = e});
         if (::write(told[1], &e, sizeof e) != sizeof e) ::_exit(1);
       }
     }
@@ -695,7 +711,7 @@ TEST_CASE(
   const std::string path = (dir / "journal").string();
   {
     training t(1, 1, path);
-    t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+    t.ranks[0]->set_mix_weights({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
   }
   CHECK(contains(message_of([&] { loader(pipeline(), {.seed = 6, .journal_file = path}); }),
                  "of another run, with seed 5, and this one has 6", "replay_edits()"));

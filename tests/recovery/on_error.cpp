@@ -19,14 +19,10 @@
 
 using namespace wick_test;
 using wick::error_action;
-using wick::fail;
 using wick::on_error;
-using wick::replace;
-using wick::retry;
-using wick::skip;
 
 TEST_CASE(
-    "under every policy the same batches, ledger and fingerprint at any number of workers and prefetch, "
+    "under every policy the same batches, failure log and fingerprint at any number of workers and prefetch, "
     "suspending or not") {
   for (const auto& [name, policy] : policies()) {
     CAPTURE(name);
@@ -43,7 +39,7 @@ TEST_CASE(
 }
 
 TEST_CASE("skip leaves out what failed and nothing else, each batch dense and in order") {
-  const seen s = run(suspending(500, 32), {.seed = 4, .workers = 2, .on_error = on_error(skip)});
+  const seen s = run(suspending(500, 32), {.seed = 4, .workers = 2, .on_error = on_error(on_error::skip)});
   const wick::detail::permutation order(500, 4, 1, 0);
   REQUIRE(s.targets.size() == 16);
   for (std::uint64_t b = 0; b < 16; ++b) {
@@ -65,7 +61,7 @@ TEST_CASE(
   for (std::uint64_t i = 0; i < 500; i += 2) even.push_back(i);
   wick::loader l(
       numbers{500} | wick::subset(even) | wick::shuffle() | wick::map("early", early) | wick::array_batch(25),
-      {.seed = 4, .workers = 2, .on_error = on_error(replace)});
+      {.seed = 4, .workers = 2, .on_error = on_error(on_error::replace)});
   seen s;
   std::map<std::int64_t, int> drawn;
   std::uint64_t bad_ones = 0;
@@ -90,7 +86,7 @@ TEST_CASE(
   }
   CHECK(drawn.size() > bad_ones / 2);  // not always the same one
   // Each entry says what was drawn for it: a bad one has an entry of its own, right behind.
-  const auto& entries = l.ledger().entries();
+  const auto& entries = l.failure_log().entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     CHECK(entries[i].action == error_action::replace);
     const std::int64_t substitute = std::stoll(entries[i].substitute.substr(7));
@@ -102,14 +98,15 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "ranks share what one rank delivers, under every policy but compact; ledgers and fingerprints add up") {
+    "ranks share what one rank delivers, under every policy but compact; failure logs and fingerprints add "
+    "up") {
   for (const auto& [name, policy] : policies()) {
     if (policy.options().compact || policy.rule_for("late").action == error_action::fail) continue;
     CAPTURE(name);
     const seen whole = run(suspending(500, 32), {.seed = 4, .workers = 2, .on_error = policy});
     for (const std::uint64_t world : {2, 3, 5}) {
       std::vector<std::vector<std::int64_t>> together(whole.targets.size());
-      std::vector<std::string> ledger;
+      std::vector<std::string> failure_log;
       wick::epoch_fingerprint sum;
       for (std::uint64_t r = 0; r < world; ++r) {
         const seen part = run(suspending(500, 32, r, world), {.seed = 4, .workers = 2, .on_error = policy});
@@ -117,21 +114,21 @@ TEST_CASE(
         for (std::size_t b = 0; b < part.targets.size(); ++b) {
           together[b].insert(together[b].end(), part.targets[b].begin(), part.targets[b].end());
         }
-        ledger.insert(ledger.end(), part.ledger.begin(), part.ledger.end());
+        failure_log.insert(failure_log.end(), part.failure_log.begin(), part.failure_log.end());
         sum += part.print;
       }
       CHECK(together == whole.targets);
       CHECK(sum == whole.print);
-      std::vector<std::string> expected = whole.ledger;
+      std::vector<std::string> expected = whole.failure_log;
       std::sort(expected.begin(), expected.end());
-      std::sort(ledger.begin(), ledger.end());
-      CHECK(ledger == expected);
+      std::sort(failure_log.begin(), failure_log.end());
+      CHECK(failure_log == expected);
     }
   }
 }
 
 TEST_CASE(
-    "stopped anywhere and resumed, a training has the same batches, ledger and fingerprints under every "
+    "stopped anywhere and resumed, a training has the same batches, failure log and fingerprints under every "
     "policy") {
   for (const auto& [name, policy] : policies()) {
     CAPTURE(name);
@@ -144,7 +141,7 @@ TEST_CASE(
       whole.epoch(e);
       take(whole, expected);
     }
-    note_ledger(whole, expected);
+    note_failure_log(whole, expected);
     for (std::size_t step = 1; step < 12; step += 2) {
       seen got;
       std::vector<wick::epoch_fingerprint> prints(3);
@@ -158,14 +155,14 @@ TEST_CASE(
         l.epoch(epoch);
         take(l, got, step);
         prints[epoch] += l.fingerprint(epoch);
-        note_ledger(l, got);
-        training = l.ledger().of_training();
+        note_failure_log(l, got);
+        training = l.failure_log().of_training();
         state = l.state();
       }
       CHECK(got.batches == expected.batches);
-      CHECK(got.ledger == expected.ledger);
+      CHECK(got.failure_log == expected.failure_log);
       for (std::uint64_t e = 0; e < 3; ++e) CHECK(prints[e] == whole.fingerprint(e));
-      CHECK(training == whole.ledger().of_training());
+      CHECK(training == whole.failure_log().of_training());
     }
   }
 }
@@ -180,7 +177,8 @@ TEST_CASE(
         CAPTURE(size);
         CAPTURE(batch);
         CAPTURE(drop_last);
-        const wick::loader_options o{.seed = 2, .workers = 3, .on_error = on_error(skip, {.compact = true})};
+        const wick::loader_options o{
+            .seed = 2, .workers = 3, .on_error = on_error(on_error::skip, {.compact = true})};
         const seen s = run(straight(size, batch, 0, 1, {.drop_last = drop_last}), o);
         std::size_t good = 0;
         for (std::uint64_t i = 0; i < size; ++i) good += bad(static_cast<std::int64_t>(i)) ? 0 : 1;
@@ -192,14 +190,14 @@ TEST_CASE(
         std::sort(all.begin(), all.end());
         CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
         CHECK(std::none_of(all.begin(), all.end(), bad));
-        if (!drop_last) CHECK(s.ledger.size() == size - good);
+        if (!drop_last) CHECK(s.failure_log.size() == size - good);
       }
     }
   }
 }
 
 TEST_CASE("compact: the sample of a position takes its random numbers and its bytes along") {
-  const auto bytes = [](wick::detail::error_policy policy, std::int64_t batch) {
+  const auto bytes = [](on_error policy, std::int64_t batch) {
     std::map<std::int64_t, std::string> out;
     const seen s = run(suspending(500, batch), {.seed = 4, .workers = 2, .on_error = policy});
     for (std::size_t b = 0; b < s.targets.size(); ++b) {
@@ -208,12 +206,12 @@ TEST_CASE("compact: the sample of a position takes its random numbers and its by
     }
     return out;
   };
-  CHECK(bytes(on_error(skip, {.compact = true}), 32) == bytes(on_error(skip), 32));
+  CHECK(bytes(on_error(on_error::skip, {.compact = true}), 32) == bytes(on_error(on_error::skip), 32));
 }
 
 TEST_CASE(
     "a retry is the same sample again, from the source on, with the same random numbers; its end is in the "
-    "ledger") {
+    "failure log") {
   using namespace std::chrono_literals;
   for (const auto backoff : {0ms, 1ms}) {
     auto tries = std::make_shared<std::vector<std::atomic<int>>>(200);
@@ -235,18 +233,19 @@ TEST_CASE(
              wick::array_batch(16);
     };
     const seen expected = run(make(false), {.seed = 4, .workers = 2});
-    wick::loader l(make(true), {.seed = 4,
-                                .workers = 2,
-                                .prefetch_next_epoch = false,
-                                .on_error = on_error(skip).at("flaky", retry(3, backoff))});
+    wick::loader l(make(true),
+                   {.seed = 4,
+                    .workers = 2,
+                    .prefetch_next_epoch = false,
+                    .on_error = on_error(on_error::skip).at("flaky", on_error::retry(3, backoff))});
     seen s;
     l.epoch(1);
     take(l, s);
     CHECK(s.batches == expected.batches);
     CHECK(l.fingerprint(1) == expected.print);
-    CHECK(l.ledger().total() == 0);
-    REQUIRE(l.ledger().entries().size() == 150);
-    for (const auto& e : l.ledger().entries()) {
+    CHECK(l.failure_log().total() == 0);
+    REQUIRE(l.failure_log().entries().size() == 150);
+    for (const auto& e : l.failure_log().entries()) {
       CHECK(e.action == error_action::retry);
       CHECK(e.kind == wick::error_kind::system);
       CHECK(e.tries == static_cast<unsigned>(std::stoi(e.key.substr(7)) % 4 + 1));
@@ -263,14 +262,14 @@ TEST_CASE("without batch() samples that were left out one after the other end no
                                            }
                                            return c;
                                          }),
-                 {.workers = 2, .prefetch_next_epoch = false, .on_error = on_error(skip)});
+                 {.workers = 2, .prefetch_next_epoch = false, .on_error = on_error(on_error::skip)});
   std::vector<std::int64_t> seen, expected;
   for (std::int64_t i = 2; i < 40; ++i) {
     if (i <= 32 || i >= 39) expected.push_back(i);
   }
   while (const auto c = l.next()) seen.push_back(c->target);
   CHECK(seen == expected);
-  CHECK(l.ledger().total() == 8);
+  CHECK(l.failure_log().total() == 8);
   CHECK(l.report().samples == expected.size());
 }
 
@@ -283,7 +282,8 @@ TEST_CASE(
     void write_to(wick::slot) const {}
     int n;
   };
-  for (const auto& policy : {on_error(skip), on_error(replace), on_error(skip, {.compact = true})}) {
+  for (const auto& policy :
+       {on_error(on_error::skip), on_error(on_error::replace), on_error(on_error::skip, {.compact = true})}) {
     wick::loader l(wick::from(numbers{40}) | [](cell c) { return ragged{c.target == 17 ? 3 : 2}; } |
                        wick::array_batch(10),
                    {.workers = 2, .on_error = policy});
@@ -293,7 +293,7 @@ TEST_CASE(
     CHECK(got[0].empty());
     CHECK(contains(got[1], "number 17: batch: shape [3]", "first sample has [2]"));
     CHECK(got[2].empty());
-    CHECK(l.ledger().entries().at(0).kind == wick::error_kind::shape);
+    CHECK(l.failure_log().entries().at(0).kind == wick::error_kind::shape);
     wick::loader b(numbers{40} | wick::array_batch(10) |
                        wick::map("check",
                                  [](wick::sample<wick::array, wick::array> x) {
@@ -304,7 +304,7 @@ TEST_CASE(
     CHECK(b.next());
     CHECK(b.next());
     CHECK(message_of([&] { return b.next(); }) == "batch 2: check: no");
-    CHECK(b.ledger().entries().at(0).kind == wick::error_kind::batch);
+    CHECK(b.failure_log().entries().at(0).kind == wick::error_kind::batch);
     CHECK(b.next());
   }
 }
@@ -317,7 +317,7 @@ TEST_CASE("a batch all of whose samples are left out is empty, and the same each
                          return c;
                        } |
                        wick::array_batch(10),
-                   {.workers = 3, .on_error = on_error(skip)});
+                   {.workers = 3, .on_error = on_error(on_error::skip)});
     seen s;
     take(l, s);
     REQUIRE(s.targets.size() == 5);
@@ -337,7 +337,7 @@ TEST_CASE("groups, strings and structs close their gaps like tensors") {
       return named{"n" + std::to_string(c.target), c.target};
     };
   };
-  const wick::loader_options o{.seed = 1, .workers = 3, .on_error = on_error(skip)};
+  const wick::loader_options o{.seed = 1, .workers = 3, .on_error = on_error(on_error::skip)};
   wick::loader grouped(source() | wick::group(7), o);
   wick::loader batched(source() | wick::array_batch(7), o);
   std::size_t n = 0;
@@ -360,7 +360,7 @@ TEST_CASE(
   const auto make = [] {
     return numbers{200} | wick::shuffle() | hop | wick::map("early", early) | [](cell c) { return c.target; };
   };
-  for (const auto& policy : {on_error(skip), on_error(replace), wick::detail::error_policy()}) {
+  for (const auto& policy : {on_error(on_error::skip), on_error(on_error::replace), on_error()}) {
     const wick::loader_options o{.seed = 1, .workers = 2, .on_error = policy};
     wick::loader whole(make(), o);
     const auto take_singles = [](auto& from, std::vector<std::string>& into, std::size_t most) {
@@ -375,11 +375,11 @@ TEST_CASE(
       }
       return true;
     };
-    std::vector<std::string> expected, ledger;
+    std::vector<std::string> expected, failure_log;
     take_singles(whole, expected, 1000);
-    for (const auto& e : whole.ledger().entries()) ledger.push_back(wick::detail::to_json(e));
+    for (const auto& e : whole.failure_log().entries()) failure_log.push_back(wick::detail::to_json(e));
     CHECK(expected.size() == (policy.ever(error_action::skip) ? 185 : 200));
-    std::vector<std::string> got, got_ledger;
+    std::vector<std::string> got, got_failure_log;
     wick::epoch_fingerprint print;
     std::vector<std::byte> state;
     for (bool more = true; more;) {
@@ -387,30 +387,33 @@ TEST_CASE(
       if (!state.empty()) l.load_state(state);
       more = take_singles(l, got, 7);
       state = l.state();
-      for (const auto& e : l.ledger().entries()) got_ledger.push_back(wick::detail::to_json(e));
+      for (const auto& e : l.failure_log().entries()) got_failure_log.push_back(wick::detail::to_json(e));
       print += l.fingerprint(0);
-      if (!more) CHECK(l.ledger().of_training() == whole.ledger().of_training());
+      if (!more) CHECK(l.failure_log().of_training() == whole.failure_log().of_training());
     }
     CHECK(got == expected);
-    CHECK(got_ledger == ledger);
+    CHECK(got_failure_log == failure_log);
     CHECK(print == whole.fingerprint(0));
   }
 }
 
 TEST_CASE("the report says what became of failures, by stage, since the last one") {
-  wick::loader l(suspending(500, 32),
-                 {.seed = 4, .workers = 2, .on_error = on_error(skip).at("late", replace)});
+  wick::loader l(
+      suspending(500, 32),
+      {.seed = 4, .workers = 2, .on_error = on_error(on_error::skip).at("late", on_error::replace)});
   seen s;
   take(l, s);
   const std::string text = l.report().to_string();
-  CHECK(contains(text, "(early: ", " skipped, late: ", " replaced); see loader.ledger()"));
+  CHECK(contains(text, "(early: ", " skipped, late: ", " replaced); see", "loader.failure_log()"));
   CHECK(!contains(l.report().to_string(), "skipped"));
 }
 
 TEST_CASE("policies say of each stage what is done, and rules combine") {
   using namespace std::chrono_literals;
-  const auto p =
-      on_error(retry(2, 1s).then(skip)).at("read", retry(5)).at("decode", replace).at("crop", fail);
+  const auto p = on_error(on_error::retry(2, 1s).then(on_error::skip))
+                     .at("read", on_error::retry(5))
+                     .at("decode", on_error::replace)
+                     .at("crop", on_error::fail);
   CHECK(p.rule_for("other").action == error_action::skip);
   CHECK(p.rule_for("other").retries == 2);
   CHECK(p.rule_for("other").backoff == 1s);
@@ -420,10 +423,14 @@ TEST_CASE("policies say of each stage what is done, and rules combine") {
   CHECK(p.rule_for("decode").action == error_action::replace);
   CHECK(p.rule_for("crop").action == error_action::fail);
   CHECK(!p.only_fails());
-  CHECK(on_error(retry(1)).rule_for("x").action == error_action::fail);
-  CHECK(!on_error(retry(1)).only_fails());
-  CHECK(on_error(fail).at("read", fail).only_fails());
-  CHECK(!on_error(fail).at("read", retry(1)).only_fails());
-  CHECK(wick::detail::error_policy().only_fails());
-  CHECK(on_error(skip).at("read", skip).at("read", replace).rule_for("read").action == error_action::replace);
+  CHECK(on_error(on_error::retry(1)).rule_for("x").action == error_action::fail);
+  CHECK(!on_error(on_error::retry(1)).only_fails());
+  CHECK(on_error(on_error::fail).at("read", on_error::fail).only_fails());
+  CHECK(!on_error(on_error::fail).at("read", on_error::retry(1)).only_fails());
+  CHECK(on_error().only_fails());
+  CHECK(on_error(on_error::skip)
+            .at("read", on_error::skip)
+            .at("read", on_error::replace)
+            .rule_for("read")
+            .action == error_action::replace);
 }

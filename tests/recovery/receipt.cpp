@@ -125,7 +125,7 @@ TEST_CASE("a receipt names the samples of a batch and the numbers that each drew
 }
 
 TEST_CASE("a receipt says what came in whose place, and what failed") {
-  wick::loader l(failing(), {.seed = 3, .on_error = on_error(wick::replace)});
+  wick::loader l(failing(), {.seed = 3, .on_error = on_error(on_error::replace)});
   int substitutes = 0;
   std::size_t failures = 0;
   for (std::uint64_t b = 0; b < l.batches(); ++b) {
@@ -141,19 +141,20 @@ TEST_CASE("a receipt says what came in whose place, and what failed") {
       CHECK(s.planned_key == "number " + std::to_string(s.planned));
       REQUIRE(s.draws.size() == 1);  // of the sample that came, not of those that failed
       substitutes += s.substitute();
-      const bool told = std::any_of(r.failures.begin(), r.failures.end(), [&](const wick::ledger_entry& f) {
-        return f.position == s.position && f.substitute == s.key;
-      });
+      const bool told =
+          std::any_of(r.failures.begin(), r.failures.end(), [&](const wick::failure_log_entry& f) {
+            return f.position == s.position && f.substitute == s.key;
+          });
       CHECK(told == s.substitute());
     }
   }
   CHECK(substitutes == 9);
   for (const auto& b : l.epoch(0)) static_cast<void>(b);
-  CHECK(l.ledger().entries().size() == failures);
+  CHECK(l.failure_log().entries().size() == failures);
 }
 
 TEST_CASE("what was left out is not among a receipt's samples, and slots are rows of the batch") {
-  wick::loader l(failing(), {.seed = 3, .on_error = on_error(wick::skip)});
+  wick::loader l(failing(), {.seed = 3, .on_error = on_error(on_error::skip)});
   std::size_t samples = 0, failures = 0;
   for (std::uint64_t b = 0; b < l.batches(); ++b) {
     const auto batch = l.replay(0, b);
@@ -198,14 +199,14 @@ TEST_CASE("a batch that fails beside samples that are left out has none of them 
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i);
   wick::loader l(
       wick::from(values) | wick::map("late", late) | wick::map("fatal", fatal) | wick::array_batch(12),
-      {.workers = 2, .io_threads = 16, .on_error = on_error(wick::skip).at("fatal", wick::fail)});
+      {.workers = 2, .io_threads = 16, .on_error = on_error(on_error::skip).at("fatal", on_error::fail)});
   const wick::receipt r = l.receipt(0, 0);
   CHECK(r.samples.size() == 5);
   CHECK(r.failures.size() == 7);
 }
 
 TEST_CASE("a receipt of all ranks says whose each sample is") {
-  wick::loader l(failing(1, 3), {.seed = 3, .on_error = on_error(wick::replace)});
+  wick::loader l(failing(1, 3), {.seed = 3, .on_error = on_error(on_error::replace)});
   const wick::receipt mine = l.receipt(0, 2), all = l.receipt(0, 2, {.all_ranks = true});
   REQUIRE(mine.samples.size() == 4);
   REQUIRE(all.samples.size() == 12);
@@ -232,7 +233,7 @@ TEST_CASE("a receipt has what went into a sample, and what went into that") {
   wick::loader l(numbers{40} | wick::shuffle() | wick::map("draws", draws) | wick::map("fails", fails) |
                      wick::with_others(1, {.p = 0.7}) | wick::join("first", add) | wick::with_others(2) |
                      wick::join("second", add) | wick::array_batch(10),
-                 {.seed = 3, .workers = 2, .on_error = on_error(wick::replace)});
+                 {.seed = 3, .workers = 2, .on_error = on_error(on_error::replace)});
   int second = 0;
   for (std::uint64_t b = 0; b < l.batches(); ++b) {
     const auto batch = l.replay(1, b);

@@ -15,9 +15,6 @@
 
 using namespace wick_test;
 using wick::on_error;
-using wick::replace;
-using wick::retry;
-using wick::skip;
 
 TEST_CASE(
     "1,000 random batches with augmentation, mixing, replacement and resume are made again to the byte") {
@@ -33,7 +30,7 @@ TEST_CASE(
     training run(make,
                  {.seed = 5,
                   .workers = static_cast<std::size_t>(workers),
-                  .on_error = on_error(retry(1).then(replace))},
+                  .on_error = on_error(on_error::retry(1).then(on_error::replace))},
                  {.world = static_cast<std::uint64_t>(world),
                   .workers = static_cast<std::size_t>(workers),
                   .replays = rounds(250, 100)});
@@ -51,7 +48,7 @@ TEST_CASE("batches of stages that don't suspend, with gaps, are made again to th
            wick::random_erasing({.noise = true}) | wick::array_batch(12, {.pad_last = true});
   };
   for (const std::uint64_t world : {1, 3}) {
-    training run(make, {.seed = 8, .workers = 3, .on_error = on_error(skip)},
+    training run(make, {.seed = 8, .workers = 3, .on_error = on_error(on_error::skip)},
                  {.world = world, .replays = rounds(150, 60)});
     run.run();
   }
@@ -68,7 +65,7 @@ TEST_CASE("a batch that fails throws the same when it is made again") {
 }
 
 TEST_CASE("bucketed, packed, filtered and mixed streams are made again to the byte") {
-  const wick::loader_options options{.seed = 11, .workers = 3, .on_error = on_error(replace)};
+  const wick::loader_options options{.seed = 11, .workers = 3, .on_error = on_error(on_error::replace)};
   SUBCASE("bucketed") {
     const auto make = [](auto shard) {
       return texts{300} | wick::shuffle() | wick::bucket({.tokens = 900, .multiple = 4}) | shard |
@@ -109,7 +106,7 @@ struct some_edits {
                {1, 5, {{"web", 0.5}}}};
     for (const auto& e : all) {
       if (e.epoch == epoch && e.batch == number)
-        l.edit(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
+        l.set_mix_weights(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
     }
   }
 };
@@ -125,7 +122,7 @@ TEST_CASE("batches of a mixture that was edited are made again with the weights 
            shard | wick::map("tokenize", tokenize) | ragged;
   };
   for (const std::uint64_t world : {1, 2}) {
-    training(make, {.seed = 4, .workers = 2, .on_error = on_error(replace)},
+    training(make, {.seed = 4, .workers = 2, .on_error = on_error(on_error::replace)},
              {.world = world, .replays = 150, .whole = false}, some_edits{})
         .run();
   }

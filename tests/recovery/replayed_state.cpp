@@ -15,10 +15,7 @@
 #include <wick/core.hpp>
 
 using namespace wick_test;
-using wick::fail;
 using wick::on_error;
-using wick::replace;
-using wick::skip;
 
 namespace {
 
@@ -45,31 +42,32 @@ struct outcome {
 
 }  // namespace
 
-TEST_CASE("batches, state, ledger, fingerprint and report are those of a run without replays") {
+TEST_CASE("batches, state, failure log, fingerprint and report are those of a run without replays") {
   const auto run = [](bool with_replays) {
     outcome out;
-    wick::loader l(plain(100),
-                   {.seed = 6, .workers = 3, .on_error = on_error(replace), .content_fingerprint = true});
+    wick::loader l(
+        plain(100),
+        {.seed = 6, .workers = 3, .on_error = on_error(on_error::replace), .content_fingerprint = true});
     wick::random_stream random(1, 0, 0, 0);
     for (std::uint64_t e = 0; e < 3; ++e) {
       for (auto& b : l.epoch(e)) {
         out.batches.push_back(parts_of(b));
         if (with_replays) {
           const auto before = l.state();
-          const auto failures = l.ledger().total();
+          const auto failures = l.failure_log().total();
           for (int i = 0; i < 3; ++i) {
             l.replay(random.below(4), random.below(l.batches()));
             l.receipt(random.below(4), random.below(l.batches()));
           }
           CHECK(l.state() == before);
-          CHECK(l.ledger().total() == failures);
+          CHECK(l.failure_log().total() == failures);
           CHECK(l.current_epoch() == e);
         }
         out.states.push_back(l.state());
       }
       out.prints.push_back(l.fingerprint(e));
     }
-    for (const auto& f : l.ledger().entries()) out.failures.push_back(f.key + f.text + f.substitute);
+    for (const auto& f : l.failure_log().entries()) out.failures.push_back(f.key + f.text + f.substitute);
     return out;
   };
   const outcome expected = run(false);
@@ -79,9 +77,10 @@ TEST_CASE("batches, state, ledger, fingerprint and report are those of a run wit
 
 TEST_CASE("what is made again counts neither in the report nor in the books") {
   const pictures all(60);
-  wick::loader l(all | wick::shuffle() | wick::decode() | wick::random_resized_crop(8) |
-                     wick::mixup(10, {.p = 0.5}) | wick::array_batch(8),
-                 {.seed = 6, .workers = 2, .prefetch_next_epoch = false, .on_error = on_error(replace)});
+  wick::loader l(
+      all | wick::shuffle() | wick::decode() | wick::random_resized_crop(8) | wick::mixup(10, {.p = 0.5}) |
+          wick::array_batch(8),
+      {.seed = 6, .workers = 2, .prefetch_next_epoch = false, .on_error = on_error(on_error::replace)});
   for (auto& b : l.epoch(0)) static_cast<void>(b);
   CHECK(l.report().samples == 60);
   const auto blocks = l.slab_allocations();
@@ -97,7 +96,8 @@ TEST_CASE("what is made again counts neither in the report nor in the books") {
 }
 
 TEST_CASE("where gaps are filled from the end of the epoch, what this loader has handed over is made again") {
-  const wick::loader_options options{.seed = 9, .workers = 2, .on_error = on_error(skip, {.compact = true})};
+  const wick::loader_options options{
+      .seed = 9, .workers = 2, .on_error = on_error(on_error::skip, {.compact = true})};
   std::vector<parts> given;
   std::vector<std::byte> state;
   wick::loader first(plain(100), options);
@@ -131,7 +131,8 @@ TEST_CASE("without batch() a sample is made again by its position") {
   std::vector<std::int64_t> order;
   wick::loader plainly(numbers{90} | wick::shuffle(), {.seed = 3});
   for (const auto& c : plainly.epoch(2)) order.push_back(c.target);
-  for (const auto& policy : {on_error(fail), on_error(skip), on_error(replace)}) {
+  for (const auto& policy :
+       {on_error(on_error::fail), on_error(on_error::skip), on_error(on_error::replace)}) {
     wick::loader l(make(), {.seed = 3, .workers = 2, .on_error = policy});
     std::vector<parts> given, again;
     l.epoch(2);
@@ -159,7 +160,7 @@ TEST_CASE("without batch() a sample is made again by its position") {
 }
 
 TEST_CASE("a coroutine has batches made again on a worker") {
-  wick::loader l(plain(100), {.seed = 6, .workers = 2, .on_error = on_error(replace)});
+  wick::loader l(plain(100), {.seed = 6, .workers = 2, .on_error = on_error(on_error::replace)});
   std::vector<parts> given;
   for (auto& b : l.epoch(0)) given.push_back(parts_of(b));
   const auto consume = [](auto* from, std::vector<parts>* out) -> wick::task<void> {
@@ -207,7 +208,7 @@ TEST_CASE("random numbers of stages behind batch() are the same again") {
                                  bytes[i] = static_cast<std::uint8_t>(bytes[i] + c.random().below(256));
                                return b;
                              }),
-      {.seed = 6, .workers = 2, .on_error = on_error(skip)});
+      {.seed = 6, .workers = 2, .on_error = on_error(on_error::skip)});
   std::uint64_t k = 0;
   for (auto& b : l.epoch(1)) CHECK(parts_of(l.replay(1, k++)) == parts_of(b));
   CHECK(k == 13);

@@ -224,8 +224,8 @@ TEST_CASE("behind the end of an epoch the limits of the next one begin at nothin
                      }) |
            wick::array_batch(10);
   };
-  const wick::loader_options options{.workers = 1,
-                                     .on_error = wick::on_error(wick::skip, {.count = 1000, .rate = 0.1})};
+  const wick::loader_options options{
+      .workers = 1, .on_error = wick::on_error(wick::on_error::skip, {.count = 1000, .rate = 0.1})};
   wick::loader l(make(), options), resumed(make(), options);
   std::size_t batches = 0;
   l.epoch(0);
@@ -262,7 +262,8 @@ TEST_CASE(
                      }) |
            wick::array_batch(10);
   };
-  const wick::loader_options options{.workers = 1, .on_error = wick::on_error(wick::skip, {.compact = true})};
+  const wick::loader_options options{.workers = 1,
+                                     .on_error = wick::on_error(wick::on_error::skip, {.compact = true})};
   wick::loader l(make(), options), resumed(make(), options);
   l.epoch(0);
   for (int i = 0; i < 3; ++i) REQUIRE(l.next());
@@ -291,10 +292,10 @@ TEST_CASE("failures counted before a state are in the count of the training that
   resumed.load_state(l.state());
   CHECK_THROWS_AS(resumed.next(), wick::sample_error);
   CHECK(!resumed.next());
-  CHECK(resumed.ledger().total() == 1);
-  CHECK(resumed.ledger().of_training() == 4);
+  CHECK(resumed.failure_log().total() == 1);
+  CHECK(resumed.failure_log().of_training() == 4);
   resumed.load_state(l.state());
-  CHECK(resumed.ledger().of_training() == 3);
+  CHECK(resumed.failure_log().of_training() == 3);
 }
 
 TEST_CASE("a state asks source and stages for their fingerprints once, however often it is written") {

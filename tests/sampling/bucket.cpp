@@ -163,7 +163,7 @@ TEST_CASE("buckets: parts of a source, given lengths, groups, one class of all")
   const auto all = lengths(1000);
   std::vector<wick::sample<std::uint32_t>> bare;
   for (std::size_t i = 0; i < all.size(); ++i) bare.push_back({all[i], static_cast<std::int64_t>(i)});
-  wick::loader given(wick::from(bare) | wick::skip_first(100) | wick::take(500) | wick::repeat(2) |
+  wick::loader given(wick::from(bare) | wick::skip(100) | wick::take(500) | wick::repeat(2) |
                      wick::shuffle() | wick::shard(0, 1) | wick::bucket({.lengths = all}) | tokenize |
                      ragged(16));
   std::map<std::int64_t, int> times;
@@ -301,7 +301,8 @@ TEST_CASE("buckets: a failed sample is replaced by one of its bucket, or left ou
     for (const std::size_t workers : {1, 4}) {
       wick::loader l(texts{all} | wick::shuffle() | wick::bucket({.tokens = 2000}) | bad | ragged(64),
                      {.workers = workers,
-                      .on_error = replace ? wick::on_error(wick::replace) : wick::on_error(wick::skip)});
+                      .on_error = replace ? wick::on_error(wick::on_error::replace)
+                                          : wick::on_error(wick::on_error::skip)});
       std::vector<std::vector<std::int64_t>> got;
       std::size_t samples = 0;
       for (const seen& b : epoch_of(l, 0)) {
@@ -338,7 +339,7 @@ TEST_CASE("buckets: what can't be is told") {
   CHECK(contains(message(some | wick::bucket({.tokens = 9}) | wick::shard(0, 2) | tokenize | ragged(4)),
                  "which can't be shared by 2 ranks"));
   CHECK(contains(message(some | wick::bucket() | tokenize | ragged(2),
-                         {.on_error = wick::on_error(wick::skip, {.compact = true})}),
+                         {.on_error = wick::on_error(wick::on_error::skip, {.compact = true})}),
                  "compact with bucket() or pack()"));
   CHECK(contains(message(some | wick::bucket() | tokenize |
                          wick::array_batch(8, {.drop_last = true, .ragged = wick::pad_with(0)})),

@@ -72,12 +72,12 @@ TEST_CASE("shuffle is a permutation, another each epoch, the same when asked aga
   CHECK(order == range(0, 1000));
 }
 
-TEST_CASE("take and skip_first part the positions in two") {
+TEST_CASE("take and skip part the positions in two") {
   for (const std::uint64_t n : {1, 9, 10, 11, 100}) {
     for (const std::uint64_t at : {0, 1, 10, 1000}) {
       auto both = order_of(wick::take(at), n);
       CHECK(both == range(0, std::min(at, n)));
-      const auto rest = order_of(wick::skip_first(at), n);
+      const auto rest = order_of(wick::skip(at), n);
       both.insert(both.end(), rest.begin(), rest.end());
       CHECK(both == range(0, n));
     }
@@ -105,7 +105,7 @@ TEST_CASE("repeat goes over the positions again and again, without overflow, and
 TEST_CASE("order stages with parameters have a fingerprint of them") {
   CHECK(wick::take(5).fingerprint() != wick::take(6).fingerprint());
   CHECK(wick::shuffle_once(5).fingerprint() != wick::shuffle_once(6).fingerprint());
-  CHECK(wick::skip_first(5).fingerprint() != wick::skip_first(6).fingerprint());
+  CHECK(wick::skip(5).fingerprint() != wick::skip(6).fingerprint());
   CHECK(wick::repeat(5).fingerprint() != wick::repeat(6).fingerprint());
   CHECK(wick::subset({1, 2}).fingerprint() != wick::subset({2, 1}).fingerprint());
   CHECK(wick::subset({1, 2}).fingerprint() == wick::subset({1, 2}).fingerprint());

@@ -82,7 +82,7 @@ TEST_CASE("weighted draws: the ranks' slices put together are the batches of one
 }
 
 TEST_CASE("parts and repetitions: the ranks' slices put together are the batches of one rank") {
-  same_for_all_ranks(numbers{250} | wick::skip_first(17) | wick::take(101));
+  same_for_all_ranks(numbers{250} | wick::skip(17) | wick::take(101));
   same_for_all_ranks(numbers{40} | wick::repeat(3) | wick::shuffle());
   std::vector<std::uint64_t> some;
   for (std::uint64_t i = 0; i < 77; ++i) some.push_back(i * 13 % 50);

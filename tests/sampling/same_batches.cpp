@@ -158,7 +158,7 @@ class drawing {
       case 2:
         return add(wick::take(n - below(n / 4)));
       case 3:
-        return add(wick::skip_first(below(n / 4)));
+        return add(wick::skip(below(n / 4)));
       case 4:
         return add(wick::repeat(1 + below(2)));
       case 5: {
@@ -236,10 +236,11 @@ auto suspending_pipeline_of(const plan& p, std::uint64_t rank, std::uint64_t wor
 /// The loader's default, and each policy that means the same with any number of ranks.
 std::vector<std::pair<std::string, wick::loader_options>> policies() {
   return {{"their batch fails", {}},
-          {"skip", {.on_error = wick::on_error(wick::skip), .content_fingerprint = true}},
-          {"replace", {.on_error = wick::on_error(wick::replace), .content_fingerprint = true}},
+          {"skip", {.on_error = wick::on_error::skip, .content_fingerprint = true}},
+          {"replace", {.on_error = wick::on_error::replace, .content_fingerprint = true}},
           {"retry, then replace",
-           {.on_error = wick::on_error(wick::retry(2).then(wick::replace)), .content_fingerprint = true}}};
+           {.on_error = wick::on_error(wick::on_error::retry(2).then(wick::on_error::replace)),
+            .content_fingerprint = true}}};
 }
 
 // ---- running them ----
@@ -288,7 +289,7 @@ outcome run(Make make, std::uint64_t world, wick::loader_options options) {
       // A batch that fails is thrown by the rank that has the sample; the others deliver theirs.
       if (!options.on_error.only_fails()) all.fingerprints[e] += l.fingerprint(e);
     }
-    for (const wick::ledger_entry& f : l.ledger().entries()) {
+    for (const wick::failure_log_entry& f : l.failure_log().entries()) {
       all.failures[{f.epoch, f.position}] +=
           f.key + ": " + f.stage + ": " + f.text + ": " + std::string(to_string(f.action)) + '\n';
     }

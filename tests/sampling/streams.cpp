@@ -144,7 +144,7 @@ struct edits {
                {2, 2, {{"web", 3}, {"code", 0.5}}}};
     for (const auto& e : all) {
       if (e.epoch == epoch && e.batch <= number + ahead)
-        l.edit(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
+        l.set_mix_weights(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
     }
   }
 };

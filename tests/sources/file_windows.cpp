@@ -103,11 +103,11 @@ TEST_CASE("a file that is changed later is an error of its windows, with their n
   write(at + "/1", 1, 6);
   wick::loader loader(wick::windows(wick::files(at + "/*"), {.row_bytes = 12}, 6) | wick::read() |
                           wick::decode_raw<float>({6, 3}) | wick::array_batch(2),
-                      {.on_error = wick::on_error(wick::skip)});
+                      {.on_error = wick::on_error::skip});
   std::filesystem::resize_file(at + "/1", 60);
   CHECK(epoch_of(loader).at(0).size() == 18);
-  REQUIRE(loader.ledger().entries().size() == 1);
-  CHECK(loader.ledger().entries()[0].key == at + "/1, rows 0 to 5");
+  REQUIRE(loader.failure_log().entries().size() == 1);
+  CHECK(loader.failure_log().entries()[0].key == at + "/1, rows 0 to 5");
 }
 
 TEST_CASE("the fingerprint tells other files, rows and windows apart, not where the folder is") {

@@ -36,7 +36,7 @@ TEST_CASE("a list of files keeps its order and its doubles, and opens nothing") 
   REQUIRE(f.size() == 3);
   CHECK(std::string(f.at(1).path) == "/nowhere/a.jpg");
   CHECK(f.at(1).file == -1);
-  CHECK(f.at(1).length == wick::location::whole);
+  CHECK(f.at(1).length == wick::file_range::whole);
   CHECK(f.key(2) == "/nowhere/b.jpg");
   CHECK(wick::files({"one"}).size() == 1);
   CHECK(wick::files(std::vector<std::filesystem::path>{"x", "y"}).size() == 2);

@@ -32,8 +32,8 @@ using wick_test::message_of;
 using wick_test::tar_writer;
 using wick_test::temp_dir;
 
-/// What a location points to, as read() would get it.
-std::string content(const wick::location& l) {
+/// What a file range points to, as read() would get it.
+std::string content(const wick::file_range& l) {
   wick::detail::file_handle opened;
   if (l.file < 0) opened = wick::detail::open_file(l.path);
   std::string out(static_cast<std::size_t>(l.length), '\0');
@@ -95,7 +95,7 @@ TEST_CASE("only the members asked for are indexed, in the order they were asked 
                                             .done());
   const wick::detail::tar_records source = wick::tar(shard, {"txt", "jpg;png"});
   REQUIRE(source.size() == 2);
-  const wick::record<wick::location> first = source.at(0), second = source.at(1);
+  const wick::record<wick::file_range> first = source.at(0), second = source.at(1);
   CHECK(first.key == "0");
   CHECK(first.size() == 2);
   CHECK(content(first[0]) == "T0");

@@ -77,9 +77,9 @@ TEST_CASE("records are read and their checksums are looked at") {
   std::string damaged = record("one") + record("two");
   damaged[13] ^= 1;
   write_file(file, damaged);
-  wick::loader bad(wick::tfrecords(file) | wick::read(), {.on_error = wick::on_error(wick::skip)});
+  wick::loader bad(wick::tfrecords(file) | wick::read(), {.on_error = wick::on_error::skip});
   CHECK(bad.next()->text() == "two");
-  CHECK(contains(bad.ledger().entries().at(0).text, "checksum is wrong"));
+  CHECK(contains(bad.failure_log().entries().at(0).text, "checksum is wrong"));
 }
 
 TEST_CASE("damaged files, cut off ones and others are refused by name and place") {

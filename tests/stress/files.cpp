@@ -245,7 +245,7 @@ struct reads_again {
       key = co_await locking;
     }
     const fs::path& other = s->paths[c->random().below(s->paths.size())];
-    auto reading = wick::read()(wick::location{other.c_str()}, *c);
+    auto reading = wick::read()(wick::file_range{other.c_str()}, *c);
     try {
       wick::bytes second = co_await reading;
       s->w->expect(label_of(second.text()).has_value(), "a file that was read again is whole", other,
@@ -364,7 +364,7 @@ void files(world& w) {
                  most, count);
         for (std::size_t i = 0; i < count; ++i) w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
         w.expect(changing || good == n || (hungry && hungry->held_long()), "no file that stays fails", good,
-                 n, l.ledger().total());
+                 n, l.failure_log().total());
       }
     };
     if (again)
@@ -415,8 +415,9 @@ void shards(world& w) {
     const few_descriptors few(64);
     const signal_rain rain(w.random.fork());
     auto options = draw_options(w, w.random.next());
-    if (policy == 1) options.on_error = wick::on_error(wick::skip);
-    if (policy == 2) options.on_error = wick::on_error(wick::retry(1).then(wick::replace));
+    if (policy == 1) options.on_error = wick::on_error::skip;
+    if (policy == 2)
+      options.on_error = wick::on_error(wick::on_error::retry(1).then(wick::on_error::replace));
     // The long one last: nothing is read of the shard after it.
     wick::loader l(
         wick::tar((dir / "s*.tar").string(), {"txt", "bin"}) | wick::shuffle() | wick::read() |
@@ -464,7 +465,7 @@ void shards(world& w) {
       });
     }
     for (std::uint64_t epoch = 0; epoch < w.random.below(3) + 1; ++epoch) {
-      const std::uint64_t before = l.ledger().total();
+      const std::uint64_t before = l.failure_log().total();
       std::vector<int> seen(count);
       std::uint64_t rows = 0, lost = 0, given = 0;
       l.epoch(epoch);
@@ -480,7 +481,7 @@ void shards(world& w) {
           ++lost;
         }
       }
-      const std::uint64_t told = l.ledger().total() - before;
+      const std::uint64_t told = l.failure_log().total() - before;
       w.expect(given + lost == l.batches(), "each batch is given or has failed", given, lost, l.batches());
       w.expect(rows + 7 * lost + (policy == 1 ? told : 0) >= count, "each sample is given or told", rows,
                lost, told, count);
@@ -494,9 +495,9 @@ void shards(world& w) {
 
 // ---- a full disk ----
 
-/// How many lines of the ledger could not be written, by the loader's own words.
+/// How many lines of the failure log could not be written, by the loader's own words.
 std::uint64_t lines_lost(const wick::report& r) {
-  constexpr std::string_view before = "ledger_file: ";
+  constexpr std::string_view before = "failure_log_file: ";
   for (const std::string& note : r.notes) {
     if (const auto at = note.find(before); at != std::string::npos)
       return std::stoull(note.substr(at + before.size()));
@@ -504,8 +505,8 @@ std::uint64_t lines_lost(const wick::report& r) {
   return 0;
 }
 
-/// State and ledger on a disk that is full now and then: the state is always a whole one, the ledger has
-/// whole lines, and one for each failure but those that are said to be missing.
+/// State and failure log on a disk that is full now and then: the state is always a whole one, the failure
+/// log has whole lines, and one for each failure but those that are said to be missing.
 void full_disk_in(world& w, const fs::path& at) {
   const std::size_t count = 150;
   const auto make = [&](wick::executor& ex) {
@@ -519,8 +520,8 @@ void full_disk_in(world& w, const fs::path& at) {
                             wick::array_batch(4),
                         {.seed = 5,
                          .executor = &ex,
-                         .on_error = wick::on_error(wick::skip),
-                         .ledger_file = at / "ledger.jsonl"});
+                         .on_error = wick::on_error::skip,
+                         .failure_log_file = at / "failures.jsonl"});
   };
   std::uint64_t written = 0, refused = 0, told = 0, lost = 0;
   {
@@ -563,18 +564,18 @@ void full_disk_in(world& w, const fs::path& at) {
           w.expect(false, "the state's file can be read", e.what());
         }
       }
-      told += l.ledger().total();
+      told += l.failure_log().total();
       lost += lines_lost(l.report());
     }
   }
-  std::ifstream in(at / "ledger.jsonl", std::ios::binary);
+  std::ifstream in(at / "failures.jsonl", std::ios::binary);
   std::uint64_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
     w.expect(line.starts_with("{\"epoch\":") && line.ends_with("}") && !in.eof(),
-             "a line of the ledger is whole", number, line.substr(0, 60), line.size());
+             "a line of the failure log is whole", number, line.substr(0, 60), line.size());
   }
-  w.expect(number + lost == told, "a failure has a line in the ledger, or is counted as missing there",
+  w.expect(number + lost == told, "a failure has a line in the failure log, or is counted as missing there",
            number, lost, told);
   w.expect(written + refused > 0, "states were written", written, refused);
 }
@@ -597,7 +598,7 @@ std::vector<scenario> file_scenarios() {
            "files that are replaced and removed while they are read, with little memory and few descriptors",
            files},
           {"shards", "tar shards that are replaced, overwritten and cut after they were indexed", shards},
-          {"full_disk", "states and ledgers on a disk that is full now and then", full_disk}};
+          {"full_disk", "states and failure logs on a disk that is full now and then", full_disk}};
 }
 
 }  // namespace wick_stress

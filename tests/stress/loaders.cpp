@@ -228,13 +228,14 @@ void epochs(world& w) {
       }
       // Failures are written down by groups of samples, so those of a group that was begun may be there
       // already.
-      w.expect(l.ledger().total() >= told, "each failure is in the ledger", l.ledger().total(), told);
+      w.expect(l.failure_log().total() >= told, "each failure is in the failure log", l.failure_log().total(),
+               told);
     }
     w.expect(w.alive.load() == 0, "a loader that is gone left frames or items behind", w.alive.load());
   }
 }
 
-/// Batches: a failing sample fails its batch and no other, and every failure is in the ledger.
+/// Batches: a failing sample fails its batch and no other, and every failure is in the failure log.
 void batched(world& w) {
   const plan p = draw_plan(w);
   wick::executor ex(w.engine());
@@ -242,7 +243,7 @@ void batched(world& w) {
   {
     batch_loader l(batches(p, n), draw_options(w, &ex, w.random.next()));
     for (std::uint64_t epoch = 0; epoch < w.random.below(3) + 1; ++epoch) {
-      const std::uint64_t before = l.ledger().total();
+      const std::uint64_t before = l.failure_log().total();
       std::vector<int> seen(p.size);
       std::uint64_t good = 0, bad = 0;
       l.epoch(epoch);
@@ -264,8 +265,8 @@ void batched(world& w) {
       }
       w.expect(good + bad == l.batches(), "each batch is given or has failed", good, bad, l.batches());
       const std::uint64_t failures = p.failures(epoch);
-      w.expect(l.ledger().total() - before == failures, "each failing sample is in the ledger once",
-               l.ledger().total() - before, failures);
+      w.expect(l.failure_log().total() - before == failures, "each failing sample is in the failure log once",
+               l.failure_log().total() - before, failures);
       w.expect((bad == 0) == (failures == 0) && bad <= failures, "a batch fails for a sample", bad, failures);
       for (std::uint64_t i = 0; i < p.size; ++i) {
         w.expect(seen[i] <= (p.fails(epoch, i) ? 0 : 1), "no sample twice, none that failed", i, seen[i]);
@@ -388,8 +389,8 @@ void shared(world& w) {
     s.spawn(consume(&b, live(w.alive), &never));
     s.wait();
     book{&p, {}}.check_whole(0, t);
-    w.expect(b.ledger().total() == q.failures(0), "each failing sample is in the ledger once",
-             b.ledger().total());
+    w.expect(b.failure_log().total() == q.failures(0), "each failing sample is in the failure log once",
+             b.failure_log().total());
   }
   w.expect(w.alive.load() == 0, "loaders that are gone left frames or items behind", w.alive.load());
 }
@@ -398,7 +399,7 @@ void shared(world& w) {
 
 std::vector<scenario> loader_scenarios() {
   return {{"epochs", "whole and broken epochs in any order, by loops and coroutines", epochs},
-          {"batched", "samples that fail their batch and are in the ledger", batched},
+          {"batched", "samples that fail their batch and are in the failure log", batched},
           {"left", "a loader destroyed at any moment, with samples that would wait for an hour", left},
           {"resumed", "an epoch in parts, each by a loader that goes on from the last one's state", resumed},
           {"shared", "two loaders and their consumers on one executor", shared}};

@@ -41,7 +41,7 @@ using wick_test::message_of;
 using wick_test::temp_dir;
 using list = std::vector<std::string>;
 
-std::string content(const wick::location& l) {
+std::string content(const wick::file_range& l) {
   wick::detail::file_handle opened;
   if (l.file < 0) opened = wick::detail::open_file(l.path);
   std::string out(static_cast<std::size_t>(l.length), '\0');
@@ -341,11 +341,11 @@ TEST_CASE("a file that changes behind the index is an error of each of its sampl
   }
   SUBCASE("gone") { fs::remove(a); }
   wick::loader loader(all | wick::read() | [](std::string_view t) { return std::string(t); },
-                      {.workers = 1, .on_error = wick::on_error(wick::skip)});
+                      {.workers = 1, .on_error = wick::on_error::skip});
   list got;
   for (auto& text : loader.epoch(0)) got.push_back(text);
   CHECK(got == list{"three", "four"});
-  REQUIRE(loader.ledger().total() == 2);
+  REQUIRE(loader.failure_log().total() == 2);
 }
 
 TEST_CASE("the same lines come in the same batches at any number of workers and ranks, and after a resume") {

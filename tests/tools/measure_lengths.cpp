@@ -73,10 +73,9 @@ TEST_CASE("what was measured plans rows and batches of the same pipeline") {
 TEST_CASE("a sample that can't be made ends the measuring, whatever on_error says") {
   auto all = texts(20);
   all[11].data = 77;
-  CHECK(contains(message_of([&] {
-                   return wick::measure_lengths(wick::from(all) | tokenize,
-                                                {.on_error = wick::on_error(wick::skip)})
-                       .size();
-                 }),
-                 "11"));
+  CHECK(contains(
+      message_of([&] {
+        return wick::measure_lengths(wick::from(all) | tokenize, {.on_error = wick::on_error::skip}).size();
+      }),
+      "11"));
 }

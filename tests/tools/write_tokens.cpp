@@ -101,7 +101,7 @@ TEST_CASE("where it fails the old file is as it was, and nothing else is left th
   CHECK(contains(message_of([&] { return wick::write_tokens(fails, path.string()); }), "sample 1",
                  "a bad document"));
   all_as_before();
-  CHECK(wick::write_tokens(fails, path.string(), {.loader = {.on_error = wick::on_error(wick::skip)}}) == 2);
+  CHECK(wick::write_tokens(fails, path.string(), {.loader = {.on_error = wick::on_error::skip}}) == 2);
   CHECK(contains(message_of([&] { return wick::write_tokens(fails, (dir / "no/t.bin").string()); }),
                  "tokens: can't be created"));
 }

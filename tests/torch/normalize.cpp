@@ -21,7 +21,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/normalize.hpp>
-#include <wick/torch/tensors.hpp>
+#include <wick/torch/tensor_dataset.hpp>
 
 namespace {
 
@@ -143,7 +143,8 @@ TEST_CASE("what it was given stays as it was") {
   const at::Tensor t = at::full({2, 3, 2, 2}, 9, at::kFloat);
   CHECK_FALSE(normalized(t, of_three).is_alias_of(t));
   CHECK(t.equal(at::full({2, 3, 2, 2}, 9, at::kFloat)));
-  wick::loader loader(wick::tensors(t, at::zeros({2}, at::kLong)) | wick::batch(2) | stage_of(of_three));
+  wick::loader loader(wick::tensor_dataset(t, at::zeros({2}, at::kLong)) | wick::batch(2) |
+                      stage_of(of_three));
   CHECK(worst(t, loader.next()->data, of_three, 1, 1.0) < 1e-5);
   CHECK(t.equal(at::full({2, 3, 2, 2}, 9, at::kFloat)));
 }

@@ -184,7 +184,7 @@ TEST_CASE(
     CHECK(contains(text, "row-4: batch: ", parts...));
     CHECK(loader.next().has_value());
     CHECK_FALSE(loader.next().has_value());
-    CHECK(loader.ledger().total() == 1);
+    CHECK(loader.failure_log().total() == 1);
   };
   check([] { return at::zeros({2}, at::kComplexFloat); }, "a tensor of ComplexFloat can't be batched");
   check([] { return at::Tensor(); });

@@ -10,14 +10,14 @@ TEST_CASE("Torch gets the processors that the workers leave, and never none") {
   {
     wick::executor one(1);
     const std::size_t left = all > 1 ? all - 1 : 1;
-    CHECK(wick::share_cores(one) == left);
+    CHECK(wick::limit_torch_threads(one) == left);
     CHECK(static_cast<std::size_t>(at::get_num_threads()) == left);
   }
   {
     wick::executor as_many(all);
-    CHECK(wick::share_cores(as_many) == 1);
+    CHECK(wick::limit_torch_threads(as_many) == 1);
     CHECK(at::get_num_threads() == 1);
-    CHECK(wick::share_cores(as_many, 3) == 3);
+    CHECK(wick::limit_torch_threads(as_many, 3) == 3);
     CHECK(at::get_num_threads() == 3);
   }
   at::set_num_threads(before);

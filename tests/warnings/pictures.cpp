@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
                  wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
   wick::loader train(wick::image_folder(argv[1]) | wick::shuffle() | wick::shard(0, 1) | wick::read() |
                          augment | wick::array_batch(256),
-                     {.seed = 42, .on_error = wick::on_error(wick::skip)});
+                     {.seed = 42, .on_error = wick::on_error::skip});
   for (auto& batch : train.epoch(0)) std::printf("%zu fields\n", sizeof batch);
 
   wick::loader padded(wick::image_folder(argv[1]) | wick::read() | wick::decode({.mode = wick::color::gray}) |

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
                           return std::pair<std::int64_t, double>(label, context.random().uniform(0, 1));
                         } |
                         wick::array_batch(10),
-                    {.on_error = wick::on_error(wick::replace)});
+                    {.on_error = wick::on_error::replace});
   for (int epoch = 0; epoch < 2; ++epoch) {
     for (auto& batch : rows.epoch(epoch)) std::printf("%zu\n", sizeof batch);
   }

@@ -21,7 +21,7 @@ template <class Value, class Index = std::int64_t, class Key = std::string>
 struct indexed {
   Value value;  ///< the target, as it was
   Index index;  ///< of the sample in the source
-  Key key;      ///< what the source calls it, as messages and the ledger do
+  Key key;      ///< what the source calls it, as messages and the failure log do
 };
 /// Which sample it is, where it had no target.
 template <class Index, class Key>

@@ -11,7 +11,7 @@
 namespace wick::detail {
 
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
-/// address with each location in that file.
+/// address with each range of that file.
 struct file_stamp {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change

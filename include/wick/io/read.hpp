@@ -16,7 +16,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/io/detail/cached_read.hpp>
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
@@ -34,19 +34,19 @@ struct read_options {
 
 /// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
 /// no file open. \throws wick::error
-std::uint64_t length_of(const location& where);
+std::uint64_t length_of(const file_range& where);
 
-/// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
-class location_reader {
+/// Reads file ranges one after another; neighbors in one file open it once. Blocks. For I/O threads.
+class file_range_reader {
  public:
-  location_reader() noexcept = default;
-  location_reader(const location_reader&) = delete;
-  location_reader& operator=(const location_reader&) = delete;
-  ~location_reader() { close(); }
+  file_range_reader() noexcept = default;
+  file_range_reader(const file_range_reader&) = delete;
+  file_range_reader& operator=(const file_range_reader&) = delete;
+  ~file_range_reader() { close(); }
 
   /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
   /// more
-  bytes read(const location& where, std::uint64_t length);
+  bytes read(const file_range& where, std::uint64_t length);
 
  private:
   int open(const char* path);
@@ -61,29 +61,29 @@ class location_reader {
   const char* opened_ = nullptr;
 };
 
-/// What read() does with one location and with a record of them, said once.
+/// What read() does with one file range and with a record of them, said once.
 template <class From>
 struct read_shape;
 template <>
-struct read_shape<location> {
+struct read_shape<file_range> {
   using to = bytes;
   using lengths = std::uint64_t;
   template <class F>
-  static std::uint64_t measure(const location& where, lengths& out, F&& length) {
+  static std::uint64_t measure(const file_range& where, lengths& out, F&& length) {
     return out = length(where);
   }
   template <class F>
-  static bytes read(const location& where, const lengths& known, F&& one) {
+  static bytes read(const file_range& where, const lengths& known, F&& one) {
     return one(where, known);
   }
 };
 template <>
-struct read_shape<record<location>> {
+struct read_shape<record<file_range>> {
   using to = record<bytes>;
   using lengths = std::array<std::uint64_t, record_fields::max_fields>;
   /// The sum; at most 2^64 - 1.
   template <class F>
-  static std::uint64_t measure(const record<location>& where, lengths& out, F&& length) {
+  static std::uint64_t measure(const record<file_range>& where, lengths& out, F&& length) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < where.size(); ++i) {
       out[i] = length(where[i]);
@@ -92,7 +92,7 @@ struct read_shape<record<location>> {
     return sum;
   }
   template <class F>
-  static record<bytes> read(const record<location>& where, const lengths& known, F&& one) {
+  static record<bytes> read(const record<file_range>& where, const lengths& known, F&& one) {
     record<bytes> out(where);
     for (std::size_t i = 0; i < where.size(); ++i) out.push_back(one(where[i], known[i]));
     return out;
@@ -105,9 +105,9 @@ void check_size(std::uint64_t found, const read_options& options);
 /// Blocks. \throws wick::error
 template <class From>
 typename read_shape<From>::to read_now(const From& where, const typename read_shape<From>::lengths& known) {
-  location_reader reader;
+  file_range_reader reader;
   return read_shape<From>::read(
-      where, known, [&](const location& l, std::uint64_t length) { return reader.read(l, length); });
+      where, known, [&](const file_range& l, std::uint64_t length) { return reader.read(l, length); });
 }
 
 /// The slow way: an I/O thread looks how long the files are, and reads them at once where the memory bound
@@ -174,10 +174,10 @@ class [[nodiscard]] read_operation {
     detail::cached_reader reader;
     bool at_hand = true;
     typename shape::lengths known{};
-    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) {
+    const std::uint64_t total = shape::measure(where_, known, [&](const file_range& l) {
       // Of a record only what is open already: one descriptor at a time is enough for a sample.
       std::uint64_t length = 0;
-      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>)&&reader.measure(l, length);
+      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, file_range>)&&reader.measure(l, length);
       return length;
     });
     if (!at_hand) return false;
@@ -185,7 +185,7 @@ class [[nodiscard]] read_operation {
     if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
     reserved_ = total;
     bool all = true;
-    to got = shape::read(where_, known, [&](const location& l, std::uint64_t length) {
+    to got = shape::read(where_, known, [&](const file_range& l, std::uint64_t length) {
       if (!all) return bytes();
       bytes one(static_cast<std::size_t>(length));
       all = reader.read(l, one.data(), one.size());
@@ -205,7 +205,7 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
-/// What read() makes of an item: bytes of each location in it.
+/// What read() makes of an item: bytes of each file range in it.
 template <class T>
 struct once_all_read {
   using type =
@@ -284,8 +284,8 @@ class read_stage {
   using stage_kind = on_sample_or_data;
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
-  read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
-  read_operation<record<location>> operator()(record<location> where, context& c) const;
+  read_operation<file_range> operator()(file_range where, context& c) const { return {where, c, options_}; }
+  read_operation<record<file_range>> operator()(record<file_range> where, context& c) const;
   /// Of what another room has said how to read.
   template <class From>
     requires(sizeof(read_shape<From>) != 0)
@@ -304,7 +304,7 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a location (or all members of a record, or all locations of a zipped sample) into wick::bytes. Never
+/// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes. Never
 /// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
 /// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
 /// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file

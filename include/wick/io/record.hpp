@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
@@ -45,7 +45,7 @@ class record_fields {
 
 }  // namespace detail
 
-/// The wanted members of one sample, in the order they were asked for. `T` is location before read(), bytes
+/// The wanted members of one sample, in the order they were asked for. `T` is file_range before read(), bytes
 /// after. `key` and the names of the fields lie in the source, which outlives every record.
 template <class T>
 class record {
@@ -96,7 +96,7 @@ class record {
 namespace detail {
 
 template <>
-struct once_read<record<location>> {
+struct once_read<record<file_range>> {
   using type = record<bytes>;
 };
 

@@ -27,7 +27,7 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/receipt.hpp>
@@ -59,7 +59,7 @@ class loader {
 
   loader() = default;
   /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
-  /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
+  /// workers are given beside an executor, or when a failure log or quarantine file can't be opened or is of
   /// another data set
   template <class Source, class... S>
   explicit loader(pipeline<Source, S...> what, loader_options options = {}) {
@@ -105,16 +105,18 @@ class loader {
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() { core().refresh(); }
 
-  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
-  /// {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says. Other
-  /// weights stay as they are. Sources go on where they stood, and what was prefetched is made anew. The
-  /// epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. An edit
-  /// that was made already is not made again. See the guide changing_mixture. \throws wick::error for what
-  /// makes no sense, a batch that was handed over, or a journal that can't be written; nothing has changed
-  /// then
-  void edit(const std::vector<source_weight>& weights, edit_options at = {}) { core().edit(weights, at); }
-  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
-  /// does, and when it is damaged, or of another data set, pipeline or global batch
+  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.set_mix_weights({{"web",
+  /// 0.5}, {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says.
+  /// Other weights stay as they are. Sources go on where they stood, and what was prefetched is made anew.
+  /// The epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. Such
+  /// an edit of the mixture that was made already is not made again. See the guide changing_mixture. \throws
+  /// wick::error for what makes no sense, a batch that was handed over, or a journal that can't be written;
+  /// nothing has changed then
+  void set_mix_weights(const std::vector<source_weight>& weights, edit_options at = {}) {
+    core().set_mix_weights(weights, at);
+  }
+  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as
+  /// set_mix_weights() does, and when it is damaged, or of another data set, pipeline or global batch
   void replay_edits(const std::string& journal_file) { core().replay_edits(journal_file); }
   /// The weights of the next batch.
   std::vector<source_weight> mixture() const { return core().mixture(); }
@@ -143,12 +145,12 @@ class loader {
   task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 
   /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
-  /// one that is still to come. The run goes on as if nothing had been: order, state, ledger, fingerprints
-  /// and report stay as they are. Without batch() `batch` is a position in the epoch, over all ranks, and one
-  /// sample comes. See the guide replaying. \throws wick::error when there is no such batch, when it was made
-  /// of data before refresh(), or when what failed before it isn't known (error_options::compact);
-  /// wick::sample_error as next() does, or when the sample was left out
-  /// \throws std::logic_error as next() does
+  /// one that is still to come. The run goes on as if nothing had been: order, state, failure log,
+  /// fingerprints and report stay as they are. Without batch() `batch` is a position in the epoch, over all
+  /// ranks, and one sample comes. See the guide replaying. \throws wick::error when there is no such batch,
+  /// when it was made of data before refresh(), or when what failed before it isn't known
+  /// (error_options::compact); wick::sample_error as next() does, or when the sample was left out \throws
+  /// std::logic_error as next() does
   Batch replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
     return core().replay(epoch, batch, options);
   }
@@ -163,8 +165,8 @@ class loader {
     return core().receipt(epoch, batch, options);
   }
 
-  /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
-  /// only the loader sees).
+  /// Batches of the epoch, which set_mix_weights() may change (for a pipeline without batch(): groups of
+  /// samples that only the loader sees).
   std::uint64_t batches() const { return core().batches(); }
   /// Samples of it, over all ranks.
   std::uint64_t size() const { return core().size(); }
@@ -173,7 +175,7 @@ class loader {
   /// Samples that filter() has left out in this training so far.
   std::uint64_t filtered() const { return core().filtered(); }
   /// All failures that were told so far.
-  const wick::ledger& ledger() const { return core().ledger(); }
+  const wick::failure_log& failure_log() const { return core().failure_log(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const { return core().fingerprint(epoch); }

@@ -33,15 +33,16 @@ struct loader_options {
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   wick::executor* executor = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  detail::error_policy on_error = {};
+  /// What is done about samples that fail: `on_error(on_error::replace)`, see there. Default: their batch
+  /// fails.
+  wick::on_error on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::string ledger_file = {};
+  std::string failure_log_file = {};
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
   std::vector<std::string> quarantine = {};
-  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
-  /// Empty: none. Ranks of one machine may have the same file.
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.set_mix_weights() adds
+  /// a line. Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;

@@ -75,8 +75,8 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
-  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
-  /// has no name, or no loader.
+  /// What the source calls the sample, as messages and the failure log do: "photos/0012.jpg"; "sample 12"
+  /// where it has no name, or no loader.
   std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.

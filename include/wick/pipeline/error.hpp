@@ -59,8 +59,7 @@ namespace detail {
 std::string printable(std::string_view text);
 
 /// How a message about a bad sample ends, behind what else can be done.
-inline constexpr const char* or_leave_it_out =
-    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error::skip to leave it out";
 
 }  // namespace detail
 

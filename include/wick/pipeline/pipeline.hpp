@@ -200,10 +200,9 @@ consteval fit check_fit() {
       static_assert(is_decoded,
                     "wick: this stage takes a picture, and what came are bytes as they were read; write "
                     "decode() before it");
-      static_assert(
-          is_picture,
-          "wick: this stage takes a picture, and what came is an array in memory (of tensors(), idx(), "
-          "decode_raw()); write to_image() before it");
+      static_assert(is_picture,
+                    "wick: this stage takes a picture, and what came is an array in memory (of "
+                    "tensor_dataset(), idx(), decode_raw()); write to_image() before it");
       static_assert(is_single,
                     "wick: this stage takes a single picture, and what came is a batch; write it before "
                     "batch(n)");

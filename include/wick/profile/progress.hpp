@@ -46,8 +46,8 @@ struct progress_options {
 /// long step.
 ///
 /// What was printed on the terminal meanwhile stands behind the line: print() or clear() avoid that. After a
-/// resume and loader.edit() the total is what is left. Used by the thread that takes the batches; the loader
-/// may be gone when it is destroyed.
+/// resume and loader.set_mix_weights() the total is what is left. Used by the thread that takes the batches;
+/// the loader may be gone when it is destroyed.
 template <class Range>
 class progress {
  public:

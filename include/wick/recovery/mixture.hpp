@@ -23,9 +23,9 @@ struct source_weight {
   friend bool operator==(const source_weight&, const source_weight&) = default;
 };
 
-/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
-/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
-/// next batch on, which several ranks must be told.
+/// From where on loader.set_mix_weights() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from
+/// the beginning of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without
+/// both: from the next batch on, which several ranks must be told.
 struct edit_options {
   std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
   std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
@@ -53,8 +53,9 @@ class mixture_journal {
   mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
                   std::uint64_t seed);
 
-  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
-  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
+  /// What set_mix_weights() would add; nothing when that edit was made already. \throws wick::error for a
+  /// name that there is not, weights that make no sense, or a place that was passed or lies before the last
+  /// edit
   std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
                                       bool alone) const;
   /// \throws wick::error when it can't be written, or another process has written another one in its place;

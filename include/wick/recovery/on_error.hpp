@@ -39,8 +39,8 @@ constexpr std::string_view outcome_of(error_action a) noexcept {
   return outcomes[static_cast<std::size_t>(a)];
 }
 
-/// How often a failing sample is tried again, and what is done when that doesn't help: wick::fail,
-/// wick::skip, wick::replace, wick::retry(…), or `retry(3).then(skip)`.
+/// How often a failing sample is tried again, and what is done when that doesn't help: on_error::fail,
+/// on_error::skip, on_error::replace, on_error::retry(…), or `retry(3).then(skip)`.
 struct error_rule {
   unsigned retries = 0;                     ///< how often a failing sample is tried again
   std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
@@ -58,20 +58,6 @@ struct error_rule {
 std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t number) noexcept;
 
 }  // namespace detail
-
-/// The sample's batch fails: taking it throws wick::sample_error. The default.
-inline constexpr detail::error_rule fail{0, {}, error_action::fail};
-/// The sample is left out: its batch is shorter, or filled from the end of the epoch
-/// (error_options::compact).
-inline constexpr detail::error_rule skip{0, {}, error_action::skip};
-/// Another sample of the epoch takes its place; seed, epoch and position say which.
-inline constexpr detail::error_rule replace{0, {}, error_action::replace};
-
-/// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
-/// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before the
-/// second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends. \throws
-/// wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
-detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
 
 /// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
 /// wick::too_many_errors: always the same batch, since failures are counted in the order of delivery. Each
@@ -95,44 +81,59 @@ struct error_options {
   bool compact = false;
 };
 
-namespace detail {
-
-/// What a loader does about failing samples; made by on_error(). The default is fail for all.
+/// What becomes of failing samples, for loader_options::on_error: a rule, limits, and other rules for single
+/// stages:
+///
+///     wick::on_error(wick::on_error::skip, {.rate = 0.01})
+///         .at("read", wick::on_error::retry(3, 100ms).then(wick::on_error::skip))
 ///
 /// Outcomes depend on the data, the seed, the epoch and the position alone, so batches are the same with any
 /// number of workers and (but for compact) of ranks. What no sample is to blame for fails its batch under
-/// every policy: samples of different shapes, and a batch stage that throws.
-class error_policy {
+/// every rule: samples of different shapes, and a batch stage that throws.
+class on_error {
  public:
-  error_policy() = default;
-  /// \throws wick::error when rate is not in [0, 1], substitutes is 0, or an option has no use with this rule
-  error_policy(const error_rule& for_all, error_options options);
+  /// The sample's batch fails: taking it throws wick::sample_error. The default.
+  static constexpr detail::error_rule fail{0, {}, error_action::fail};
+  /// The sample is left out: its batch is shorter, or filled from the end of the epoch
+  /// (error_options::compact).
+  static constexpr detail::error_rule skip{0, {}, error_action::skip};
+  /// Another sample of the epoch takes its place; seed, epoch and position say which.
+  static constexpr detail::error_rule replace{0, {}, error_action::replace};
+  /// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
+  /// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before
+  /// the second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends.
+  /// `retry(3).then(skip)` says what is done when the last one fails; else the rule for other stages does.
+  /// \throws wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
+  static detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
+
+  /// fail, for all stages.
+  on_error() = default;
+  /// One rule for all stages: `.on_error = wick::on_error::skip`, or with limits
+  /// `.on_error = {wick::on_error::skip, {.rate = 0.01}}`. \throws wick::error when rate is not in [0, 1], or
+  /// substitutes is 0
+  on_error(  // NOLINT(google-explicit-constructor)
+      const detail::error_rule& for_all, error_options options = {});
   /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
   /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
-  error_policy& at(std::string stage, const error_rule& rule) &;
-  error_policy&& at(std::string stage, const error_rule& rule) &&;
+  on_error& at(std::string stage, const detail::error_rule& rule) &;
+  on_error&& at(std::string stage, const detail::error_rule& rule) &&;
 
+  /// For the loader: the limits, and details of skip and replace.
   const error_options& options() const noexcept { return options_; }
-  /// The rule for failures of this stage, with an action.
-  error_rule rule_for(std::string_view stage) const noexcept;
-  /// Nothing is ever done but to fail the batch.
+  /// For the loader: the rule for failures of this stage, with an action.
+  detail::error_rule rule_for(std::string_view stage) const noexcept;
+  /// For the loader: nothing is ever done but to fail the batch.
   bool only_fails() const noexcept;
+  /// For the loader: whether this is done about the failures of any stage.
   bool ever(error_action a) const noexcept;
-  /// The stages that have rules of their own.
+  /// For the loader: the stages that have rules of their own.
   std::vector<std::string_view> stages() const;
 
  private:
-  error_rule for_all_ = fail;
+  detail::error_rule for_all_ = fail;
   error_options options_;
-  std::vector<std::pair<std::string, error_rule>> stages_;
+  std::vector<std::pair<std::string, detail::error_rule>> stages_;
 };
-
-}  // namespace detail
-
-/// Says what becomes of failing samples, for loader_options::on_error: `on_error(replace)`,
-/// `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`.
-/// \throws wick::error for options out of range
-detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {});
 
 /// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
 /// goes on gets the batches behind it, until the next failure.

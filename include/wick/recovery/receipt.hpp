@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 
 namespace wick {
 
@@ -51,12 +51,12 @@ struct receipt {
     bool substitute() const noexcept { return index != planned; }
   };
 
-  std::uint64_t seed = 0;              ///< loader_options::seed
-  std::uint64_t epoch = 0;             ///< as it was asked for
-  std::uint64_t batch = 0;             ///< in the epoch; without batch() the position
-  std::vector<sample> samples;         ///< by rising slot; what was left out is not among them
-  std::vector<draw> draws;             ///< of stages behind batch()
-  std::vector<ledger_entry> failures;  ///< as the ledger has them
+  std::uint64_t seed = 0;                   ///< loader_options::seed
+  std::uint64_t epoch = 0;                  ///< as it was asked for
+  std::uint64_t batch = 0;                  ///< in the epoch; without batch() the position
+  std::vector<sample> samples;              ///< by rising slot; what was left out is not among them
+  std::vector<draw> draws;                  ///< of stages behind batch()
+  std::vector<failure_log_entry> failures;  ///< as the failure log has them
 
   /// An object of JSON, valid whatever keys are: bytes of a key that are no UTF-8 stand as "\\xNN".
   std::string to_json() const;

@@ -45,13 +45,13 @@ struct loader_state {
   std::uint64_t batch = 0;
   std::uint64_t sample =
       0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
-  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
+  std::uint64_t failures = 0;  ///< in the failure log of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
-  std::uint64_t edits = 0;     ///< of the mixture, by loader.edit()
+  std::uint64_t edits = 0;     ///< of the mixture, by loader.set_mix_weights()
   std::uint64_t journal = 0;   ///< a hash of these
 
   /// From behind the last batch of an epoch.

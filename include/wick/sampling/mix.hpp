@@ -304,9 +304,10 @@ class mix_stage {
 /// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
 template <class Part>
 struct weighted_source {
-  Part part;      ///< the source, with its order stages
-  double weight;  ///< its share of the turns, of the sum of all weights; 0: none until loader.edit() says so
-  std::string name = {};  ///< for loader.edit(); without one it is the source's number, from 0
+  Part part;              ///< the source, with its order stages
+  double weight;          ///< its share of the turns, of the sum of all weights; 0: none until
+                          ///< loader.set_mix_weights() says so
+  std::string name = {};  ///< for loader.set_mix_weights(); without one it is the source's number, from 0
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
@@ -351,7 +352,7 @@ std::array<std::string, N> numbered(std::array<std::string, N> names) {
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
 /// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
 /// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
-/// Weights can be changed while it is trained on: see loader.edit().
+/// Weights can be changed while it is trained on: see loader.set_mix_weights().
 /// \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)

@@ -63,7 +63,7 @@ struct shuffle_once_stage {
 }  // namespace detail
 
 /// One order for all epochs, by a seed of its own: for a split that stays the same.
-/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) |
+/// `train = src | shuffle_once(7) | skip(1000) | shuffle()`, `val = src | shuffle_once(7) |
 /// take(1000)`.
 inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
 
@@ -128,7 +128,7 @@ namespace detail {
 struct skip_stage {
   using stage_kind = on_order;
   using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "skip_first";
+  static constexpr std::string_view name = "skip";
   std::uint64_t count;
   struct shifted {
     std::uint64_t by;
@@ -142,8 +142,8 @@ struct skip_stage {
 }  // namespace detail
 
 /// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src |
-/// skip_first(900)`.
-inline detail::skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+/// skip(900)`.
+inline detail::skip_stage skip(std::uint64_t count) noexcept { return {count}; }
 
 namespace detail {
 

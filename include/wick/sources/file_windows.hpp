@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/windows.hpp>
@@ -23,13 +23,13 @@ struct file_rows {
   std::uint64_t header_bytes = 0;
 };
 
-/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
+/// Source of file ranges: windows over the rows of files. Made by windows(files(…), …).
 class file_windows {
  public:
   /// \throws wick::error
   file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
   std::uint64_t size() const noexcept { return order_.size(); }
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many rows each file has.
   std::uint64_t fingerprint() const;

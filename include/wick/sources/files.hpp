@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 
 namespace wick {
 
-/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
-/// unreadable is an error of its sample when it is read.
+/// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
+/// is missing or unreadable is an error of its sample when it is read.
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list
@@ -38,7 +38,7 @@ class files {
   }
 
   std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  file_range at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, so that the data may move.

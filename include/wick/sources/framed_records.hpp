@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/sources/files.hpp>
 
 namespace wick {
@@ -31,14 +31,14 @@ struct framing {
   record_frame (*call)(const void* callable, std::span<const std::byte> head) = nullptr;
 };
 
-/// Source of locations: framed records of files, one file after the other. 16 bytes of memory a record.
+/// Source of file ranges: framed records of files, one file after the other. 16 bytes of memory a record.
 class framed_records {
  public:
   /// Reads through the files. \throws wick::error
   framed_records(const files& of, const framing& by, const char* who);
 
   std::uint64_t size() const noexcept;
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of the records' lengths.
   std::uint64_t fingerprint() const noexcept;
@@ -50,7 +50,7 @@ class framed_records {
 
 }  // namespace detail
 
-/// Each record of these files is a sample: `at(i)` is its location, for read(). `frame` is given the first
+/// Each record of these files is a sample: `at(i)` is its file range, for read(). `frame` is given the first
 /// `header` bytes of a frame and says where the record lies in it: `records(files("*.bin"), 4,
 /// [](std::span<const std::byte> head) { … return record_frame{.offset = 4, .length = n, .size = n + 4}; })`.
 /// The frames are read here, once; a file that is changed later is an error of its samples. \throws

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
@@ -39,7 +39,7 @@ class image_folder {
   explicit image_folder(const std::string& root, detail::image_folder_options options = {});
 
   std::uint64_t size() const noexcept;
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
   /// The names of the sub-folders; a target is an index into them.
   const std::vector<std::string>& classes() const noexcept;

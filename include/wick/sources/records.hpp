@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/stage.hpp>
@@ -28,13 +28,13 @@ struct records_options {
   std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
 };
 
-/// Source of locations: the records of files, one file after the other.
+/// Source of file ranges: the records of files, one file after the other.
 class fixed_records {
  public:
   /// \param bytes  of a record
   fixed_records(const files& of, std::uint64_t bytes, const records_options& options);
   std::uint64_t size() const noexcept { return begins_->back(); }
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many records each file has.
   std::uint64_t fingerprint() const noexcept;
@@ -70,7 +70,7 @@ class decode_struct_stage {
 
 }  // namespace detail
 
-/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its location, for read(). The files
+/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). The files
 /// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
 /// \throws wick::error when a file is missing, or has no whole records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,

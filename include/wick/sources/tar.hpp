@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/tar_index.hpp>
@@ -65,7 +65,7 @@ class tar_samples {
   explicit tar_samples(shard_list shards, tar_options options = {});
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   /// Bytes that were read to build the index.
@@ -87,7 +87,7 @@ class tar_records {
   tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {});
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  record<location> at(std::uint64_t i) const;
+  record<file_range> at(std::uint64_t i) const;
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
@@ -113,7 +113,7 @@ class tar_records {
 /// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
 
-/// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
+/// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
 detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
@@ -21,30 +21,30 @@ namespace wick {
 namespace detail {
 
 /// A record with its checksum behind it.
-struct checked_location {
-  location all;
+struct checked_file_range {
+  file_range all;
 };
 
 /// \throws wick::error unless the last four bytes are the checksum of those before, which are left
 void take_off_checksum(bytes& record);
 
 template <>
-struct read_shape<checked_location> {
+struct read_shape<checked_file_range> {
   using to = bytes;
   using lengths = std::uint64_t;
   template <class F>
-  static std::uint64_t measure(const checked_location& where, lengths& out, F&& length) {
+  static std::uint64_t measure(const checked_file_range& where, lengths& out, F&& length) {
     return out = length(where.all);
   }
   template <class F>
-  static bytes read(const checked_location& where, const lengths& known, F&& one) {
+  static bytes read(const checked_file_range& where, const lengths& known, F&& one) {
     bytes got = one(where.all, known);
     if (got.size() == known && !got.empty()) take_off_checksum(got);
     return got;
   }
 };
 template <>
-struct once_read<checked_location> {
+struct once_read<checked_file_range> {
   using type = bytes;
 };
 
@@ -53,7 +53,7 @@ class tf_records {
  public:
   explicit tf_records(const files& of);
   std::uint64_t size() const noexcept { return records_.size(); }
-  checked_location at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
+  checked_file_range at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
   std::string key(std::uint64_t i) const { return records_.key(i); }
   std::uint64_t fingerprint() const noexcept { return records_.fingerprint(); }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/text_index.hpp>
 
@@ -38,7 +38,7 @@ class text_samples {
   text_samples(files paths, const document_options& options);
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  location at(std::uint64_t i) const noexcept { return index_->at(i); }
+  file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
   /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
   std::string key(std::uint64_t i) const { return index_->key(i); }
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }

@@ -108,11 +108,11 @@ struct read_shape<token_window> {
   using to = token_pair;
   using lengths = std::uint64_t;
 
-  /// Calls f(location) for each file's part.
+  /// Calls f(file_range) for each file's part.
   template <class F>
   static void for_each_part(const token_window& where, F&& f) {
     for (std::uint64_t done = 0; done < where.span.count;) {
-      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      const file_range part = where.from->part(where.span.first + done, where.span.count - done);
       f(part);
       done += part.length / where.from->format().size;
     }
@@ -120,7 +120,7 @@ struct read_shape<token_window> {
   template <class F>
   static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
     out = 0;
-    for_each_part(where, [&](const location& part) { out += length(part); });
+    for_each_part(where, [&](const file_range& part) { out += length(part); });
     return out;
   }
   template <class F>
@@ -128,7 +128,7 @@ struct read_shape<token_window> {
     const std::size_t all = where.span.count * where.from->format().size;
     bytes whole;
     std::size_t done = 0;
-    for_each_part(where, [&](const location& part) {
+    for_each_part(where, [&](const file_range& part) {
       bytes some = one(part, part.length);
       if (some.size() == all) {
         whole = std::move(some);

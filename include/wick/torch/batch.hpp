@@ -72,7 +72,7 @@ detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
 /// `.lengths`): the longest first, each into the row where it leaves the least room. Behind shuffle() each
 /// epoch exchanges samples of one length and shuffles the rows. With shard(), `rows` counts those of all
 /// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
-/// out (on_error(skip)) is padding in its place. \throws wick::error, here or in the loader
+/// out (on_error::skip) is padding in its place. \throws wick::error, here or in the loader
 inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
                                                       detail::pack_options options = {}) {
   return {rows, length, std::move(options)};

@@ -54,7 +54,7 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
-/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
+/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensor_dataset: the first".
 /// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
 at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
 

@@ -14,6 +14,6 @@ namespace wick {
 /// model on a device wants few threads here anyway.
 ///
 /// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
-std::size_t share_cores(const executor& workers, std::size_t at_least = 1);
+std::size_t limit_torch_threads(const executor& workers, std::size_t at_least = 1);
 
 }  // namespace wick

@@ -120,16 +120,16 @@ using to_mask_stage = from_array_stage<mask>;
 }  // namespace detail
 
 /// Array → picture, so that arrays in memory can be cropped, turned and jittered as decoded pictures are:
-/// `tensors(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) | batch(128)`. It
-/// takes the first part of the sample that is an array of uint8: a row of tensors() or idx(), what
-/// decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
+/// `tensor_dataset(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) |
+/// batch(128)`. It takes the first part of the sample that is an array of uint8: a row of tensor_dataset() or
+/// idx(), what decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
 /// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array is
 /// none of these
 detail::to_image_stage to_image(const detail::array_options& options = {});
 
 /// Array → mask: numbers of classes that follow the picture, [H, W] of uint8. It takes the first part that is
-/// still an array, behind to_image() that of the mask: `tensors(images, masks) | to_image() | to_mask()`.
-/// \throws wick::error when the array has another shape or type
+/// still an array, behind to_image() that of the mask: `tensor_dataset<memory_view>(images, masks) |
+/// to_image() | to_mask()`. \throws wick::error when the array has another shape or type
 detail::to_mask_stage to_mask(const detail::array_options& options = {});
 
 }  // namespace wick

@@ -28,7 +28,7 @@
 namespace wick {
 
 /// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
-/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error(skip)) is padding where
+/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error::skip) is padding where
 /// it would have been.
 template <class Values, class Column>
 struct packed {

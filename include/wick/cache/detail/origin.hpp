@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include <wick/batch/fields.hpp>
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
@@ -16,7 +16,7 @@
 namespace wick::detail {
 
 /// A file's path, size and time, and which bytes of it. May block.
-void add_origin(fingerprint_hash& h, const location& where);
+void add_origin(fingerprint_hash& h, const file_range& where);
 
 /// Of what the source gives: the files, numbers, texts and bytes in it. Types that say nothing of themselves
 /// count as nothing.

@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 
 #include <wick/cache/detail/origin.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::detail {
 
-void add_origin(fingerprint_hash& h, const location& where) {
+void add_origin(fingerprint_hash& h, const file_range& where) {
   h.add(std::string_view(where.path)).add(where.offset).add(where.length);
   file_stamp now;
   if (where.indexed != nullptr) {

@@ -47,9 +47,9 @@ picture_info codec_list::probe(std::span<const std::byte> encoded) const {
     }
     return info;
   }
-  throw error(
-      "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
-      "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
+  throw error("not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
+              "); convert or remove it, or set .on_error = wick::on_error::skip to leave "
+              "such samples out");
 }
 
 std::string codec_list::note() const {

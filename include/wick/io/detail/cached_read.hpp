@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include <wick/io/detail/plain_file.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 
 namespace wick::detail {
 
@@ -18,22 +18,22 @@ void note_place(const char* path, int file) noexcept;
 ///
 /// The kernel can be asked to look a path up in its caches alone, but it then opens the file as always, and a
 /// file system that isn't local sends that to a server or a program. So only files of local file systems are
-/// tried: those whose source has looked (location::indexed), and those by whose path an I/O thread has read a
-/// neighbor. A link in the last part of a path may lead anywhere, and is left to the I/O threads.
+/// tried: those whose source has looked (file_range::indexed), and those by whose path an I/O thread has read
+/// a neighbor. A link in the last part of a path may lead anywhere, and is left to the I/O threads.
 class cached_reader {
  public:
   /// How many bytes lie there; false when that can't be told now. Opens the file, one a reader.
-  bool measure(const location& where, std::uint64_t& length) noexcept;
+  bool measure(const file_range& where, std::uint64_t& length) noexcept;
 
   /// After measure(). All `size` bytes, or false.
-  bool read(const location& where, std::byte* to, std::size_t size) noexcept;
+  bool read(const file_range& where, std::byte* to, std::size_t size) noexcept;
 
   /// After the last read(): whether what was read is what had been measured or indexed. Else the slow way
   /// says what happened.
   bool unchanged() const noexcept;
 
  private:
-  bool open(const location& where) noexcept;
+  bool open(const file_range& where) noexcept;
 
   file_handle own_;
   file_stamp opened_;

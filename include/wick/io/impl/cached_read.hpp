@@ -18,8 +18,8 @@
 #include <wick/io/detail/file_system.hpp>
 #include <wick/io/detail/known_places.hpp>
 #include <wick/io/detail/plain_file.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 
 #if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
 #define WICK_DETAIL_CACHED_READS 1
@@ -53,7 +53,7 @@ inline bool can_open() noexcept {
 }
 
 /// How long what reaches to the end of a file of `size` bytes is. False: it would begin behind the end.
-inline bool measure_to_end(const location& where, std::uint64_t size, std::uint64_t& length) noexcept {
+inline bool measure_to_end(const file_range& where, std::uint64_t size, std::uint64_t& length) noexcept {
   length = size - where.offset;
   return where.offset <= size;
 }
@@ -86,24 +86,24 @@ void note_place(const char* path, int file) noexcept {
 #endif
 }
 
-bool cached_reader::measure(const location& where, std::uint64_t& length) noexcept {
+bool cached_reader::measure(const file_range& where, std::uint64_t& length) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   length = where.length;
   if (where.indexed != nullptr && !cached::may_read(where.indexed->local, where.indexed->device))
     return false;
   if (where.file >= 0) {
     if (where.indexed == nullptr) return false;
-    return length != location::whole || cached::measure_to_end(where, where.indexed->size, length);
+    return length != file_range::whole || cached::measure_to_end(where, where.indexed->size, length);
   }
   if (!open(where)) return false;
-  return length != location::whole || cached::measure_to_end(where, opened_.size, length);
+  return length != file_range::whole || cached::measure_to_end(where, opened_.size, length);
 #else
   (void)where, (void)length;
   return false;
 #endif
 }
 
-bool cached_reader::read(const location& where, std::byte* to, std::size_t size) noexcept {
+bool cached_reader::read(const file_range& where, std::byte* to, std::size_t size) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   const int file = where.file >= 0 ? where.file : own_.get();
   if (file != last_ && !unchanged()) return false;
@@ -133,7 +133,7 @@ bool cached_reader::unchanged() const noexcept {
   return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
 }
 
-bool cached_reader::open(const location& where) noexcept {
+bool cached_reader::open(const file_range& where) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   if (!cached::can_open()) return false;
   known_places& known = known_places::all();

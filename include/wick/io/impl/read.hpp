@@ -13,8 +13,8 @@
 
 #include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 #include <wick/io/read.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/context.hpp>
@@ -23,8 +23,8 @@
 
 namespace wick::detail {
 
-std::uint64_t length_of(const location& where) {
-  if (where.length != location::whole) return where.length;
+std::uint64_t length_of(const file_range& where) {
+  if (where.length != file_range::whole) return where.length;
   const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
   if (where.offset > size) {
     throw error(
@@ -34,10 +34,10 @@ std::uint64_t length_of(const location& where) {
   return size - where.offset;
 }
 
-bytes location_reader::read(const location& where, std::uint64_t length) {
+bytes file_range_reader::read(const file_range& where, std::uint64_t length) {
   const int file = where.file >= 0 ? where.file : open(where.path);
   file_watch watch = file_watch::begin(file, where.indexed);
-  if (where.length == location::whole) {
+  if (where.length == file_range::whole) {
     const std::uint64_t size = watch.before.size;
     if (size != where.offset + length) {
       throw error("has " + std::to_string(size) + " bytes, and had " + std::to_string(where.offset + length) +
@@ -54,7 +54,7 @@ bytes location_reader::read(const location& where, std::uint64_t length) {
   return out;
 }
 
-int location_reader::open(const char* path) {
+int file_range_reader::open(const char* path) {
   if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
     close();  // never two at a time
     own_ = open_when_possible(path);
@@ -64,18 +64,18 @@ int location_reader::open(const char* path) {
   return own_.get();
 }
 
-void location_reader::close() noexcept {
+void file_range_reader::close() noexcept {
   if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
   own_.close();
   opened_ = nullptr;
 }
 
-std::atomic<int>& location_reader::open_now() noexcept {
+std::atomic<int>& file_range_reader::open_now() noexcept {
   static constinit std::atomic<int> count{0};
   return count;
 }
 
-file_handle location_reader::open_when_possible(const char* path) {
+file_handle file_range_reader::open_when_possible(const char* path) {
   constexpr auto pause = std::chrono::milliseconds(2);
   plain_file opened = open_plain(path);
   for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
@@ -95,7 +95,7 @@ void check_size(std::uint64_t found, const read_options& options) {
               "}) if that is right");
 }
 
-read_operation<record<location>> read_stage::operator()(record<location> where, context& c) const {
+read_operation<record<file_range>> read_stage::operator()(record<file_range> where, context& c) const {
   return {std::move(where), c, options_};
 }
 

@@ -86,7 +86,7 @@ class erased_plan {
   std::size_t slots_ = 0;
 };
 
-/// A mix() whose weights loader.edit() changes.
+/// A mix() whose weights loader.set_mix_weights() changes.
 class erased_mix {
  public:
   virtual ~erased_mix() = default;

@@ -26,7 +26,7 @@
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
 #include <wick/recovery/detail/replayable.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/receipt.hpp>
 #include <wick/recovery/state.hpp>
@@ -47,7 +47,7 @@ class loader_core {
 
   void epoch(std::uint64_t e);
   void refresh();
-  void edit(const std::vector<source_weight>& weights, const edit_options& at);
+  void set_mix_weights(const std::vector<source_weight>& weights, const edit_options& at);
   void replay_edits(const std::string& journal_file);
   std::vector<source_weight> mixture() const;
   std::vector<std::byte> state() const;
@@ -63,7 +63,7 @@ class loader_core {
   std::uint64_t size() const noexcept { return plan().positions(); }
   executor& on() noexcept { return settings_.on; }
   std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
-  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
+  const wick::failure_log& failure_log() const noexcept { return books_.account.failure_log(); }
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
     return books_.prints.of(epoch, data(), batch_of_prints());
   }

@@ -57,7 +57,7 @@ struct run_settings {
   const std::uint64_t seed;
   const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
   byte_budget budget;
-  const error_policy policy;
+  const on_error policy;
   const bool only_fails;
   const std::vector<std::string> stage_names;
   const sample_names names;

@@ -24,7 +24,7 @@
 #include <wick/profile/report.hpp>
 #include <wick/profile/stall_meter.hpp>
 #include <wick/profile/trace.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 
 namespace wick::detail {
 
@@ -81,7 +81,7 @@ class report_book {
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
   /// All since it was called last. `names`: of the stages.
-  report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
+  report close(const subject& of, const std::vector<std::string>& names, const failure_log& failures);
 
  private:
   /// Seconds, and then ticks. `first` is before the first of its figures was read, `last` after the last of

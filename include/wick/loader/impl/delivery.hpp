@@ -15,7 +15,7 @@
 #include <wick/loader/detail/sample_group.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/on_error.hpp>
 
 namespace wick::detail {
@@ -25,7 +25,7 @@ namespace {
 told_failure tell_one(const failure& f, const batch_job& j, const run_settings& of) {
   const bool whole = f.slot == failure::whole_batch;
   told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
-  ledger_entry& e = out.entry;
+  failure_log_entry& e = out.entry;
   e.key = whole ? "batch " + std::to_string(j.number) : of.printable_key(f.to_blame());
   e.stage = of.stage_name(f.stage);
   if (out.known) {

@@ -28,7 +28,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      books_{{options.on_error.options(), options.ledger_file, settings_.bad}, {}, {}} {
+      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}} {
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
@@ -253,7 +253,7 @@ report_book::subject loader_core::subject() noexcept {
 }
 
 report loader_core::report() {
-  wick::report r = books_.report.close(subject(), settings_.stage_names, ledger());
+  wick::report r = books_.report.close(subject(), settings_.stage_names, failure_log());
   r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));

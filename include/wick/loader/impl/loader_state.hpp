@@ -137,8 +137,8 @@ void loader_core::refresh() {
 
 // ---- edits of a mixture ----
 
-void loader_core::edit(const std::vector<source_weight>& weights, const edit_options& at) {
-  const single_user::hold mine(user_, "edit()");
+void loader_core::set_mix_weights(const std::vector<source_weight>& weights, const edit_options& at) {
+  const single_user::hold mine(user_, "set_mix_weights()");
   change(weights, at);
 }
 

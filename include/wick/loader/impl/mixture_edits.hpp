@@ -19,8 +19,8 @@ namespace wick::detail {
 void mixture_edits::require_possible() const {
   if (possible()) return;
   throw error(
-      "edit(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() between: "
-      "shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+      "set_mix_weights(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
+      "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
 }
 
 std::vector<source_weight> mixture_edits::at(place where) const {
@@ -101,7 +101,7 @@ void mixture_edits::require_reached(const mixture_edit& e) const {
   const std::uint64_t size = settings_.pipeline->mix()->size_in(e.epoch),
                       batches = (size + batch_size - 1) / batch_size;
   if (e.batch == 0 || e.batch < batches) return;
-  throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+  throw error("set_mix_weights: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
               " batches, and the edit is for batch " + std::to_string(e.batch) +
               " (from 0); edit the beginning of the next epoch");
 }

@@ -83,25 +83,25 @@ void run_settings::check() const {
   if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
     throw error("quarantine: " + std::to_string(bad.size()) +
                 " samples are not to be tried, and nothing is said of what comes in their place; set "
-                "loader_options::on_error to on_error(skip) or on_error(replace)");
+                "loader_options::on_error to on_error(on_error::skip) or on_error(on_error::replace)");
   }
   if (!policy.options().compact) return;
   if (!policy.ever(error_action::skip) && !is.filters)
-    throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+    throw error("on_error: compact is for on_error::skip and filter(); fail and replace leave no gaps");
   if (is.grouped) {
     throw error(
         "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
-        "leave it out, or use replace, which draws one of the same length");
+        "leave it out, or use on_error::replace, which draws one of the same length");
   }
   if (is.shard.world > 1) {
     throw error("on_error: compact with " + std::to_string(is.shard.world) +
                 " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                "know; use replace, which keeps batches full and equal on every rank");
+                "know; use on_error::replace, which keeps batches full and equal on every rank");
   }
   if (is.pad_last) {
     throw error(
         "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-        "be padded by what is not known in advance; use replace, or leave one of the two out");
+        "be padded by what is not known in advance; use on_error::replace, or leave one of the two out");
   }
 }
 

@@ -22,7 +22,7 @@
 #include <wick/profile/report.hpp>
 #include <wick/profile/stall_meter.hpp>
 #include <wick/recovery/detail/error_account.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 
 namespace wick::detail {
 
@@ -142,7 +142,8 @@ struct probed_share {
   }
 };
 
-report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+report report_book::close(const subject& of, const std::vector<std::string>& names,
+                          const failure_log& failures) {
   end_step();
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);

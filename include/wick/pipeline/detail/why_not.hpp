@@ -69,7 +69,7 @@ template <class T>
   requires requires { &T::operator(); }
 struct first_parameter<T> : first_parameter<decltype(&T::operator())> {};
 
-/// It has a shape and lies in memory, as a row of tensors() does, and is no part of a picture.
+/// It has a shape and lies in memory, as a row of tensor_dataset() does, and is no part of a picture.
 template <class T>
 concept is_an_array = requires(const T& t, slot to) {
   t.extents();

@@ -149,7 +149,7 @@ class adviser {
   diagnosis of_others() const {
     diagnosis d = says("Bottleneck: the rest of the program (" + format_percent(1 - pipeline()) +
                        " of its CPU time, CPUs " + format_percent(of_processors()) + " used). " + waits() +
-                       ". Leave the pipeline more: wick::share_cores, fewer threads for the model.");
+                       ". Leave the pipeline more: wick::limit_torch_threads, fewer threads for the model.");
     d.by = bound::others;
     return d;
   }

@@ -163,7 +163,8 @@ report_lines::report_lines(const report& r) {
       failed +=
           (i == 0 ? " (" : ", ") + o.stage + ": " + std::to_string(o.count) + " " + std::string(o.outcome);
     }
-    after.push_back({"", failed + (r.outcomes.empty() ? "; see loader.ledger()" : "); see loader.ledger()")});
+    after.push_back(
+        {"", failed + (r.outcomes.empty() ? "; see loader.failure_log()" : "); see loader.failure_log()")});
   }
   for (const std::string& n : r.notes) after.push_back({"note: ", n});
 }

@@ -1,6 +1,6 @@
 /// \file
-/// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
-/// and what shall be quarantined.
+/// The books on failures, kept by the consumer in the order of delivery: the failure log, its file, the
+/// limits, and what shall be quarantined.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 #include <wick/pipeline/source.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
-#include <wick/recovery/detail/ledger_file.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/detail/failure_log_file.hpp>
+#include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
@@ -33,12 +33,12 @@ struct told_failure {
   std::size_t stage = 0;  // in the pipeline's names
   bool planned = true;    // the sample of the position itself, no substitute
   bool known = false;     // on the quarantine list
-  ledger_entry entry;
+  failure_log_entry entry;
   std::exception_ptr cause;
 };
 
 /// Kind and text of what was thrown; a late_error names the stage, too.
-void describe_cause(const std::exception_ptr& cause, ledger_entry& to);
+void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
 
 /// By rising slot; those of one slot stay in their order.
 void sort_by_slot(std::vector<told_failure>& failures);
@@ -53,7 +53,7 @@ class error_account {
   error_account(error_account&& other) noexcept;
   ~error_account();
 
-  const wick::ledger& ledger() const noexcept { return ledger_; }
+  const wick::failure_log& failure_log() const noexcept { return failure_log_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
 
   /// What is told of some positions of an epoch: `count` of them, of which these (rising by slot, counted
@@ -78,8 +78,8 @@ class error_account {
              std::uint64_t of_epoch) const;
 
   const error_options limits_;
-  wick::ledger ledger_;
-  owned<ledger_file> file_;
+  wick::failure_log failure_log_;
+  owned<failure_log_file> file_;
   struct bad_samples;
   owned<bad_samples> bad_;
   // As the limits count: without those that were known.

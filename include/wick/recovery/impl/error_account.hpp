@@ -21,15 +21,15 @@
 #include <wick/profile/report.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
-#include <wick/recovery/detail/ledger_file.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/detail/failure_log_file.hpp>
+#include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
 
 namespace wick::detail {
 
-void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
+void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
   const auto is = [&](error_kind kind, std::string text) {
     to.kind = kind;
     to.text = std::move(text);
@@ -74,7 +74,7 @@ struct error_account::bad_samples {
 
 error_account::error_account(const error_options& limits, const std::string& lines, const quarantine& known)
     : limits_(limits), bad_(make_owned<bad_samples>()) {
-  if (!lines.empty()) file_ = make_owned<ledger_file>(lines);
+  if (!lines.empty()) file_ = make_owned<failure_log_file>(lines);
   for (const quarantine::entry& e : known.entries()) bad_->stages.emplace(e.index, e.stage);
 }
 
@@ -91,7 +91,7 @@ void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint
   for (const told_failure& f : failures) {
     if (file_) file_->add(f.entry);
     remember(f);
-    ledger_.add(f.entry);
+    failure_log_.add(f.entry);
     if (f.known || f.entry.action == error_action::retry) continue;
     ++counted_;
     last = &f;
@@ -113,14 +113,14 @@ std::vector<quarantine::entry> error_account::bad() const {
 }
 
 void error_account::write(loader_state& to) const {
-  to.failures = ledger_.of_training();
+  to.failures = failure_log_.of_training();
   to.counted_failures = counted_;
   to.epoch_failures = epoch_failures_;
   to.consecutive_failures = consecutive_;
 }
 
 void error_account::read(const loader_state& from) {
-  ledger_.go_on_from(from.failures);
+  failure_log_.go_on_from(from.failures);
   counted_ = from.counted_failures;
   epoch_ = from.epoch;
   epoch_failures_ = from.epoch_failures;
@@ -145,7 +145,7 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
   const auto beyond = [&](const std::string& what, const std::string& allowed) {
     throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
                           last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
-                          "; loader.ledger() has all");
+                          "; loader.failure_log() has all");
   };
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
   if (counted_ > limits_.count)

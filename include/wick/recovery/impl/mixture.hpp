@@ -111,7 +111,7 @@ std::size_t mixture_journal::number_of(const std::string& name) const {
   if (found == names_.end()) {
     std::string all;
     for (const std::string& n : names_) all += (all.empty() ? "" : ", ") + n;
-    throw error("edit: no source of the mix is called " + printable(name) + "; there are " + all +
+    throw error("set_mix_weights: no source of the mix is called " + printable(name) + "; there are " + all +
                 ". One that comes in later has its place in the mix from the beginning, with weight 0");
   }
   return static_cast<std::size_t>(found - names_.begin());
@@ -121,7 +121,7 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
                                                      const edit_options& at, place here, bool alone) const {
   if (!alone && !at.at_batch && !at.at_epoch) {
     throw error(
-        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and "
+        "set_mix_weights: on several ranks the next batch of one is not that of another; say .at_batch (and "
         ".at_epoch), the same on all ranks");
   }
   place where = here;
@@ -139,29 +139,32 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
     });
     if (same && (last || where < here || i < from_file_)) return std::nullopt;
   }
-  if (to.empty()) throw error("edit: no weight is given; write edit({{\"" + names_.front() + "\", 2}})");
+  if (to.empty())
+    throw error("set_mix_weights: no weight is given; write set_mix_weights({{\"" + names_.front() +
+                "\", 2}})");
   std::vector<bool> given(names_.size());
   double sum = 0;
   for (const source_weight& s : to) {
     if (!(s.weight >= 0) || !std::isfinite(s.weight))
-      throw error("edit: a weight of " + std::to_string(s.weight) + " for " + printable(s.name) +
+      throw error("set_mix_weights: a weight of " + std::to_string(s.weight) + " for " + printable(s.name) +
                   "; weights are finite and not below 0");
     const std::size_t source = number_of(s.name);
-    if (given[source]) throw error("edit: " + printable(s.name) + " has two weights; give it one");
+    if (given[source]) throw error("set_mix_weights: " + printable(s.name) + " has two weights; give it one");
     given[source] = true;
     out.weights[source] = s.weight;
   }
   for (const double w : out.weights) sum += w;
   if (!(sum > 0) || !std::isfinite(sum))
-    throw error("edit: the weights are " + std::to_string(sum) +
+    throw error("set_mix_weights: the weights are " + std::to_string(sum) +
                 " together; one at least must be above 0, and the sum finite");
   if (where < here) {
-    throw error("edit: " + place_name(where.epoch, where.batch) +
+    throw error("set_mix_weights: " + place_name(where.epoch, where.batch) +
                 " was handed over already; the loader stands at " + place_name(here.epoch, here.batch) +
                 ", which is the first that can be edited");
   }
   if (!edits_.empty() && where < place_of(edits_.size() - 1)) {
-    throw error("edit: " + place_name(where.epoch, where.batch) + " lies before the last edit, that of " +
+    throw error("set_mix_weights: " + place_name(where.epoch, where.batch) +
+                " lies before the last edit, that of " +
                 place_name(edits_.back().epoch, edits_.back().batch) +
                 "; make edits in their order, or go on with a copy of the journal without its last lines");
   }
@@ -359,9 +362,8 @@ void mixture_journal::require_same(const loader_state& s) const {
 
 void refuse_when_compact() {
   throw error(
-      "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit "
-      "the "
-      "next epoch, with .at_epoch");
+      "set_mix_weights: with error_options::compact samples of this epoch's end may stand in the batches "
+      "before; edit the next epoch, with .at_epoch");
 }
 
 void refuse_journal_file() {

@@ -15,20 +15,22 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick::detail {
+namespace wick {
 
-error_policy::error_policy(const error_rule& for_all, error_options options)
+on_error::on_error(const detail::error_rule& for_all, error_options options)
     : for_all_(for_all), options_(options) {
   if (!(options.rate >= 0 && options.rate <= 1)) {
     throw error("on_error: a rate of " + std::to_string(options.rate) +
                 "; wanted is a share of the samples, 0 to 1");
   }
   if (options.substitutes == 0) {
-    throw error("on_error: substitutes = 0; replace draws at least one (use skip or fail to have none)");
+    throw error(
+        "on_error: substitutes = 0; replace draws at least one (use on_error::skip or on_error::fail to have "
+        "none)");
   }
 }
 
-error_policy& error_policy::at(std::string stage, const error_rule& rule) & {
+on_error& on_error::at(std::string stage, const detail::error_rule& rule) & {
   for (auto& [name, old] : stages_) {
     if (name == stage) {
       old = rule;
@@ -39,13 +41,13 @@ error_policy& error_policy::at(std::string stage, const error_rule& rule) & {
   return *this;
 }
 
-error_policy&& error_policy::at(std::string stage, const error_rule& rule) && {
+on_error&& on_error::at(std::string stage, const detail::error_rule& rule) && {
   at(std::move(stage), rule);
   return std::move(*this);
 }
 
-error_rule error_policy::rule_for(std::string_view stage) const noexcept {
-  error_rule rule = for_all_;
+detail::error_rule on_error::rule_for(std::string_view stage) const noexcept {
+  detail::error_rule rule = for_all_;
   for (const auto& [name, own] : stages_) {
     if (name == stage) rule = own;
   }
@@ -53,8 +55,8 @@ error_rule error_policy::rule_for(std::string_view stage) const noexcept {
   return rule;
 }
 
-bool error_policy::only_fails() const noexcept {
-  const auto fails = [&](const error_rule& r) {
+bool on_error::only_fails() const noexcept {
+  const auto fails = [&](const detail::error_rule& r) {
     return r.retries == 0 && r.action.value_or(error_action::fail) == error_action::fail;
   };
   return fails(for_all_) && std::all_of(stages_.begin(), stages_.end(), [&](const auto& s) {
@@ -62,38 +64,32 @@ bool error_policy::only_fails() const noexcept {
          });
 }
 
-bool error_policy::ever(error_action a) const noexcept {
+bool on_error::ever(error_action a) const noexcept {
   return for_all_.action == a ||
          std::any_of(stages_.begin(), stages_.end(), [&](const auto& s) { return s.second.action == a; });
 }
 
-std::vector<std::string_view> error_policy::stages() const {
+std::vector<std::string_view> on_error::stages() const {
   std::vector<std::string_view> out;
   for (const auto& s : stages_) out.emplace_back(s.first);
   return out;
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
 std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
   return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
 }
 
-detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff) {
-  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
+detail::error_rule on_error::retry(unsigned times, std::chrono::duration<double> backoff) {
+  if (times == 0)
+    throw error("on_error::retry(0): a retry is at least one more try; leave it out to have none");
   if (times > 1000) {
-    throw error("retry(" + std::to_string(times) +
+    throw error("on_error::retry(" + std::to_string(times) +
                 "): at most 1000; a sample that fails as often will not get better");
   }
   if (!(backoff.count() >= 0))
-    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
+    throw error("on_error::retry: a backoff of " + std::to_string(backoff.count()) +
+                " seconds; wanted is 0 or more");
   return {times, backoff, std::nullopt};
-}
-
-detail::error_policy on_error(const detail::error_rule& for_all, error_options options) {
-  return {for_all, options};
 }
 
 }  // namespace wick

@@ -20,7 +20,7 @@
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/recovery/detail/ledger_file.hpp>
+#include <wick/recovery/detail/failure_log_file.hpp>
 #include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
 

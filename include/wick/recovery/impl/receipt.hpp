@@ -15,7 +15,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/recovery/detail/draw_notes.hpp>
-#include <wick/recovery/detail/ledger_file.hpp>
+#include <wick/recovery/detail/failure_log_file.hpp>
 #include <wick/recovery/detail/receipt_writer.hpp>
 #include <wick/recovery/receipt.hpp>
 
@@ -114,7 +114,7 @@ std::string receipt::to_json() const {
             return one.text();
           }));
   out.raw("draws", detail::json_of(draws));
-  out.raw("failures", json_array(failures, [](const ledger_entry& e) { return detail::to_json(e); }));
+  out.raw("failures", json_array(failures, [](const failure_log_entry& e) { return detail::to_json(e); }));
   return out.text();
 }
 

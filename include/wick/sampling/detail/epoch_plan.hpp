@@ -17,7 +17,7 @@
 
 namespace wick::detail {
 
-/// Whether loader.edit() can change the order: a mix, and nothing behind it that orders anew.
+/// Whether loader.set_mix_weights() can change the order: a mix, and nothing behind it that orders anew.
 template <class Types>
 consteval bool has_editable_mix() {
   if constexpr (Types::order_end == 0) {
@@ -207,10 +207,9 @@ class epoch_plan {
 
   void check() const {
     if (positions_ == 0 && path_.source().size() != 0) {
-      throw error(
-          "loader: the source has " + std::to_string(path_.source().size()) +
-          " samples, and the order stages leave none of them (take(0), skip_first() of as many, an empty "
-          "subset())");
+      throw error("loader: the source has " + std::to_string(path_.source().size()) +
+                  " samples, and the order stages leave none of them (take(0), skip() of as many, an empty "
+                  "subset())");
     }
     if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
     if (batches_ == 0) {

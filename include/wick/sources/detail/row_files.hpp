@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/files.hpp>
 
@@ -30,7 +30,7 @@ class row_files {
   /// Of each file.
   const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
   /// Some rows of a file that follow each other; of more than one all that lies between is part of it.
-  location at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
+  file_range at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
 
  private:
   files paths_;

@@ -31,7 +31,7 @@ file_windows::file_windows(const files& of, file_rows rows, std::int64_t length,
       length_(positive_length("windows: ", length)),
       order_(files_->rows(), length_, length_, stride) {}
 
-location file_windows::at(std::uint64_t i) const noexcept {
+file_range file_windows::at(std::uint64_t i) const noexcept {
   const window_order::place p = order_.at(i);
   return files_->at(p.series, p.row, length_);
 }

@@ -13,8 +13,8 @@
 
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/source_file.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/open_shards.hpp>
@@ -97,7 +97,7 @@ framed_records::framed_records(const files& of, const framing& by, const char* w
 
 std::uint64_t framed_records::size() const noexcept { return index_->records.size(); }
 
-location framed_records::at(std::uint64_t i) const noexcept {
+file_range framed_records::at(std::uint64_t i) const noexcept {
   const index& all = *index_;
   const std::size_t f = all.stamps.size() == 1 ? 0 : all.file_of(i);
   const index::record& r = all.records[static_cast<std::size_t>(i)];

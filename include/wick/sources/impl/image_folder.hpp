@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <wick/async/detail/owned.hpp>
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/source.hpp>
@@ -127,7 +127,7 @@ image_folder::image_folder(const std::string& root, detail::image_folder_options
 std::uint64_t image_folder::size() const noexcept { return data_->samples.size(); }
 const std::vector<std::string>& image_folder::classes() const noexcept { return data_->classes; }
 
-sample<location, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
+sample<file_range, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
   const table::entry e = data_->samples[i];
   return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
 }

@@ -51,7 +51,7 @@ fixed_records::place fixed_records::find(std::uint64_t i) const noexcept {
   return {file, i - (*begins_)[file]};
 }
 
-location fixed_records::at(std::uint64_t i) const noexcept {
+file_range fixed_records::at(std::uint64_t i) const noexcept {
   const place p = find(i);
   return files_->at(p.file, p.record, 1);
 }

@@ -33,7 +33,7 @@ row_files::row_files(const files& of, const form& rows, const char* who, const c
   }
 }
 
-location row_files::at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept {
+file_range row_files::at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept {
   return {.path = paths_.path(file),
           .file = open_[file],
           .offset = form_.header + row * form_.stride,

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
@@ -35,7 +35,7 @@ tar_samples::tar_samples(shard_list shards, tar_options options)
           std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
           options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
-sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
+sample<file_range, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
   return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
 }
@@ -49,8 +49,8 @@ tar_records::tar_records(shard_list shards, const std::vector<std::string>& memb
                                                        options.missing_member == missing_member::leave_out,
                                                        options.keep_index)) {}
 
-record<location> tar_records::at(std::uint64_t i) const {
-  record<location> out(index_->key(i), index_->fields());
+record<file_range> tar_records::at(std::uint64_t i) const {
+  record<file_range> out(index_->key(i), index_->fields());
   const detail::tar_index::member* m = index_->at(i);
   for (std::size_t f = 0; f < index_->members(); ++f) {
     out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});

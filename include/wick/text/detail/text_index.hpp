@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/text_extents.hpp>
@@ -23,7 +23,7 @@ class text_index {
   text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
 
   std::uint64_t size() const noexcept { return firsts_.back(); }
-  location at(std::uint64_t i) const noexcept;
+  file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   /// Of the files' names and of where their samples lie; not of where the files lie.
   std::uint64_t fingerprint() const noexcept;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/io/location.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/token_ids.hpp>
@@ -24,7 +24,7 @@ class token_store {
   /// In tokens.
   std::uint64_t size() const noexcept { return firsts_.back(); }
   /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
-  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  file_range part(std::uint64_t first, std::uint64_t count) const noexcept;
   /// "train.bin: token 1234".
   std::string key(std::uint64_t token) const;
   /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.

@@ -14,7 +14,7 @@
 
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/files.hpp>
@@ -110,7 +110,7 @@ std::size_t text_index::file_of(std::uint64_t i) const noexcept {
   return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
 }
 
-location text_index::at(std::uint64_t i) const noexcept {
+file_range text_index::at(std::uint64_t i) const noexcept {
   const std::size_t f = file_of(i);
   const text_extents::extent e = extents_[f].at(i - firsts_[f]);
   return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};

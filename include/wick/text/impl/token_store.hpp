@@ -12,7 +12,7 @@
 
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/location.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -67,7 +67,7 @@ std::size_t token_store::file_of(std::uint64_t token) const noexcept {
          1;
 }
 
-location token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
+file_range token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
   const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
   return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
           std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
@@ -80,9 +80,9 @@ std::string token_store::key(std::uint64_t token) const {
 
 void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
   while (count > 0) {
-    const location where = part(first, count);
+    const file_range where = part(first, count);
     try {
-      location_reader reader;
+      file_range_reader reader;
       const bytes some = reader.read(where, where.length);
       std::copy_n(some.data(), some.size(), to);
     } catch (const error& e) {

@@ -1,5 +1,5 @@
 /// \file
-/// What has come of the samples that measure() runs: how many, how fast, and what failed.
+/// What has come of the samples that benchmark() runs: how many, how fast, and what failed.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 #include <wick/async/detail/owned.hpp>
 #include <wick/pipeline/clock.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 
 namespace wick::detail {
 
@@ -63,16 +63,16 @@ class isolated_counts {
 class isolated_failures {
  public:
   static constexpr std::size_t most = 10;
-  void add(ledger_entry e) noexcept;
+  void add(failure_log_entry e) noexcept;
   std::uint64_t count() const noexcept { return count_; }
-  std::vector<ledger_entry>& entries() noexcept { return entries_; }
+  std::vector<failure_log_entry>& entries() noexcept { return entries_; }
   /// One of a batch as a whole; null where there is none.
-  const ledger_entry* of_batches() const noexcept;
+  const failure_log_entry* of_batches() const noexcept;
 
  private:
   std::mutex mutex_;
   std::uint64_t count_ = 0;
-  std::vector<ledger_entry> entries_;
+  std::vector<failure_log_entry> entries_;
 };
 
 /// What a run gave.

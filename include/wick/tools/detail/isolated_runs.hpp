@@ -1,5 +1,5 @@
 /// \file
-/// Samples through some of a pipeline's stages, for measure().
+/// Samples through some of a pipeline's stages, for benchmark().
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 
 namespace wick::detail {
@@ -110,8 +110,8 @@ class isolated_runs {
       if (plan_->slice(n, first).count != 0) return;
     }
     const shard_stage& mine = by.facts().shard;
-    throw error("measure: rank " + std::to_string(mine.rank) + " of " + std::to_string(mine.world) +
-                " has no sample in any batch; make the batches larger, or measure another rank");
+    throw error("benchmark: rank " + std::to_string(mine.rank) + " of " + std::to_string(mine.world) +
+                " has no sample in any batch; make the batches larger, or benchmark another rank");
   }
 
   /// Runs the stages [First, Last) but Without for some seconds: of the source's samples, or of the items
@@ -254,7 +254,7 @@ class isolated_runs {
   }
   void tell(std::string key, std::size_t stage, std::uint64_t position, const std::exception_ptr& cause,
             bool whole_batch = false) {
-    ledger_entry e;
+    failure_log_entry e;
     e.key = std::move(key);
     e.stage = settings.stage_name(stage);
     e.epoch = epoch;

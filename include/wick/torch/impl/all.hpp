@@ -9,7 +9,7 @@
 #include <wick/torch/impl/normalize.hpp>
 #include <wick/torch/impl/pin.hpp>
 #include <wick/torch/impl/tensor.hpp>
-#include <wick/torch/impl/tensors.hpp>
+#include <wick/torch/impl/tensor_dataset.hpp>
 #include <wick/torch/impl/threads.hpp>
 #include <wick/torch/impl/transfer.hpp>
 #include <wick/torch/impl/windows.hpp>

@@ -13,7 +13,7 @@
 
 namespace wick {
 
-std::size_t share_cores(const executor& workers, std::size_t at_least) {
+std::size_t limit_torch_threads(const executor& workers, std::size_t at_least) {
   const std::size_t all = detail::available_cpus();
   const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
   const std::size_t threads = std::max({left, at_least, std::size_t{1}});

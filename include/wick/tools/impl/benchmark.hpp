@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what tools/measure.hpp and tools/detail/isolated_counts.hpp declare. Included in exactly
+/// The bodies of what tools/benchmark.hpp and tools/detail/isolated_counts.hpp declare. Included in exactly
 /// one file of a program.
 #pragma once
 
@@ -18,9 +18,9 @@
 #include <wick/pipeline/clock.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 #include <wick/profile/report.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
+#include <wick/tools/benchmark.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
-#include <wick/tools/measure.hpp>
 
 namespace wick {
 
@@ -52,10 +52,12 @@ double isolated_counts::of_all() const noexcept {
   return passed > 0 ? static_cast<double>(good()) / passed : 0;
 }
 
-void isolated_failures::add(ledger_entry e) noexcept {
+void isolated_failures::add(failure_log_entry e) noexcept {
   const std::lock_guard lock(mutex_);
   ++count_;
-  const auto same = [&](const ledger_entry& other) { return other.key == e.key && other.stage == e.stage; };
+  const auto same = [&](const failure_log_entry& other) {
+    return other.key == e.key && other.stage == e.stage;
+  };
   if (e.key.empty() || entries_.size() == most || std::any_of(entries_.begin(), entries_.end(), same)) return;
   try {
     entries_.push_back(std::move(e));
@@ -63,8 +65,8 @@ void isolated_failures::add(ledger_entry e) noexcept {
   }
 }
 
-const ledger_entry* isolated_failures::of_batches() const noexcept {
-  for (const ledger_entry& e : entries_) {
+const failure_log_entry* isolated_failures::of_batches() const noexcept {
+  for (const failure_log_entry& e : entries_) {
     if (e.kind == error_kind::shape || e.kind == error_kind::batch) return &e;
   }
   return nullptr;
@@ -88,7 +90,7 @@ inline std::string in_lines(std::string_view text) {
 
 }  // namespace detail
 
-std::string measurement::to_string() const {
+std::string benchmark_result::to_string() const {
   const auto rate = [](const std::optional<double>& r) {
     return r ? detail::format_rate(*r) : std::string("-");
   };
@@ -110,11 +112,11 @@ std::string measurement::to_string() const {
     out += line;
   };
   row("samples/s", "up to it", "if cached", "without it");
-  for (const detail::measured_stage& s : stages) row(s.name, rate(s.up_to), rate(s.cached), rate(s.without));
+  for (const detail::benchmark_stage& s : stages) row(s.name, rate(s.up_to), rate(s.cached), rate(s.without));
   for (const std::string& note : notes) out += detail::in_lines("note: " + note);
   if (failures != 0) {
     out += "failed: " + std::to_string(failures) + " times; the first:\n";
-    for (const ledger_entry& e : failed)
+    for (const failure_log_entry& e : failed)
       out += detail::in_lines("  " + e.key + ": " + e.stage + ": " + e.text);
   }
   return out;

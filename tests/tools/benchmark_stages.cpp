@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "measure/measured.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include "support/picture.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/benchmarked.hpp"
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/tools/measure.hpp>
+#include <wick/tools/benchmark.hpp>
 
 using namespace wick_test;
 using wick::detail::isolated_cache;
@@ -119,9 +119,9 @@ TEST_CASE("as many samples are under way as the loader has") {
       --now;
       co_return v;
     };
-    const wick::measurement m =
-        wick::measure(wick::from(values) | wick::map("together", together) | wick::array_batch(16),
-                      {.workers = 2, .in_flight = in_flight}, 20ms);
+    const wick::benchmark_result m =
+        wick::benchmark(wick::from(values) | wick::map("together", together) | wick::array_batch(16),
+                        {.workers = 2, .in_flight = in_flight}, 20ms);
     CHECK(m.in_flight == in_flight);
     CHECK(stage(m, "together").up_to > 0);
     CHECK(most == in_flight);
@@ -137,8 +137,8 @@ TEST_CASE("what would wait for ever is called off when the time is over") {
     }
     co_return v;
   };
-  const wick::measurement m =
-      wick::measure(wick::from(values) | mostly | wick::array_batch(4), {.workers = 2}, 20ms);
+  const wick::benchmark_result m =
+      wick::benchmark(wick::from(values) | mostly | wick::array_batch(4), {.workers = 2}, 20ms);
   CHECK(m.samples > 0);
   CHECK(m.failures == 0);  // being called off is none
 }
@@ -150,13 +150,13 @@ TEST_CASE("samples that fail are counted and listed with key, stage and reason, 
     return v;
   };
   const auto check = [&](auto pipeline) {
-    const wick::measurement m = wick::measure(pipeline, {.workers = 2}, 50ms);
+    const wick::benchmark_result m = wick::benchmark(pipeline, {.workers = 2}, 50ms);
     CHECK(all_came(m));
     CHECK(m.failures >= m.failed.size());
     REQUIRE(!m.failed.empty());
     CHECK(m.failed.size() <= 10);
     std::set<std::string> keys;
-    for (const wick::ledger_entry& e : m.failed) {
+    for (const wick::failure_log_entry& e : m.failed) {
       CHECK(e.stage == "check");
       CHECK(e.key.starts_with("sample "));
       CHECK(contains(e.text, "the value " + e.key.substr(7) + " is bad"));
@@ -174,7 +174,7 @@ TEST_CASE("samples that fail are counted and listed with key, stage and reason, 
 TEST_CASE("where all fail it says so and ends") {
   const auto values = up_to(100);
   const auto fails = [](std::int64_t) -> std::int64_t { throw std::runtime_error("no"); };
-  const wick::measurement m = wick::measure(
+  const wick::benchmark_result m = wick::benchmark(
       wick::from(values) | wick::map("fails", fails) | twice | wick::array_batch(16), {.workers = 2}, 20ms);
   CHECK(m.samples == 0);
   CHECK_FALSE(m.first_batch.has_value());
@@ -183,7 +183,7 @@ TEST_CASE("where all fail it says so and ends") {
   CHECK_FALSE(stage(m, "fails").cached.has_value());  // there was nothing to keep
   CHECK(stage(m, "fails").without.value_or(0) > 0);
   CHECK(m.failed.size() == 10);
-  const wick::measurement of_batches = wick::measure(
+  const wick::benchmark_result of_batches = wick::benchmark(
       wick::from(values) | twice | wick::array_batch(16) |
           wick::map("after", [](const wick::array&) -> wick::array { throw std::runtime_error("no"); }),
       {.workers = 2}, 20ms);
@@ -205,12 +205,12 @@ TEST_CASE("what is on the quarantine list is not tried") {
     return v;
   };
   const auto pipeline = wick::from(values) | fails | wick::array_batch(16);
-  wick::loader first(pipeline, {.workers = 2, .on_error = wick::on_error(wick::skip)});
+  wick::loader first(pipeline, {.workers = 2, .on_error = wick::on_error::skip});
   for (auto& batch : first.epoch(0)) CHECK(batch.extents()[0] > 0);
   first.write_quarantine(list);
   tried = false;
-  const wick::measurement m = wick::measure(
-      pipeline, {.workers = 2, .on_error = wick::on_error(wick::skip), .quarantine = {list}}, 30ms);
+  const wick::benchmark_result m =
+      wick::benchmark(pipeline, {.workers = 2, .on_error = wick::on_error::skip, .quarantine = {list}}, 30ms);
   CHECK(all_came(m));
   CHECK_FALSE(tried);
   CHECK(m.failures == 0);
@@ -226,9 +226,9 @@ TEST_CASE("a stage that nothing can be batched without is named") {
     return r;
   };
   const auto same = [](row r) { return r; };
-  const wick::measurement m = wick::measure(wick::from(values) | first | wick::map("resize", five) |
-                                                wick::map("same", same) | wick::array_batch(16),
-                                            {.workers = 2}, 60ms);
+  const wick::benchmark_result m = wick::benchmark(wick::from(values) | first | wick::map("resize", five) |
+                                                       wick::map("same", same) | wick::array_batch(16),
+                                                   {.workers = 2}, 60ms);
   CHECK(all_came(m));
   CHECK_FALSE(stage(m, "resize").without.has_value());
   CHECK(stage(m, "same").without.has_value());
@@ -245,36 +245,36 @@ TEST_CASE("buckets, packed rows, others, ranks and a small last batch are measur
     return std::vector<std::int32_t>(static_cast<std::size_t>(v % 9 + 1), 1);
   };
   {
-    CHECK(all_came(wick::measure(
+    CHECK(all_came(wick::benchmark(
         wick::from(values) | wick::shuffle() | text | wick::array_pack(4, 16, {.lengths = lengths}),
         {.workers = 2}, 30ms)));
   }
   {
-    CHECK(all_came(wick::measure(wick::from(values) | wick::shuffle() |
-                                     wick::bucket({.tokens = 50, .lengths = lengths}) | text |
-                                     wick::array_batch(64, {.ragged = wick::pad_with(0)}),
-                                 {.workers = 2}, 30ms)));
+    CHECK(all_came(wick::benchmark(wick::from(values) | wick::shuffle() |
+                                       wick::bucket({.tokens = 50, .lengths = lengths}) | text |
+                                       wick::array_batch(64, {.ragged = wick::pad_with(0)}),
+                                   {.workers = 2}, 30ms)));
   }
   {
     const auto sum = [](std::int64_t own, std::vector<std::int64_t>& others) {
       for (const std::int64_t other : others) own += other;
       return own;
     };
-    CHECK(all_came(wick::measure(wick::from(values) | wick::shuffle() | twice | wick::with_others(2) |
-                                     wick::join(sum) | wick::array_batch(10),
-                                 {.workers = 2}, 30ms)));
+    CHECK(all_came(wick::benchmark(wick::from(values) | wick::shuffle() | twice | wick::with_others(2) |
+                                       wick::join(sum) | wick::array_batch(10),
+                                   {.workers = 2}, 30ms)));
   }
   {
-    CHECK(all_came(
-        wick::measure(wick::from(values) | wick::shuffle() | wick::shard(3, 4) | twice | wick::array_batch(8),
-                      {.workers = 2}, 30ms)));
+    CHECK(all_came(wick::benchmark(
+        wick::from(values) | wick::shuffle() | wick::shard(3, 4) | twice | wick::array_batch(8),
+        {.workers = 2}, 30ms)));
   }
 }
 
 TEST_CASE("a rank that has no sample in any batch has nothing to measure, and is told so") {
   CHECK(contains(
       message_of([] {
-        return wick::measure(numbers{2} | wick::shard(0, 4) | wick::group(4), {.workers = 1}, 1ms).samples;
+        return wick::benchmark(numbers{2} | wick::shard(0, 4) | wick::group(4), {.workers = 1}, 1ms).samples;
       }),
       "rank 0 of 4 has no sample in any batch"));
 }
@@ -292,8 +292,8 @@ TEST_CASE("memory is bounded as the loader's is") {
     held -= 400;
     co_return v;
   };
-  CHECK(all_came(wick::measure(wick::from(values) | takes | wick::array_batch(16),
-                               {.workers = 2, .memory = 1000}, 50ms)));
+  CHECK(all_came(wick::benchmark(wick::from(values) | takes | wick::array_batch(16),
+                                 {.workers = 2, .memory = 1000}, 50ms)));
   CHECK(most <= 800);
 }
 
@@ -302,18 +302,18 @@ TEST_CASE("it is refused on a worker, and for options that a loader refuses") {
   const auto pipeline = wick::from(up_to(100)) | twice | wick::array_batch(16);
   const auto on_worker = [](wick::executor* on, decltype(pipeline) of) -> wick::task<std::string> {
     co_await on->schedule();
-    co_return text_of([&] { return wick::measure(of, {.executor = on}, 1ms).samples; });
+    co_return text_of([&] { return wick::benchmark(of, {.executor = on}, 1ms).samples; });
   };
-  CHECK(contains(wick::sync_wait(on_worker(&workers, pipeline)), "measure()"));
+  CHECK(contains(wick::sync_wait(on_worker(&workers, pipeline)), "benchmark()"));
   CHECK(contains(
-      text_of([&] { return wick::measure(pipeline, {.workers = 2, .executor = &workers}, 1ms).samples; }),
+      text_of([&] { return wick::benchmark(pipeline, {.workers = 2, .executor = &workers}, 1ms).samples; }),
       ".workers is given beside .executor"));
-  CHECK(contains(text_of([&] { return wick::measure(wick::from(up_to(0)) | twice, {}, 1ms).samples; }),
+  CHECK(contains(text_of([&] { return wick::benchmark(wick::from(up_to(0)) | twice, {}, 1ms).samples; }),
                  "the source is empty"));
 }
 
 TEST_CASE("the table is 80 columns wide at most, and says what there is") {
-  wick::measurement m;
+  wick::benchmark_result m;
   m.seconds = 5;
   m.workers = 128;
   m.io_threads = 32;

@@ -17,7 +17,7 @@ struct file_stamp;
 /// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
 /// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
 /// it in messages); else `path` is to be opened.
-struct location {
+struct file_range {
   static constexpr std::uint64_t whole = ~std::uint64_t{0};
 
   const char* path = nullptr;    ///< of the file, ended by NUL
@@ -33,7 +33,7 @@ struct location {
 namespace detail {
 
 template <>
-struct once_read<location> {
+struct once_read<file_range> {
   using type = bytes;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include <ATen/core/Tensor.h>
 
@@ -43,42 +44,32 @@ class tensor_rows {
   std::uint64_t count_ = 0;
 };
 
-/// Source of sample<memory_view, std::int64_t>: rows of `data` [N, …] with labels [N] of any integer type.
-class labelled_tensors {
+/// Source of sample<memory_view, Target>: rows of `data` [N, …] with labels [N] of any integer type, where
+/// Target is std::int64_t, or with rows of `targets` [N, …], where it is memory_view.
+template <class Target>
+class tensor_source {
+  static constexpr bool labels = std::is_same_v<Target, std::int64_t>;
+
  public:
-  labelled_tensors(const at::Tensor& data, const at::Tensor& targets);
+  tensor_source(const at::Tensor& data, const at::Tensor& targets);
   std::uint64_t size() const noexcept { return data_.size(); }
-  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
-    return {data_.at(i), targets_.integer(i)};
+  sample<memory_view, Target> at(std::uint64_t i) const noexcept {
+    if constexpr (labels)
+      return {data_.at(i), targets_.integer(i)};
+    else
+      return {data_.at(i), targets_.at(i)};
   }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     data_.prefetch(i, most);
-    targets_.prefetch_integer(i, most);
+    if constexpr (labels)
+      targets_.prefetch_integer(i, most);
+    else
+      targets_.prefetch(i, most);
   }
   std::uint64_t fingerprint() const;
 
  private:
-  static at::Tensor labels(const at::Tensor& t);
-
-  detail::tensor_rows data_, targets_;
-};
-
-/// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
-class paired_tensors {
- public:
-  paired_tensors(const at::Tensor& data, const at::Tensor& targets);
-  std::uint64_t size() const noexcept { return data_.size(); }
-  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
-    return {data_.at(i), targets_.at(i)};
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    data_.prefetch(i, most);
-    targets_.prefetch(i, most);
-  }
-  std::uint64_t fingerprint() const;
-
- private:
-  detail::tensor_rows data_, targets_;
+  tensor_rows data_, targets_;
 };
 
 }  // namespace detail
@@ -87,12 +78,16 @@ class paired_tensors {
 /// batch(), which writes each row into its slot, whatever the strides: of the windows `x.unfold(0, 64,
 /// 1).transpose(1, 2)` each is put together when its turn comes, and of an expanded tensor only what there is
 /// takes memory. (Labels of another type than int64 are converted at once, and so is what at::imag() gives of
-/// a conjugate.) \throws wick::error when the numbers of rows differ or a tensor is not on the CPU
-inline detail::labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) {
-  return {data, targets};
-}
-/// The same as tensors(), with targets of any type and shape, [N, …].
-inline detail::paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) {
+/// a conjugate.) `tensor_dataset<wick::memory_view>(data, targets)` takes targets of any type and shape,
+/// [N, …], instead of labels. \throws wick::error when the numbers of rows differ or a tensor is not on the
+/// CPU
+template <class Target = std::int64_t>
+detail::tensor_source<Target> tensor_dataset(const at::Tensor& data, const at::Tensor& targets) {
+  constexpr bool known = std::is_same_v<Target, std::int64_t> || std::is_same_v<Target, memory_view>;
+  static_assert(
+      known,
+      "wick: tensor_dataset() has labels, or with tensor_dataset<wick::memory_view>() targets of any "
+      "type and shape; write one of the two");
   return {data, targets};
 }
 

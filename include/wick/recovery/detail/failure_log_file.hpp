@@ -1,5 +1,5 @@
 /// \file
-/// The ledger as a file: a JSON object a line, written as failures are delivered.
+/// The failure log as a file: a JSON object a line, written as failures are delivered.
 #pragma once
 
 #include <cerrno>
@@ -11,26 +11,26 @@
 
 #include <wick/async/detail/json_string.hpp>
 #include <wick/io/detail/line_file.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 
 namespace wick::detail {
 
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
-std::string to_json(const ledger_entry& e);
+std::string to_json(const failure_log_entry& e);
 
 /// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
 /// the same file, and whoever reads it while the training runs, or after a crash, finds whole lines. What a
 /// full disk or a kill has left of a line is taken back; a last line of anybody else's that has no end gets
 /// one.
-class ledger_file {
+class failure_log_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
-  explicit ledger_file(std::string path);
+  explicit failure_log_file(std::string path);
 
   /// A line that can't be written does not stop the training: trouble() says so from then on.
-  void add(const ledger_entry& e) noexcept try {
+  void add(const failure_log_entry& e) noexcept try {
     if (const int fault = file_.add(to_json(e)); fault != 0) lost(fault);
   } catch (...) {
     lost(ENOMEM);

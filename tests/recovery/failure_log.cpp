@@ -2,10 +2,10 @@
 #include <string>
 
 #include "support/doctest.hpp"
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 
-TEST_CASE("the ledger keeps failures in the order they are written down") {
-  wick::ledger l;
+TEST_CASE("the failure log keeps failures in the order they are written down") {
+  wick::failure_log l;
   CHECK(l.total() == 0);
   CHECK(l.entries().empty());
   l.add({"a.jpg", "decode", 1, 10, "not a JPEG"});
@@ -20,20 +20,20 @@ TEST_CASE("the ledger keeps failures in the order they are written down") {
   CHECK(l.total() == 2);
 }
 
-TEST_CASE("a ledger of a hopeless data set stays small, keeps the first failures and counts all") {
-  wick::ledger l;
-  const std::uint64_t many = wick::ledger::max_kept + 123;
+TEST_CASE("a failure log of a hopeless data set stays small, keeps the first failures and counts all") {
+  wick::failure_log l;
+  const std::uint64_t many = wick::failure_log::max_kept + 123;
   for (std::uint64_t i = 0; i < many; ++i) l.add({std::to_string(i), "read", 0, i, ""});
   CHECK(l.total() == many);
-  REQUIRE(l.entries().size() == wick::ledger::max_kept);
+  REQUIRE(l.entries().size() == wick::failure_log::max_kept);
   CHECK(l.entries().front().key == "0");
-  CHECK(l.entries().back().key == std::to_string(wick::ledger::max_kept - 1));
+  CHECK(l.entries().back().key == std::to_string(wick::failure_log::max_kept - 1));
 }
 
 TEST_CASE("what a retry has saved is written down and counted apart: it was delivered") {
-  wick::ledger l;
+  wick::failure_log l;
   const auto entry = [](const char* key, const char* stage, wick::error_action a) {
-    wick::ledger_entry e;
+    wick::failure_log_entry e;
     e.key = key;
     e.stage = stage;
     e.action = a;

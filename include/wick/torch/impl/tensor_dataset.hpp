@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
+/// The bodies of what torch/tensor_dataset.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
 #include <wick/torch/tensor.hpp>
-#include <wick/torch/tensors.hpp>
+#include <wick/torch/tensor_dataset.hpp>
 
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
+  tensor_ = rows_on_cpu(t, std::string("tensor_dataset: ") + what);
   const dtype type = dtype_of(tensor_.scalar_type());
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
@@ -54,38 +54,32 @@ std::uint64_t tensor_rows::fingerprint() const {
   return h.value();
 }
 
-labelled_tensors::labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
-    : data_(data, "the first"), targets_(labels(targets), "the second") {
-  if (data_.size() != targets_.size()) {
-    throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " +
-                std::to_string(targets_.size()) + " labels; there must be one for each");
-  }
-}
-
-std::uint64_t labelled_tensors::fingerprint() const {
-  return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
-}
-
-at::Tensor labelled_tensors::labels(const at::Tensor& t) {
+inline at::Tensor labels_in(const at::Tensor& t) {
   if (!t.defined()) return t;
   if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
-    throw error("tensors: labels are integers of shape [N], found " +
+    throw error("tensor_dataset: labels are integers of shape [N], found " +
                 std::string(c10::toString(t.scalar_type())) + " of " + to_string(shape_of(t)) +
-                "; use tensor_pairs() for targets of another kind");
+                "; write tensor_dataset<wick::memory_view>(data, targets) for targets of another kind");
   }
   return t.to(at::kLong);
 }
 
-paired_tensors::paired_tensors(const at::Tensor& data, const at::Tensor& targets)
-    : data_(data, "the first"), targets_(targets, "the second") {
+template <class Target>
+tensor_source<Target>::tensor_source(const at::Tensor& data, const at::Tensor& targets)
+    : data_(data, "the first"), targets_(labels ? labels_in(targets) : targets, "the second") {
   if (data_.size() != targets_.size()) {
-    throw error("tensor_pairs: " + std::to_string(data_.size()) + " rows of data and " +
-                std::to_string(targets_.size()) + " of targets; there must be one for each");
+    throw error("tensor_dataset: " + std::to_string(data_.size()) + " rows of data and " +
+                std::to_string(targets_.size()) + (labels ? " labels" : " of targets") +
+                "; there must be one for each");
   }
 }
 
-std::uint64_t paired_tensors::fingerprint() const {
+template <class Target>
+std::uint64_t tensor_source<Target>::fingerprint() const {
   return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
 }
+
+template class tensor_source<std::int64_t>;
+template class tensor_source<memory_view>;
 
 }  // namespace wick::detail

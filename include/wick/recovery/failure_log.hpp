@@ -31,7 +31,7 @@ constexpr std::string_view to_string(error_kind k) noexcept {
 }
 
 /// One failed sample. A substitute that fails too has an entry of its own, at the same position.
-struct ledger_entry {
+struct failure_log_entry {
   std::string key;                           ///< the sample's name, as its source gives it
   std::string stage;                         ///< that failed
   std::uint64_t epoch = 0;                   ///< in which it failed
@@ -58,13 +58,13 @@ struct error_count {
 }  // namespace detail
 
 /// Failures in the order of delivery. Belongs to the loader; read it from the thread that takes the batches.
-class ledger {
+class failure_log {
  public:
   static constexpr std::size_t max_kept = 10'000;
 
-  /// The first 10,000 entries; total() says how many there were. loader_options::ledger_file gets all of
+  /// The first 10,000 entries; total() says how many there were. loader_options::failure_log_file gets all of
   /// them.
-  const std::vector<ledger_entry>& entries() const noexcept { return entries_; }
+  const std::vector<failure_log_entry>& entries() const noexcept { return entries_; }
   /// Entries whose sample was not delivered: all but those with the action retry.
   std::uint64_t total() const noexcept { return total_; }
   /// total() and those with the action retry, by stage and action, in the order of the first of each.
@@ -74,12 +74,12 @@ class ledger {
   /// For the loader: what was counted before the state that it goes on from.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   /// For the loader: one more failure.
-  void add(ledger_entry e);
+  void add(failure_log_entry e);
 
  private:
-  void count(const ledger_entry& e);
+  void count(const failure_log_entry& e);
 
-  std::vector<ledger_entry> entries_;
+  std::vector<failure_log_entry> entries_;
   std::vector<detail::error_count> counts_;
   std::uint64_t total_ = 0;
   std::uint64_t before_ = 0;  // modulo 2^64: a state may be older than what this loader has counted

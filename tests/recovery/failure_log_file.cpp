@@ -19,7 +19,7 @@
 #include "support/message_of.hpp"
 #include "support/own_mounts.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/recovery/detail/ledger_file.hpp>
+#include <wick/recovery/detail/failure_log_file.hpp>
 
 using wick_test::contains;
 using wick_test::message_of;
@@ -65,8 +65,8 @@ std::string code_points(const std::string& text) {
   return out;
 }
 
-wick::ledger_entry entry(std::string key) {
-  wick::ledger_entry e;
+wick::failure_log_entry entry(std::string key) {
+  wick::failure_log_entry e;
   e.key = std::move(key);
   e.stage = "decode";
   e.text = "it broke";
@@ -106,7 +106,7 @@ int end_of(::pid_t child) {
 }  // namespace
 
 TEST_CASE("a line is one JSON object with all that the entry has") {
-  wick::ledger_entry e = entry("a.jpg");
+  wick::failure_log_entry e = entry("a.jpg");
   e.epoch = 3;
   e.position = 18446744073709551615u;
   e.kind = wick::error_kind::data;
@@ -147,7 +147,7 @@ TEST_CASE("any bytes at all in a key are valid JSON, and Python reads them as th
   }
   std::string expected;
   {
-    wick::detail::ledger_file file(folder / "errors.jsonl");
+    wick::detail::failure_log_file file(folder / "errors.jsonl");
     for (std::string& key : keys) {
       file.add(entry(key));
       const std::string points = code_points(key);
@@ -158,15 +158,15 @@ TEST_CASE("any bytes at all in a key are valid JSON, and Python reads them as th
   CHECK(keys_by_python(folder, (folder / "errors.jsonl").string()) == expected);
 }
 
-TEST_CASE("a ledger file is appended to, line by line, and each line is there at once") {
+TEST_CASE("a failure log file is appended to, line by line, and each line is there at once") {
   const temp_dir folder;
   const auto path = folder / "errors.jsonl";
   {
-    wick::detail::ledger_file first(path);
+    wick::detail::failure_log_file first(path);
     first.add(entry("a"));
     CHECK(read_file(path) == wick::detail::to_json(entry("a")) + "\n");
   }
-  wick::detail::ledger_file second(path), third(path);
+  wick::detail::failure_log_file second(path), third(path);
   second.add(entry("b"));
   third.add(entry("c"));
   second.add(entry("d"));
@@ -175,14 +175,14 @@ TEST_CASE("a ledger file is appended to, line by line, and each line is there at
                                wick::detail::to_json(entry("d")) + "\n");
 }
 
-TEST_CASE("a ledger file that can't be opened is refused, and one that can't be written says so") {
+TEST_CASE("a failure log file that can't be opened is refused, and one that can't be written says so") {
   const std::string text =
-      message_of([] { return wick::detail::ledger_file("/no/such/folder/errors.jsonl").trouble(); });
-  CHECK(contains(text, "/no/such/folder/errors.jsonl: ledger_file: can't be opened: ", "; give a path"));
-  wick::detail::ledger_file full("/dev/full");
+      message_of([] { return wick::detail::failure_log_file("/no/such/folder/errors.jsonl").trouble(); });
+  CHECK(contains(text, "/no/such/folder/errors.jsonl: failure_log_file: can't be opened: ", "; give a path"));
+  wick::detail::failure_log_file full("/dev/full");
   full.add(entry("a"));
   full.add(entry("b"));
-  CHECK(contains(full.trouble(), "/dev/full: ledger_file: 2 lines could not be written: No space left"));
+  CHECK(contains(full.trouble(), "/dev/full: failure_log_file: 2 lines could not be written: No space left"));
 }
 
 TEST_CASE("a line that a full disk has cut off is taken back, and the next one begins anew") {
@@ -190,7 +190,7 @@ TEST_CASE("a line that a full disk has cut off is taken back, and the next one b
   const auto path = folder / "errors.jsonl";
   const ::pid_t child = in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
-    wick::detail::ledger_file file(path);
+    wick::detail::failure_log_file file(path);
     file.add(entry("a"));
     ::rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);
@@ -217,7 +217,7 @@ TEST_CASE("several writers on a disk that becomes full and has room again leave 
     std::vector<::pid_t> children;
     for (int p = 0; p < 3; ++p) {
       children.push_back(in_child([&] {
-        wick::detail::ledger_file file(path);
+        wick::detail::failure_log_file file(path);
         int i = 0;
         const auto key = [&] { return std::to_string(p) + "-" + std::to_string(i++); };
         while (file.trouble().empty()) file.add(entry(key()));
@@ -242,7 +242,7 @@ TEST_CASE("what a killed writer has left of a line is taken back, what anybody e
   const auto path = folder / "errors.jsonl";
   const auto then_b = [&](const std::string& content) {
     folder.write("errors.jsonl", content);
-    wick::detail::ledger_file(path).add(entry("b"));
+    wick::detail::failure_log_file(path).add(entry("b"));
     return read_file(path);
   };
   const std::string whole = line("a"), torn = wick::detail::to_json(entry("key \"}"));
@@ -258,7 +258,7 @@ TEST_CASE("what a killed writer has left of a line is taken back, what anybody e
   CHECK(then_b("\n") == "\n" + line("b"));
   // Opening it is enough.
   folder.write("errors.jsonl", whole + torn.substr(0, 50));
-  const wick::detail::ledger_file opened(path);
+  const wick::detail::failure_log_file opened(path);
   CHECK(read_file(path) == whole);
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("writers in many processes, some of them killed, leave each line whole
   std::vector<::pid_t> children;
   for (int p = 0; p < processes; ++p) {
     children.push_back(in_child([&] {
-      wick::detail::ledger_file file(path);
+      wick::detail::failure_log_file file(path);
       for (int i = 0; i < lines || p % 2 != 0; ++i)
         file.add(entry(std::to_string(p) + "-" + std::to_string(i)));
       return file.trouble().empty() ? 0 : 1;
@@ -280,7 +280,7 @@ TEST_CASE("writers in many processes, some of them killed, leave each line whole
     REQUIRE(::kill(children[static_cast<std::size_t>(p)], SIGKILL) == 0);
     CHECK(end_of(children[static_cast<std::size_t>(p)]) == -SIGKILL);
   }
-  wick::detail::ledger_file(path).add(entry("last"));
+  wick::detail::failure_log_file(path).add(entry("last"));
   const auto found = lines_of(read_file(path));
   CHECK(found.count("") == 0);
   CHECK(found.count("last") == 1);
@@ -294,7 +294,7 @@ TEST_CASE("a writer that stopped in the middle of its line holds up nobody") {
   const auto path = folder.write("errors.jsonl", line("a") + "{\"epoch\":0,\"po");
   const int held = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   REQUIRE(::flock(held, LOCK_EX) == 0);
-  wick::detail::ledger_file file(path);
+  wick::detail::failure_log_file file(path);
   file.add(entry("b"));
   file.add(entry("c"));
   CHECK(file.trouble().empty());
@@ -302,12 +302,13 @@ TEST_CASE("a writer that stopped in the middle of its line holds up nobody") {
   ::close(held);
 }
 
-TEST_CASE("a FIFO that nobody reads and a folder are no ledger files, and are named") {
+TEST_CASE("a FIFO that nobody reads and a folder are no failure log files, and are named") {
   const temp_dir folder;
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
   const auto refused = [](const std::filesystem::path& path) {
-    return message_of([&] { return wick::detail::ledger_file(path).trouble(); });
+    return message_of([&] { return wick::detail::failure_log_file(path).trouble(); });
   };
-  CHECK(contains(refused(folder / "fifo"), "fifo: ledger_file: can't be opened: it is a FIFO (named pipe)"));
-  CHECK(contains(refused(folder.path()), "ledger_file: can't be opened: it is a folder"));
+  CHECK(contains(refused(folder / "fifo"),
+                 "fifo: failure_log_file: can't be opened: it is a FIFO (named pipe)"));
+  CHECK(contains(refused(folder.path()), "failure_log_file: can't be opened: it is a folder"));
 }

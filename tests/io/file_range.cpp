@@ -12,7 +12,7 @@
 namespace {
 
 /// What read() gives for these, one after another.
-std::vector<std::string> read_all(std::vector<wick::location> where) {
+std::vector<std::string> read_all(std::vector<wick::file_range> where) {
   wick::loader l(wick::in_memory(std::move(where)) | wick::read() |
                      [](const wick::bytes& b) { return std::string(b.text()); } | wick::group(100),
                  {.workers = 1});
@@ -21,18 +21,18 @@ std::vector<std::string> read_all(std::vector<wick::location> where) {
 
 }  // namespace
 
-static_assert(std::is_trivially_copyable_v<wick::location>);
+static_assert(std::is_trivially_copyable_v<wick::file_range>);
 
-TEST_CASE("a location of a path alone is the whole file, not yet open") {
-  const wick::location l{.path = "a.jpg"};
+TEST_CASE("a file range of a path alone is the whole file, not yet open") {
+  const wick::file_range l{.path = "a.jpg"};
   CHECK(l.file == -1);
   CHECK(l.offset == 0);
-  CHECK(l.length == wick::location::whole);
+  CHECK(l.length == wick::file_range::whole);
   CHECK(l.indexed == nullptr);
-  CHECK(sizeof(wick::location) <= 40);
+  CHECK(sizeof(wick::file_range) <= 40);
 }
 
-TEST_CASE("a location is a part of a file: so many bytes from an offset on, or all that are left") {
+TEST_CASE("a file range is a part of a file: so many bytes from an offset on, or all that are left") {
   const wick_test::temp_dir folder;
   const std::string path = wick_test::write_file(folder / "digits", "0123456789").string();
   CHECK(read_all({{.path = path.c_str()},
@@ -43,7 +43,7 @@ TEST_CASE("a location is a part of a file: so many bytes from an offset on, or a
         std::vector<std::string>{"0123456789", "3456789", "01", "3456", ""});
 }
 
-TEST_CASE("a location with an open file is read there, whatever its path names, and the file stays open") {
+TEST_CASE("a file range with an open file is read there, whatever its path names, and the file stays open") {
   const wick_test::temp_dir folder;
   const std::string path = wick_test::write_file(folder / "letters", "abcdef").string();
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -22,7 +22,7 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/failure_log.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 #include <wick/tools/detail/isolated_runs.hpp>
 #include <wick/tools/detail/isolated_walk.hpp>
@@ -31,8 +31,8 @@ namespace wick {
 
 namespace detail {
 
-/// A stage in a measurement. Samples a second each.
-struct measured_stage {
+/// A stage in a benchmark_result. Samples a second each.
+struct benchmark_stage {
   std::string name;               ///< as errors show it; "source" for the source and the order
   double up_to = 0;               ///< of the pipeline that ends with it: what it makes is dropped
   std::optional<double> cached;   ///< of the pipeline behind it, from some items of it that were made once
@@ -41,8 +41,8 @@ struct measured_stage {
 
 }  // namespace detail
 
-/// What measure() gives. Print it.
-struct measurement {
+/// What benchmark() gives. Print it.
+struct benchmark_result {
   double seconds = 0;          ///< that were asked for
   std::size_t workers = 0;     ///< of the executor
   std::size_t io_threads = 0;  ///< of the executor
@@ -50,11 +50,11 @@ struct measurement {
   double samples = 0;          ///< a second, of this rank, by the whole pipeline without a training step
   double batches = 0;          ///< the same of batches; 0 without batch()
   double bytes = 0;            ///< the same of the bytes of batches; of different ones, of the largest
-  std::optional<double> first_batch;           ///< seconds until the first one was made
-  std::vector<detail::measured_stage> stages;  ///< the source, those of samples, and batch()
-  std::uint64_t failures = 0;                  ///< samples and batches that failed, in all runs
-  std::vector<ledger_entry> failed;            ///< the first ten that differ
-  std::vector<std::string> notes;              ///< stages that nothing can be batched without
+  std::optional<double> first_batch;            ///< seconds until the first one was made
+  std::vector<detail::benchmark_stage> stages;  ///< the source, those of samples, and batch()
+  std::uint64_t failures = 0;                   ///< samples and batches that failed, in all runs
+  std::vector<failure_log_entry> failed;        ///< the first ten that differ
+  std::vector<std::string> notes;               ///< stages that nothing can be batched without
 
   /// A table of at most 80 columns.
   std::string to_string() const;
@@ -62,16 +62,16 @@ struct measurement {
 
 template <class Stream>
   requires requires(Stream& s, const std::string& text) { s << text; }
-Stream& operator<<(Stream& to, const measurement& m) {
+Stream& operator<<(Stream& to, const benchmark_result& m) {
   to << m.to_string();
   return to;
 }
 
 namespace detail {
 
-/// The runs of a measurement, and the time that each gets.
+/// The runs of a benchmark, and the time that each gets.
 template <class Pipeline>
-class measuring {
+class benchmarking {
   using all_type = isolated_runs<Pipeline>;
   using types = typename all_type::types;
   static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
@@ -89,11 +89,11 @@ class measuring {
   }(std::make_index_sequence<last - first>{});  // the whole pipeline gets three
 
  public:
-  measuring(typed_pipeline<Pipeline>& of, run_settings& by, double seconds)
+  benchmarking(typed_pipeline<Pipeline>& of, run_settings& by, double seconds)
       : settings_(by), runs_(of, by), seconds_(seconds) {}
 
-  measurement all() {
-    measurement m;
+  benchmark_result all() {
+    benchmark_result m;
     m.seconds = seconds_;
     m.workers = settings_.on.workers();
     m.io_threads = settings_.on.io().threads();
@@ -110,7 +110,7 @@ class measuring {
     if (whole.first_batch >= 0) m.first_batch = whole.first_batch;
     m.stages.push_back({"source", run<first, first, none, isolated_end::dropped>().samples, {}, {}});
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (measure_stage<first + I>(m, names[first + I]), ...);
+      (add_stage<first + I>(m, names[first + I]), ...);
     }(std::make_index_sequence<last - first>{});
     if constexpr (types::batched) {
       double up_to = m.samples;
@@ -131,8 +131,8 @@ class measuring {
   double share() const noexcept { return seconds_ / parts; }
 
   template <std::size_t I>
-  void measure_stage(measurement& m, const std::string& name) {
-    measured_stage s{name, 0, {}, {}};
+  void add_stage(benchmark_result& m, const std::string& name) {
+    benchmark_stage s{name, 0, {}, {}};
     if constexpr (cached<I>) {
       using cache = isolated_cache<typename types::template item<I + 1>>;
       cache items;
@@ -154,7 +154,7 @@ class measuring {
           runs_
               .template run<first, last, I, isolated_end::all, void, void>(share(), nullptr, nullptr, missing)
               .samples;
-      if (const ledger_entry* const why = missing.of_batches())
+      if (const failure_log_entry* const why = missing.of_batches())
         m.notes.push_back("without " + name + ": " + why->text);
       else
         s.without = rate;
@@ -170,7 +170,7 @@ class measuring {
 
 }  // namespace detail
 
-/// What a pipeline gives alone, without a training step: `std::cout << wick::measure(pipeline,
+/// What a pipeline gives alone, without a training step: `std::cout << wick::benchmark(pipeline,
 /// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
 /// through the whole of it on the workers alone; then, stage by stage, through the pipeline up to the
 /// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
@@ -186,16 +186,16 @@ class measuring {
 /// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
 /// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
 template <class Source, class... S>
-measurement measure(pipeline<Source, S...> what, loader_options options = {},
-                    std::chrono::nanoseconds time = std::chrono::seconds(5)) {
+benchmark_result benchmark(pipeline<Source, S...> what, loader_options options = {},
+                           std::chrono::nanoseconds time = std::chrono::seconds(5)) {
   const detail::owned<executor> own = detail::own_executor(options);
   executor& on = own ? *own : *options.executor;
   on.require_workers();
-  on.require_outside("measure()", "call it on the thread that takes the batches");
+  on.require_outside("benchmark()", "call it on the thread that takes the batches");
   auto* const typed = new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on);
   detail::run_settings settings(detail::owned<detail::erased_pipeline>(typed), options, on);
-  detail::measuring<pipeline<Source, S...>> runs(*typed, settings,
-                                                 std::chrono::duration<double>(time).count());
+  detail::benchmarking<pipeline<Source, S...>> runs(*typed, settings,
+                                                    std::chrono::duration<double>(time).count());
   return runs.all();
 }
 

@@ -1,5 +1,6 @@
 /// \file
-/// The bodies of what recovery/detail/ledger_file.hpp declares. Included in exactly one file of a program.
+/// The bodies of what recovery/detail/failure_log_file.hpp declares. Included in exactly one file of a
+/// program.
 #pragma once
 
 #include <string>
@@ -9,12 +10,12 @@
 #include <wick/async/detail/json_string.hpp>
 #include <wick/io/detail/line_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/recovery/detail/ledger_file.hpp>
-#include <wick/recovery/ledger.hpp>
+#include <wick/recovery/detail/failure_log_file.hpp>
+#include <wick/recovery/failure_log.hpp>
 
 namespace wick::detail {
 
-std::string to_json(const ledger_entry& e) {
+std::string to_json(const failure_log_entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
                     ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
                     ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
@@ -24,21 +25,22 @@ std::string to_json(const ledger_entry& e) {
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
-ledger_file::ledger_file(std::string path) : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
+failure_log_file::failure_log_file(std::string path)
+    : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
   if (file_.fault() == 0) return;
   const char* const other = file_.other();
-  throw error(printable(path_) + ": ledger_file: can't be opened: " +
+  throw error(printable(path_) + ": failure_log_file: can't be opened: " +
               (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
               "; give a path in a folder that exists and may be written to");
 }
 
-std::string ledger_file::trouble() const {
+std::string failure_log_file::trouble() const {
   if (lost_ == 0) return {};
-  return printable(path_) + ": ledger_file: " + std::to_string(lost_) +
-         " lines could not be written: " + reason(fault_) + "; loader.ledger() has them";
+  return printable(path_) + ": failure_log_file: " + std::to_string(lost_) +
+         " lines could not be written: " + reason(fault_) + "; loader.failure_log() has them";
 }
 
-void ledger_file::lost(int fault) noexcept {
+void failure_log_file::lost(int fault) noexcept {
   fault_ = fault;
   ++lost_;
 }

@@ -1,5 +1,5 @@
 /// \file
-/// Pipelines to measure, and what a measurement must leave as it was.
+/// Pipelines to benchmark, and what is read in the results.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include "support/temp_dir.hpp"
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/tools/measure.hpp>
+#include <wick/tools/benchmark.hpp>
 
 namespace wick_test {
 
@@ -50,13 +50,13 @@ inline std::vector<std::int64_t> values_of(const wick::array& a) {
   const auto* const begin = reinterpret_cast<const std::int64_t*>(a.data());
   return {begin, begin + a.extents()[0]};
 }
-inline const wick::detail::measured_stage& stage(const wick::measurement& m, std::string_view name) {
-  for (const wick::detail::measured_stage& s : m.stages) {
+inline const wick::detail::benchmark_stage& stage(const wick::benchmark_result& m, std::string_view name) {
+  for (const wick::detail::benchmark_stage& s : m.stages) {
     if (s.name == name) return s;
   }
   throw std::out_of_range(std::string(name));
 }
-inline bool all_came(const wick::measurement& m) {
+inline bool all_came(const wick::benchmark_result& m) {
   return m.samples > 0 && std::all_of(m.stages.begin(), m.stages.end(), [](const auto& s) {
            return s.up_to > 0 && s.cached.value_or(1) > 0 && s.without.value_or(1) > 0;
          });

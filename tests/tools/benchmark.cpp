@@ -8,27 +8,27 @@
 #include <utility>
 #include <vector>
 
-#include "measure/measured.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include "support/picture.hpp"
 #include "support/temp_dir.hpp"
+#include "tools/benchmarked.hpp"
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/tools/measure.hpp>
+#include <wick/tools/benchmark.hpp>
 
 using namespace wick_test;
 
 TEST_CASE("each stage has what can be said of it") {
   const auto values = up_to(500);
-  const wick::measurement m =
-      wick::measure(wick::from(values) | wick::shuffle() | wick::map("twice", twice) |
-                        wick::map("narrow", [](std::int64_t v) { return static_cast<std::int32_t>(v); }) |
-                        wick::map("alone", [](std::int32_t v) { return std::make_unique<std::int32_t>(v); }) |
-                        wick::map("whole", [](const std::unique_ptr<std::int32_t>& v) { return *v; }) |
-                        wick::array_batch(32),
-                    {.workers = 2, .io_threads = 3}, 50ms);
+  const wick::benchmark_result m = wick::benchmark(
+      wick::from(values) | wick::shuffle() | wick::map("twice", twice) |
+          wick::map("narrow", [](std::int64_t v) { return static_cast<std::int32_t>(v); }) |
+          wick::map("alone", [](std::int32_t v) { return std::make_unique<std::int32_t>(v); }) |
+          wick::map("whole", [](const std::unique_ptr<std::int32_t>& v) { return *v; }) |
+          wick::array_batch(32),
+      {.workers = 2, .io_threads = 3}, 50ms);
   CHECK(all_came(m));
   CHECK(m.seconds == doctest::Approx(0.05));
   CHECK(m.workers == 2);
@@ -56,7 +56,7 @@ TEST_CASE("each stage has what can be said of it") {
 
 TEST_CASE("without batch() there is nothing behind the last stage") {
   const auto values = up_to(500);
-  const wick::measurement m = wick::measure(
+  const wick::benchmark_result m = wick::benchmark(
       wick::from(values) | wick::map("twice", twice) | wick::map("hop", hop), {.workers = 2}, 50ms);
   CHECK(all_came(m));
   CHECK(m.batches == 0);
@@ -79,8 +79,8 @@ TEST_CASE("batch stages, those that suspend, too, are in the whole and not in th
     co_await c.on()->schedule();
     co_return std::move(a);
   };
-  CHECK(all_came(wick::measure(wick::from(values) | hop | wick::array_batch(32) | count | wait | count,
-                               {.workers = 2}, 50ms)));
+  CHECK(all_came(wick::benchmark(wick::from(values) | hop | wick::array_batch(32) | count | wait | count,
+                                 {.workers = 2}, 50ms)));
   CHECK(batches > 0);
 }
 
@@ -90,10 +90,10 @@ TEST_CASE("pictures are cached as they are: as bytes, and with what is planned f
     const wick::image photo = wick_test::photo(40 + i, 30);
     wick_test::write_file(folder / ("c/" + std::to_string(i) + ".bmp"), wick_test::encode_bmp(photo));
   }
-  const wick::measurement m =
-      wick::measure(wick::image_folder(folder / "") | wick::shuffle() | wick::read() | wick::decode() |
-                        wick::random_resized_crop(16) | wick::array_batch(4),
-                    {.workers = 2}, 100ms);
+  const wick::benchmark_result m =
+      wick::benchmark(wick::image_folder(folder / "") | wick::shuffle() | wick::read() | wick::decode() |
+                          wick::random_resized_crop(16) | wick::array_batch(4),
+                      {.workers = 2}, 100ms);
   CHECK(all_came(m));
   CHECK(stage(m, "read").cached.has_value());
   CHECK(stage(m, "decode").cached.has_value());
