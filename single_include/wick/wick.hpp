@@ -8235,6 +8235,30 @@ class kept_reader {
   std::span<const std::byte> at_hand_;
 };
 
+/// How a value of a type that is no plain numbers, text or fields is written and read: by members of these
+/// names, unless this is specialized for a type that can't have them.
+template <class T>
+struct kept_access {
+  static void save(const T& value, kept_writer& out)
+    requires requires { value.save(out); }
+  {
+    value.save(out);
+  }
+  static T load(kept_reader& in)
+    requires requires {
+      { T::load(in) } -> std::same_as<T>;
+    }
+  {
+    return T::load(in);
+  }
+  /// The layout: another one has another name.
+  static std::string_view name()
+    requires requires { std::string_view(T::saved_as); }
+  {
+    return T::saved_as;
+  }
+};
+
 /// Width, height and channels of pixels that follow.
 struct kept_extents {
   std::int32_t width = 0, height = 0, channels = 0;
@@ -8449,11 +8473,12 @@ std::uint64_t origin_of(const T& item) {
 
 namespace wick::detail {
 
-/// It writes and reads itself: pictures, masks, types of the user's.
+/// It writes and reads itself: pictures, masks, tensors, types of the user's.
 template <class T>
 concept saves_itself = requires(const T& value, kept_writer& out, kept_reader& in) {
-  value.save(out);
-  { T::load(in) } -> std::same_as<T>;
+  kept_access<T>::save(value, out);
+  { kept_access<T>::load(in) } -> std::same_as<T>;
+  kept_access<T>::name();
 };
 template <class T>
 inline constexpr bool is_plain_number = std::is_enum_v<T> || fixed_array<T>::value;
@@ -8483,7 +8508,7 @@ consteval bool can_be_saved() {
 template <class T>
 void save(const T& value, kept_writer& out) {
   if constexpr (saves_itself<T>) {
-    value.save(out);
+    kept_access<T>::save(value, out);
   } else if constexpr (is_plain_number<T>) {
     out.put(&value, sizeof value);
   } else if constexpr (std::same_as<T, bytes> || std::same_as<T, std::string>) {
@@ -8508,7 +8533,7 @@ void save(const T& value, kept_writer& out) {
 template <class T>
 void load(T& value, kept_reader& in) {
   if constexpr (saves_itself<T>) {
-    value = T::load(in);
+    value = kept_access<T>::load(in);
   } else if constexpr (std::same_as<T, bool>) {
     value = in.number<std::uint8_t>() != 0;
   } else if constexpr (is_plain_number<T>) {
@@ -8538,7 +8563,7 @@ void load(T& value, kept_reader& in) {
 template <class T>
 void describe_type(fingerprint_hash& h) {
   if constexpr (saves_itself<T>) {
-    h.add(T::saved_as);
+    h.add(kept_access<T>::name());
   } else if constexpr (is_plain_number<T>) {
     using element = typename fixed_array<T>::element;
     h.add("number").add(sizeof(T)).add(sizeof(element));
@@ -8676,8 +8701,9 @@ class cache_on_disk_stage {
     constexpr bool saved = can_be_saved<Came>();
     static_assert(
         saved,
-        "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, and vectors, optionals and "
-        "structs of these; what came ('Came', in the lines beside this) is none. Write the cache behind "
+        "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
+        "optionals and structs of these; what came ('Came', in the lines beside this) is none. Write the "
+        "cache behind "
         "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
         "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
     return single && first && alone && saved;
@@ -23755,6 +23781,15 @@ inline shape shape_of(const at::Tensor& t) {
 /// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensor_dataset: the first".
 /// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
 at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
+
+/// A cache on disk keeps tensors of the CPU, packed.
+template <>
+struct kept_access<at::Tensor> {
+  /// \throws wick::error for a tensor that is elsewhere, sparse, or of a type that batches can't have
+  static void save(const at::Tensor& t, kept_writer& out);
+  static at::Tensor load(kept_reader& in);
+  static std::string_view name() noexcept { return "tensor 1"; }
+};
 
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>
@@ -46844,6 +46879,7 @@ std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinn
 /// \file
 /// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
 
+#include <ATen/ops/empty.h>
 #include <c10/core/Layout.h>
 
 namespace wick::detail {
@@ -46886,6 +46922,36 @@ at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
     throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
   }
   return t.resolve_neg();
+}
+
+void kept_access<at::Tensor>::save(const at::Tensor& t, kept_writer& out) {
+  if (!t.defined()) throw error("a cache on disk can't keep a tensor that is not defined");
+  if (!t.device().is_cpu() || t.layout() != at::kStrided) {
+    throw error(
+        "a cache on disk keeps dense tensors of the CPU; write it before the stage that moves them, or "
+        "give it .cpu() or .to_dense()");
+  }
+  out.number(static_cast<std::uint8_t>(dtype_of(t.scalar_type())));
+  const at::Tensor packed = t.resolve_neg().contiguous();
+  out.number(std::uint64_t{packed.sizes().size()});
+  for (const std::int64_t extent : packed.sizes()) out.number(extent);
+  out.put(packed.data_ptr(), packed.nbytes());
+}
+
+at::Tensor kept_access<at::Tensor>::load(kept_reader& in) {
+  const auto type = in.number<std::uint8_t>();
+  if (type > static_cast<std::uint8_t>(dtype::bfloat16)) throw kept_reader::unavailable();
+  std::vector<std::int64_t> extents(in.count());
+  std::size_t all = size_of(static_cast<dtype>(type));
+  for (std::int64_t& extent : extents) {
+    extent = in.number<std::int64_t>();
+    if (extent < 0 || __builtin_mul_overflow(all, static_cast<std::size_t>(extent), &all))
+      throw kept_reader::unavailable();
+  }
+  if (all > in.left()) throw kept_reader::unavailable();
+  at::Tensor out = at::empty(extents, scalar_type_of(static_cast<dtype>(type)));
+  in.take(out.data_ptr(), all);
+  return out;
 }
 
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {

@@ -14,6 +14,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/complex.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/imag.h>
 #include <ATen/ops/stack.h>
@@ -21,7 +22,9 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/temp_dir.hpp"
 #include "numbers.hpp"
+#include <wick/cache/cache_on_disk.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/tensor.hpp>
@@ -226,4 +229,56 @@ TEST_CASE("every tensor of a batch is found, whatever holds it") {
   CHECK(found(std::vector<bool>{true, false}) == "");
   CHECK(found(std::string("none")) == "");
   CHECK(found(7) == "");
+}
+
+TEST_CASE("a cache on disk keeps tensors of every type, however they lie in memory") {
+  for (const wick::dtype type : all_types) {
+    const at::Tensor t =
+        at::arange(0, 24, at::kLong).to(wick::detail::scalar_type_of(type)).reshape({2, 3, 4});
+    for (const at::Tensor& one : {t, t.transpose(0, 2), t.slice(2, 1, 3), t.select(0, 1), t.slice(0, 1, 1)}) {
+      wick::detail::kept_writer out;
+      wick::detail::save(one, out);
+      wick::detail::kept_reader in(out.written());
+      at::Tensor again;
+      wick::detail::load(again, in);
+      CHECK(in.left() == 0);
+      CHECK((again.scalar_type() == one.scalar_type()));
+      CHECK(at::equal(again.to(at::kDouble), one.to(at::kDouble)));
+      for (std::size_t n = 0; n < out.written().size(); n += 5) {
+        wick::detail::kept_reader less(out.written().first(n));
+        CHECK_THROWS_AS(wick::detail::load(again, less), wick::detail::kept_reader::unavailable);
+      }
+    }
+  }
+  CHECK(contains(message_of([] {
+                   wick::detail::kept_writer out;
+                   wick::detail::save(at::Tensor(), out);
+                   return 0;
+                 }),
+                 "not defined"));
+}
+
+TEST_CASE("features that a callable computes as tensors are made once, and come from the folder then") {
+  const wick_test::temp_dir dir;
+  int runs = 0;
+  const auto make = [&] {
+    return wick::from(numbers{20}) |
+           wick::map(
+               "features",
+               [&runs](std::int64_t i) {
+                 ++runs;
+                 return wick::sample<at::Tensor, std::int64_t>{at::full({4}, static_cast<double>(i)), i};
+               }) |
+           wick::cache_on_disk(dir.path().string()) | wick::batch(5);
+  };
+  for (int run = 0; run < 2; ++run) {
+    wick::loader loader(make(), {.workers = 1, .prefetch_next_epoch = false});
+    std::int64_t samples = 0;
+    for (auto& batch : loader.epoch(0)) {
+      CHECK(at::equal(batch.data.select(1, 3), batch.target.to(at::kFloat)));
+      samples += batch.target.size(0);
+    }
+    CHECK(samples == 20);
+  }
+  CHECK(runs == 20);
 }

@@ -14,6 +14,7 @@
 
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/fields.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
@@ -57,6 +58,15 @@ inline shape shape_of(const at::Tensor& t) {
 /// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensor_dataset: the first".
 /// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
 at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
+
+/// A cache on disk keeps tensors of the CPU, packed.
+template <>
+struct kept_access<at::Tensor> {
+  /// \throws wick::error for a tensor that is elsewhere, sparse, or of a type that batches can't have
+  static void save(const at::Tensor& t, kept_writer& out);
+  static at::Tensor load(kept_reader& in);
+  static std::string_view name() noexcept { return "tensor 1"; }
+};
 
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>

@@ -18,11 +18,12 @@
 
 namespace wick::detail {
 
-/// It writes and reads itself: pictures, masks, types of the user's.
+/// It writes and reads itself: pictures, masks, tensors, types of the user's.
 template <class T>
 concept saves_itself = requires(const T& value, kept_writer& out, kept_reader& in) {
-  value.save(out);
-  { T::load(in) } -> std::same_as<T>;
+  kept_access<T>::save(value, out);
+  { kept_access<T>::load(in) } -> std::same_as<T>;
+  kept_access<T>::name();
 };
 template <class T>
 inline constexpr bool is_plain_number = std::is_enum_v<T> || fixed_array<T>::value;
@@ -52,7 +53,7 @@ consteval bool can_be_saved() {
 template <class T>
 void save(const T& value, kept_writer& out) {
   if constexpr (saves_itself<T>) {
-    value.save(out);
+    kept_access<T>::save(value, out);
   } else if constexpr (is_plain_number<T>) {
     out.put(&value, sizeof value);
   } else if constexpr (std::same_as<T, bytes> || std::same_as<T, std::string>) {
@@ -77,7 +78,7 @@ void save(const T& value, kept_writer& out) {
 template <class T>
 void load(T& value, kept_reader& in) {
   if constexpr (saves_itself<T>) {
-    value = T::load(in);
+    value = kept_access<T>::load(in);
   } else if constexpr (std::same_as<T, bool>) {
     value = in.number<std::uint8_t>() != 0;
   } else if constexpr (is_plain_number<T>) {
@@ -107,7 +108,7 @@ void load(T& value, kept_reader& in) {
 template <class T>
 void describe_type(fingerprint_hash& h) {
   if constexpr (saves_itself<T>) {
-    h.add(T::saved_as);
+    h.add(kept_access<T>::name());
   } else if constexpr (is_plain_number<T>) {
     using element = typename fixed_array<T>::element;
     h.add("number").add(sizeof(T)).add(sizeof(element));

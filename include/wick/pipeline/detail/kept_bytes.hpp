@@ -2,10 +2,12 @@
 /// Values written behind each other, and read again: how samples lie in a cache on disk.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -70,6 +72,30 @@ class kept_reader {
     throw unavailable();
   }
   std::span<const std::byte> at_hand_;
+};
+
+/// How a value of a type that is no plain numbers, text or fields is written and read: by members of these
+/// names, unless this is specialized for a type that can't have them.
+template <class T>
+struct kept_access {
+  static void save(const T& value, kept_writer& out)
+    requires requires { value.save(out); }
+  {
+    value.save(out);
+  }
+  static T load(kept_reader& in)
+    requires requires {
+      { T::load(in) } -> std::same_as<T>;
+    }
+  {
+    return T::load(in);
+  }
+  /// The layout: another one has another name.
+  static std::string_view name()
+    requires requires { std::string_view(T::saved_as); }
+  {
+    return T::saved_as;
+  }
 };
 
 /// Width, height and channels of pixels that follow.

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/Layout.h>
 #include <c10/core/ScalarType.h>
 
 #include <wick/batch/fields.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
@@ -57,6 +60,36 @@ at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
     throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
   }
   return t.resolve_neg();
+}
+
+void kept_access<at::Tensor>::save(const at::Tensor& t, kept_writer& out) {
+  if (!t.defined()) throw error("a cache on disk can't keep a tensor that is not defined");
+  if (!t.device().is_cpu() || t.layout() != at::kStrided) {
+    throw error(
+        "a cache on disk keeps dense tensors of the CPU; write it before the stage that moves them, or "
+        "give it .cpu() or .to_dense()");
+  }
+  out.number(static_cast<std::uint8_t>(dtype_of(t.scalar_type())));
+  const at::Tensor packed = t.resolve_neg().contiguous();
+  out.number(std::uint64_t{packed.sizes().size()});
+  for (const std::int64_t extent : packed.sizes()) out.number(extent);
+  out.put(packed.data_ptr(), packed.nbytes());
+}
+
+at::Tensor kept_access<at::Tensor>::load(kept_reader& in) {
+  const auto type = in.number<std::uint8_t>();
+  if (type > static_cast<std::uint8_t>(dtype::bfloat16)) throw kept_reader::unavailable();
+  std::vector<std::int64_t> extents(in.count());
+  std::size_t all = size_of(static_cast<dtype>(type));
+  for (std::int64_t& extent : extents) {
+    extent = in.number<std::int64_t>();
+    if (extent < 0 || __builtin_mul_overflow(all, static_cast<std::size_t>(extent), &all))
+      throw kept_reader::unavailable();
+  }
+  if (all > in.left()) throw kept_reader::unavailable();
+  at::Tensor out = at::empty(extents, scalar_type_of(static_cast<dtype>(type)));
+  in.take(out.data_ptr(), all);
+  return out;
 }
 
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
