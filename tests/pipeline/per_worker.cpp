@@ -123,7 +123,8 @@ TEST_CASE("a state that can't be made fails the sample, by the stage's name, and
                          [](int&, cell c) { return c; }) |
                      wick::array_batch(10),
                  {.workers = 1, .prefetch_next_epoch = false});
-  CHECK(message_of([&] { return l.next(); }) == "number 0: tokenizer: no vocabulary");
+  // Of the first five tries; which samples those are is up to the threads that run the batch.
+  CHECK(contains(message_of([&] { return l.next(); }), "number ", ": tokenizer: no vocabulary"));
   CHECK(l.next());
   CHECK(l.failure_log().total() == 5);
 }
