@@ -10,7 +10,7 @@ mark_as_advanced(WICK_CCACHE)
 if(WICK_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   # The sloppiness is what ccache asks for with precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${WICK_CCACHE}")
+    "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;sh;${CMAKE_CURRENT_LIST_DIR}/ccache.sh")
 endif()
 
 # A file with LibTorch's headers takes up to 1.5 GB to compile: no more of them at once than fit.
