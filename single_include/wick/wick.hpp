@@ -13946,10 +13946,12 @@ class loader_of final : public loader_core {
   loader_of(owned<executor> own, owned<pipeline_of<Batch>> what, const loader_options& options)
       : loader_of(std::move(own), what.release(), options) {}
 
+  /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples a hold,
+  /// and a look which thread this is, would cost more than handing one over: both were had with the group.
+  bool at_hand_here() noexcept { return user().still_this_thread() && at_hand(); }
   std::optional<Batch> next_value() {
+    if (at_hand_here() && next_in_group()) return hand_over();
     require_outside("next()", "co_await next_async()");
-    // Most samples of a group wait for nothing, and a hold would cost more than handing one over.
-    if (user().still_this_thread() && at_hand() && next_in_group()) return hand_over();
     single_user::hold mine(user(), "next()");
     if (!next()) return std::nullopt;
     if (at_hand()) mine.remember_thread();
@@ -14067,7 +14069,7 @@ class epoch_range {
  private:
   static void advance(loader_of<Batch>& of, std::uint64_t pass) {
     of.require_pass(pass);
-    of.require_outside("next()", "co_await next_async()");
+    if (!of.at_hand_here()) of.require_outside("next()", "co_await next_async()");
     of.current.reset();  // gives its memory back before the next is waited for
     of.current = of.next_value();
   }

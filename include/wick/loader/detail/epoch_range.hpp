@@ -62,7 +62,7 @@ class epoch_range {
  private:
   static void advance(loader_of<Batch>& of, std::uint64_t pass) {
     of.require_pass(pass);
-    of.require_outside("next()", "co_await next_async()");
+    if (!of.at_hand_here()) of.require_outside("next()", "co_await next_async()");
     of.current.reset();  // gives its memory back before the next is waited for
     of.current = of.next_value();
   }
