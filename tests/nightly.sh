@@ -89,10 +89,10 @@ part_torch-2() {
 part_python() {
   wick_make_venv torch-venv torch torchvision numpy
   wick_make_venv tensorboard-venv tensorboard
-  wick_make_venv files-venv numpy tfrecord safetensors
+  wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
   export WICK_FILES_VENV=$wick_root/build/files-venv
-  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(npy|safetensors|tfrecords))'
+  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(csv|npy|safetensors|tar|tfrecords))'
 }
 
 part_valgrind() {

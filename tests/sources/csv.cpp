@@ -10,6 +10,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/image/decode.hpp>
@@ -198,6 +199,36 @@ TEST_CASE("a table with any bytes changed is read or refused, never worse") {
         static_cast<void>(message_of([&] { return t.files(column); }));
       }
     } catch (const wick::error&) {
+    }
+  }
+}
+
+TEST_CASE("what pandas writes is read back equal, plain and by gzip") {
+  const temp_dir dir;
+  if (!run_python("pandas", dir, R"(
+rows = 500
+t = pandas.DataFrame({
+    'path': ['img, %d "x".jpg' % i if i % 3 == 0 else 'a\nb%d.jpg' % i for i in range(rows)],
+    'label': [i * i - 7 for i in range(rows)],
+    'x': [i / 7 for i in range(rows)],
+})
+t.to_csv('a.csv', index=False)
+t.to_csv('b.csv.gz', index=False, lineterminator='\r\n')
+)"))
+    return;
+  for (const char* const name : {"/a.csv", "/b.csv.gz"}) {
+    CAPTURE(name);
+    const wick::csv table(dir.path().string() + name);
+    REQUIRE(table.size() == 500);
+    const auto paths = table.texts("path");
+    const auto labels = table.integers("label");
+    const auto numbers = table.numbers({"x"});
+    for (std::size_t i = 0; i < 500; ++i) {
+      const std::string n = std::to_string(i);
+      CHECK(paths[i] == (i % 3 == 0 ? "img, " + n + " \"x\".jpg" : "a\nb" + n + ".jpg"));
+      CHECK(labels[i] == static_cast<std::int64_t>(i * i) - 7);
+      CHECK(*reinterpret_cast<const float*>(numbers.at(i).data()) ==
+            doctest::Approx(static_cast<double>(i) / 7));
     }
   }
 }

@@ -15,6 +15,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/python.hpp"
 #include "../support/tar_writer.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/io/detail/file_io.hpp>
@@ -675,4 +676,23 @@ TEST_CASE("the index of a shard that was just written is not kept, and what can'
   CHECK(source.size() == 40);
   CHECK(contains(source.note(), "s0.tar.wickidx", "walked at each start"));
   CHECK(!fs::exists(of.path(1) + ".wickidx"));
+}
+
+TEST_CASE("what webdataset writes is read back equal") {
+  const temp_dir dir;
+  if (!wick_test::run_python("webdataset", dir, R"(
+with webdataset.TarWriter('a.tar') as w:
+    for i in range(50):
+        w.write({'__key__': 'folder/%04d' % i, 'jpg': bytes([i]) * (100 + i), 'cls': i * 3, 'json': {'n': i}})
+)"))
+    return;
+  const auto pictures = wick::tar(dir.path().string() + "/a.tar");
+  const auto records = wick::tar(dir.path().string() + "/a.tar", {"json", "jpg"});
+  REQUIRE(pictures.size() == 50);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    CHECK(pictures.at(i).target == static_cast<std::int64_t>(i) * 3);
+    CHECK(content(pictures.at(i).data) ==
+          std::string(static_cast<std::size_t>(100 + i), static_cast<char>(i)));
+    CHECK(contains(content(records.at(i)[0]), "\"n\"", std::to_string(i)));
+  }
 }
