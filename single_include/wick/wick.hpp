@@ -1628,6 +1628,55 @@ using run_queues = basic_run_queues<>;
 
 }  // namespace wick::detail
 
+// ==== wick/async/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+/// Each thread's has another address. How often it is lent to an executor now (see executor::helper): then it
+/// does a worker's work, and is not the user.
+inline constinit thread_local unsigned char thread_mark = 0;
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread may take without a hold what it has got, until another hold: see
+    /// still_this_thread().
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
+    single_user& of_;
+  };
+
+  /// Whether there was no hold since this thread was remembered, and it is not lent. A thread that begins to
+  /// use it at this very moment is not seen.
+  bool still_this_thread() const noexcept {
+    return last_.load(std::memory_order_relaxed) == &thread_mark && thread_mark == 0;
+  }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
 // ==== wick/async/detail/tenants.hpp
 /// \file
 /// Who shares an executor's workers, and how long each of them has used them.
@@ -2066,10 +2115,12 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   outer_of_ = me.of;
   outer_slot_ = me.slot;
   me = {&ex, slot_};
+  ++detail::thread_mark;
 }
 
 inline executor::helper::~helper() {
   if (slot_ == none) return;
+  --detail::thread_mark;
   self() = {outer_of_, outer_slot_};
   ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
 }
@@ -9320,51 +9371,6 @@ detail::read_stage read(detail::read_options options = {}) noexcept;
 // ==== wick/loader/detail/loader_of.hpp
 /// \file
 /// What of a loader depends on the type of its batches.
-
-// ==== wick/async/detail/single_user.hpp
-/// \file
-/// Tells two threads that use at the same time what is made for one.
-
-namespace wick::detail {
-
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
-
-/// What one user did is visible to the next, so taking turns is safe on any threads.
-class single_user {
- public:
-  single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
-
-  /// In use as long as this lives; may be kept over a suspension.
-  class hold {
-   public:
-    /// \throws std::logic_error when somebody else uses it at this moment
-    hold(single_user& of, const char* call) : of_(of) {
-      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
-      of.last_.store(nullptr, std::memory_order_relaxed);
-    }
-    hold(const hold&) = delete;
-    hold& operator=(const hold&) = delete;
-    /// The calling thread may take without a hold what it has got, until another hold: see
-    /// still_this_thread().
-    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
-    ~hold() { of_.used_.store(false, std::memory_order_release); }
-
-   private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
-    single_user& of_;
-  };
-
-  /// Whether there was no hold since this thread was remembered. A thread that begins to use it at this very
-  /// moment is not seen.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
-
- private:
-  std::atomic<bool> used_{false};
-  std::atomic<const void*> last_{nullptr};
-};
-
-}  // namespace wick::detail
 
 // ==== wick/loader/detail/batch_job.hpp
 /// \file

@@ -16,6 +16,7 @@
 #include <wick/async/detail/process.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/detail/run_queues.hpp>
+#include <wick/async/detail/single_user.hpp>
 #include <wick/async/detail/tenants.hpp>
 #include <wick/async/io_pool.hpp>
 #include <wick/async/job.hpp>
@@ -235,10 +236,12 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   outer_of_ = me.of;
   outer_slot_ = me.slot;
   me = {&ex, slot_};
+  ++detail::thread_mark;
 }
 
 inline executor::helper::~helper() {
   if (slot_ == none) return;
+  --detail::thread_mark;
   self() = {outer_of_, outer_slot_};
   ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
 }

@@ -6,7 +6,9 @@
 
 namespace wick::detail {
 
-inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+/// Each thread's has another address. How often it is lent to an executor now (see executor::helper): then it
+/// does a worker's work, and is not the user.
+inline constinit thread_local unsigned char thread_mark = 0;
 
 /// What one user did is visible to the next, so taking turns is safe on any threads.
 class single_user {
@@ -34,9 +36,11 @@ class single_user {
     single_user& of_;
   };
 
-  /// Whether there was no hold since this thread was remembered. A thread that begins to use it at this very
-  /// moment is not seen.
-  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+  /// Whether there was no hold since this thread was remembered, and it is not lent. A thread that begins to
+  /// use it at this very moment is not seen.
+  bool still_this_thread() const noexcept {
+    return last_.load(std::memory_order_relaxed) == &thread_mark && thread_mark == 0;
+  }
 
  private:
   std::atomic<bool> used_{false};
