@@ -7807,127 +7807,8 @@ struct cloning<std::tuple<T...>> {
 
 // ==== wick/cache/detail/keeping.hpp
 /// \file
-/// What a sample is when it is kept: decoded, its pixels shared by all that are made of it.
-
-namespace wick::detail {
-
-/// Carries out what was put off, at any depth: a picture is decoded, cropped and resized as planned by then.
-template <class T>
-void settle(T& item) {
-  if constexpr (requires { item.carry_out(); }) {
-    item.carry_out();
-    if constexpr (requires { item.share(); }) static_cast<void>(item.share());
-  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, bytes> ||
-                       std::is_same_v<T, std::string>) {
-  } else if constexpr (composite<T> || perhaps_one<T>) {
-    for_each_inside(item, [](auto& inner) { settle(inner); });
-  } else if constexpr (several<T>) {
-    if constexpr (!std::is_arithmetic_v<typename T::value_type>)
-      for_each_inside(item, [](auto& inner) { settle(inner); });
-  }
-}
-
-/// The bytes that a value has beside itself. A type of the user's says them by `std::size_t kept_bytes()
-/// const`.
-template <class T>
-std::size_t bytes_beside(const T& item) {
-  if constexpr (requires { item.kept_bytes(); }) {
-    return item.kept_bytes();
-  } else if constexpr (requires { item.nbytes(); }) {  // a tensor
-    return static_cast<std::size_t>(item.nbytes());
-  } else if constexpr (std::is_same_v<T, bytes>) {
-    return item.size();
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return item.capacity();
-  } else if constexpr (several<T>) {
-    std::size_t all = 0;
-    if constexpr (!composite<T>) all = item.size() * sizeof(typename T::value_type);
-    if constexpr (!std::is_arithmetic_v<typename T::value_type>)
-      for (const auto& one : item) all += bytes_beside(one);
-    return all;
-  } else if constexpr (composite<T> || perhaps_one<T>) {
-    std::size_t all = 0;
-    for_each_inside(item, [&](const auto& inner) { all += bytes_beside(inner); });
-    return all;
-  } else {
-    return 0;
-  }
-}
-
-}  // namespace wick::detail
-
-// ==== wick/cache/detail/memory_cache.hpp
-/// \file
-/// Samples kept in memory, by their index in the source.
-
-namespace wick::detail {
-
-/// Any thread finds and adds. What is kept stays until the cache goes; where the next one has no room, the
-/// cache is full, and keeps what it has: of a shuffled epoch any fixed part is as good as another.
-class memory_cache {
- public:
-  struct entry {
-    virtual ~entry() = default;
-  };
-  template <class T>
-  struct kept final : entry {
-    explicit kept(T what) : item(std::move(what)) {}
-    T item;
-  };
-
-  /// \param samples  of the source
-  /// \param most  bytes; 0: a quarter of the memory that this process may have
-  memory_cache(std::uint64_t samples, std::size_t most);
-  memory_cache(const memory_cache&) = delete;
-  memory_cache& operator=(const memory_cache&) = delete;
-  ~memory_cache();
-
-  /// A sample, or null. `lane` spreads counters over cache lines.
-  const entry* find(std::uint64_t index, std::size_t lane) noexcept {
-    const entry* const found = look(index);
-    counters& mine = counters_[lane % counters_.size()];
-    (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
-    return found;
-  }
-  /// Takes room for a sample, for add() or give_back(). A cache that is full has none from then on.
-  bool reserve(std::size_t bytes) noexcept { return !full_.load(std::memory_order_relaxed) && take(bytes); }
-  void give_back(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
-  /// Keeps a sample in the room that was taken for it, or gives that back: another thread was first, or there
-  /// is no room for the table. \throws std::bad_alloc; the room is not given back then
-  void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
-
-  /// A line for the report; empty before the first sample.
-  std::string note() const;
-
- private:
-  static constexpr std::uint64_t chunk_size = 4096;
-  struct chunk {
-    std::array<std::atomic<const entry*>, chunk_size> at{};
-  };
-  struct alignas(64) counters {
-    std::atomic<std::uint64_t> hits{0}, misses{0};
-  };
-
-  const entry* look(std::uint64_t index) const noexcept {
-    if (index >= samples_) return nullptr;
-    const chunk* const c = chunks_[index / chunk_size].load(std::memory_order_acquire);
-    return c == nullptr ? nullptr : c->at[index % chunk_size].load(std::memory_order_acquire);
-  }
-  bool take(std::size_t bytes) noexcept;
-
-  const std::uint64_t samples_;
-  const std::size_t most_;
-  const owned<std::atomic<chunk*>[]> chunks_;
-  std::atomic<std::size_t> used_{0};
-  std::atomic<std::uint64_t> kept_{0};
-  std::atomic<bool> full_{false};
-  std::array<counters, 16> counters_;
-};
-
-/// The memory that this process may have: the machine's, or less where a control group says so.
-std::size_t memory_of_process();
-
-}  // namespace wick::detail
+/// What caches share: where they may stand, what a sample is when it is kept (decoded, its pixels shared by
+/// all that are made of it), and the bytes that it takes.
 
 // ==== wick/pipeline/with_others.hpp
 /// \file
@@ -8041,7 +7922,7 @@ class join_stage {
 /// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
 /// join(f) behind it.
 ///
-/// An other that filter() leaves out is drawn anew. One that fails is in the failure log under its own key,
+/// An other that filter() leaves out is drawn again. One that fails is in the failure log under its own key,
 /// with the sample that it was to go into: where on_error() says skip or replace, that sample draws another
 /// in its stead, up to error_options::substitutes times; then it is left out itself, or its batch fails.
 /// Bytes that others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0
@@ -8062,6 +7943,156 @@ detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
 }
 
 }  // namespace wick
+
+namespace wick::detail {
+
+/// Carries out what was put off, at any depth: a picture is decoded, cropped and resized as planned by then.
+template <class T>
+void settle(T& item) {
+  if constexpr (requires { item.carry_out(); }) {
+    item.carry_out();
+    if constexpr (requires { item.share(); }) static_cast<void>(item.share());
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, bytes> ||
+                       std::is_same_v<T, std::string>) {
+  } else if constexpr (composite<T> || perhaps_one<T>) {
+    for_each_inside(item, [](auto& inner) { settle(inner); });
+  } else if constexpr (several<T>) {
+    if constexpr (!std::is_arithmetic_v<typename T::value_type>)
+      for_each_inside(item, [](auto& inner) { settle(inner); });
+  }
+}
+
+/// The bytes that a value has beside itself. A type of the user's says them by `std::size_t kept_bytes()
+/// const`. Not `Settled`: those that it will have once it is.
+template <bool Settled = true, class T>
+std::size_t bytes_beside(const T& item) {
+  if constexpr (!Settled && requires { item.carry_out(), item.extents(), item.type(); }) {
+    return static_cast<std::size_t>(item.extents().count()) * size_of(item.type());
+  } else if constexpr (requires { item.kept_bytes(); }) {
+    return item.kept_bytes();
+  } else if constexpr (requires { item.nbytes(); }) {  // a tensor
+    return static_cast<std::size_t>(item.nbytes());
+  } else if constexpr (std::is_same_v<T, bytes>) {
+    return item.size();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return item.capacity();
+  } else if constexpr (several<T>) {
+    std::size_t all = 0;
+    if constexpr (!composite<T>) all = item.size() * sizeof(typename T::value_type);
+    if constexpr (!std::is_arithmetic_v<typename T::value_type>)
+      for (const auto& one : item) all += bytes_beside<Settled>(one);
+    return all;
+  } else if constexpr (composite<T> || perhaps_one<T>) {
+    std::size_t all = 0;
+    for_each_inside(item, [&](const auto& inner) { all += bytes_beside<Settled>(inner); });
+    return all;
+  } else {
+    return 0;
+  }
+}
+
+[[noreturn]] void refuse_random_before(std::string_view cache, std::uint32_t stage);
+
+/// A sample has come to a cache. \throws wick::error when a stage before it has drawn random numbers that are
+/// not frozen
+inline void comes_to_cache(context& c, bool frozen, std::string_view cache) {
+  if (!frozen && c.last_drawing() < c.stage()) refuse_random_before(cache, c.last_drawing());
+  c.freeze(false);
+}
+
+/// What a cache's counters are spread by.
+inline std::size_t lane_of(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+
+/// Whether a cache may stand behind these stages.
+template <class... Before>
+consteval bool cache_fits() {
+  constexpr bool single = !has_batching<Before...>;
+  static_assert(single,
+                "wick: a cache keeps single samples, and what came is a batch; write it before batch(n)");
+  constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
+  static_assert(first, "wick: this pipeline has a cache already; write one of the two");
+  constexpr bool alone = !(gathers_others<Before> || ...);
+  static_assert(
+      alone,
+      "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
+      "would freeze; write the cache before it");
+  return single && first && alone;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/cache/detail/memory_cache.hpp
+/// \file
+/// Samples kept in memory, by their index in the source.
+
+namespace wick::detail {
+
+/// Any thread finds and adds. What is kept stays until the cache goes; where the next one has no room, the
+/// cache is full, and keeps what it has: of a shuffled epoch any fixed part is as good as another.
+class memory_cache {
+ public:
+  struct entry {
+    virtual ~entry() = default;
+  };
+  template <class T>
+  struct kept final : entry {
+    explicit kept(T what) : item(std::move(what)) {}
+    T item;
+  };
+
+  /// \param samples  of the source
+  /// \param most  bytes; 0: a quarter of the memory that this process may have
+  memory_cache(std::uint64_t samples, std::size_t most);
+  memory_cache(const memory_cache&) = delete;
+  memory_cache& operator=(const memory_cache&) = delete;
+  ~memory_cache();
+
+  /// A sample, or null. `lane` spreads counters over cache lines.
+  const entry* find(std::uint64_t index, std::size_t lane) noexcept {
+    const entry* const found = look(index);
+    counters& mine = counters_[lane % counters_.size()];
+    (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  /// Takes room for a sample, for add() or give_back(). A cache that is full has none from then on.
+  bool reserve(std::size_t bytes) noexcept { return !full_.load(std::memory_order_relaxed) && take(bytes); }
+  void give_back(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// Keeps a sample in the room that was taken for it, or gives that back: another thread was first, or there
+  /// is no room for the table. \throws std::bad_alloc; the room is not given back then
+  void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
+
+  /// A line for the report; empty before the first sample.
+  std::string note() const;
+
+ private:
+  static constexpr std::uint64_t chunk_size = 4096;
+  struct chunk {
+    std::array<std::atomic<const entry*>, chunk_size> at{};
+  };
+  struct alignas(64) counters {
+    std::atomic<std::uint64_t> hits{0}, misses{0};
+  };
+
+  const entry* look(std::uint64_t index) const noexcept {
+    if (index >= samples_) return nullptr;
+    const chunk* const c = chunks_[index / chunk_size].load(std::memory_order_acquire);
+    return c == nullptr ? nullptr : c->at[index % chunk_size].load(std::memory_order_acquire);
+  }
+  bool take(std::size_t bytes) noexcept;
+
+  const std::uint64_t samples_;
+  const std::size_t most_;
+  const owned<std::atomic<chunk*>[]> chunks_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::uint64_t> kept_{0};
+  std::atomic<bool> full_{false};
+  std::array<counters, 16> counters_;
+};
+
+/// The memory that this process may have: the machine's, or less where a control group says so.
+std::size_t memory_of_process();
+
+}  // namespace wick::detail
 
 namespace wick {
 
@@ -8088,14 +8119,13 @@ class cache_in_memory_stage {
   /// A sample that is kept, or null.
   template <class Item>
   const Item* find(const context& c) const noexcept {
-    const auto* const found = cache_ == nullptr ? nullptr : cache_->find(c.index(), lane(c));
+    const auto* const found = cache_ == nullptr ? nullptr : cache_->find(c.index(), lane_of(c));
     return found == nullptr ? nullptr : &static_cast<const memory_cache::kept<Item>*>(found)->item;
   }
   /// One that was not kept: it is from now on, where there is room.
   template <class Item>
   Item operator()(Item item, context& c) const {
-    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
-    c.freeze(false);
+    comes_to_cache(c, options_.freeze_random, name);
     settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
     const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
@@ -8121,29 +8151,15 @@ class cache_in_memory_stage {
 
   template <class Came, class... Before>
   static consteval bool check() {
-    constexpr bool single = !has_batching<Before...>;
-    static_assert(
-        single,
-        "wick: cache_in_memory() keeps single samples, and what came is a batch; write it before batch(n)");
-    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
-    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
-    constexpr bool alone = !(gathers_others<Before> || ...);
-    static_assert(
-        alone,
-        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
-        "would freeze; write cache_in_memory() before it");
     constexpr bool copied = cloning<Came>::possible;
     static_assert(
         copied,
         "wick: cache_in_memory() needs a copy of each sample, and what came ('Came', in the lines beside "
         "this) can't be copied; give it `Came clone() const`");
-    return single && first && alone && copied;
+    return cache_fits<Before...>() && copied;
   }
 
  private:
-  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
-  [[noreturn]] static void refuse_random(std::uint32_t stage);
-
   memory_cache_options options_;
   std::shared_ptr<memory_cache> cache_;
 };
@@ -8680,17 +8696,18 @@ class cache_on_disk_stage {
     cache_ = std::make_shared<disk_cache>(folder_, before.value(), source.size(), options_.bytes);
   }
 
-  /// A sample, where that needs no waiting.
+  /// A sample, where that needs no waiting. Else `reserved` are bytes that it has for ask().
   template <class Item>
-  std::optional<Item> find(context& c) const {
+  std::optional<Item> find(context& c, std::size_t& reserved) const {
     disk_cache::entry where;
     if (!cache_->find(c.index(), where) || !c.try_reserve(static_cast<std::size_t>(where.length)))
       return std::nullopt;
+    reserved = static_cast<std::size_t>(where.length);
     try {
       cached_kept_reader in(where);
       Item out{};
       load(out, in);
-      cache_->count(true, lane(c));
+      cache_->count(true, lane_of(c));
       return out;
     } catch (const kept_reader::unavailable&) {
       return std::nullopt;
@@ -8698,27 +8715,27 @@ class cache_on_disk_stage {
   }
   /// A sample that this or another process has kept; none where it has to be made. Awaits I/O threads.
   template <class Item, class Source>
-  static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c) {
+  static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c,
+                                       std::size_t reserved) {
     disk_cache* const cache = self->cache_.get();
-    auto asking = c->run_blocking([cache, source, c] {
+    auto asking = c->run_blocking([cache, source, c, reserved] {
       asked_sample out;
       try {
         out.found = cache->look(c->index(), origin_of(source->at(c->index())), out.where);
       } catch (const std::exception&) {  // the source's: it throws again where the sample is made
         return out;
       }
-      if (out.found && c->try_reserve(static_cast<std::size_t>(out.where.length)))
-        read(cache, c->index(), out);
+      if (out.found && c->try_reserve(still_to_reserve(out.where, reserved))) read(cache, c->index(), out);
       return out;
     });
     asked_sample asked = co_await std::move(asking);
     if (asked.found && !asked.all) {
-      auto room = c->reserve(static_cast<std::size_t>(asked.where.length));
+      auto room = c->reserve(still_to_reserve(asked.where, reserved));
       co_await room;
       auto reading = c->run_blocking([cache, c, &asked] { read(cache, c->index(), asked); });
       co_await std::move(reading);
     }
-    cache->count(asked.found, lane(*c));
+    cache->count(asked.found, lane_of(*c));
     std::optional<Item> out;
     if (asked.found) {
       kept_reader in(asked.all->span());
@@ -8729,8 +8746,7 @@ class cache_on_disk_stage {
   /// One that was not kept: it is from now on, where there is room.
   template <class Item>
   task<Item> operator()(Item item, context& c) const {
-    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
-    c.freeze(false);
+    comes_to_cache(c, options_.freeze_random, name);
     return keep(std::move(item), &c, cache_.get());
   }
 
@@ -8738,17 +8754,6 @@ class cache_on_disk_stage {
 
   template <class Came, class... Before>
   static consteval bool check() {
-    constexpr bool single = !has_batching<Before...>;
-    static_assert(
-        single,
-        "wick: cache_on_disk() keeps single samples, and what came is a batch; write it before batch(n)");
-    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
-    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
-    constexpr bool alone = !(gathers_others<Before> || ...);
-    static_assert(
-        alone,
-        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
-        "would freeze; write cache_on_disk() before it");
     constexpr bool saved = can_be_saved<Came>();
     static_assert(
         saved,
@@ -8757,16 +8762,22 @@ class cache_on_disk_stage {
         "cache behind "
         "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
         "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
-    return single && first && alone && saved;
+    return cache_fits<Before...>() && saved;
   }
 
  private:
-  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+  static std::size_t still_to_reserve(const disk_cache::entry& where, std::size_t reserved) noexcept {
+    return static_cast<std::size_t>(where.length) -
+           std::min(reserved, static_cast<std::size_t>(where.length));
+  }
   static void read(disk_cache* cache, std::uint64_t index, asked_sample& asked) {
     asked.found = cache->read(index, asked.where, asked.all.emplace());
   }
   template <class Item>
   static task<Item> keep(Item item, context* c, disk_cache* cache) {
+    // It waits for an I/O thread as it is kept, and as it is written.
+    auto room = c->reserve(2 * bytes_beside<false>(item));
+    co_await room;
     settle(item);
     if (cache == nullptr) co_return item;  // no loader: a test calls it
     kept_writer out;
@@ -8776,7 +8787,6 @@ class cache_on_disk_stage {
     co_await std::move(writing);
     co_return item;
   }
-  [[noreturn]] static void refuse_random(std::uint32_t stage);
 
   std::string folder_;
   disk_cache_options options_;
@@ -13388,7 +13398,7 @@ struct source_weight {
 
 /// From where on loader.set_mix_weights() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from
 /// the beginning of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without
-/// both: from the next batch on, which several ranks must be told.
+/// both: from the next batch on, which several ranks must name.
 struct edit_options {
   std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
   std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
@@ -14160,8 +14170,8 @@ namespace wick::detail {
 template <class S>
 inline constexpr bool keeps_samples = requires { S::keeps_samples; };
 
-/// Whether it may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&)`, and an
-/// awaitable `ask<Item>(self, source, context)`.
+/// Whether it may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&, reserved)`, and
+/// an awaitable `ask<Item>(self, source, context, reserved)`.
 template <class S>
 inline constexpr bool keeps_elsewhere = requires { S::keeps_elsewhere; };
 
@@ -14334,11 +14344,12 @@ struct asking_cache {
   static task<std::optional<kept_item>> ask(Path* self, context* c, Job* j) {
     c->enter(static_cast<std::uint32_t>(types::cache));
     const auto& cache = self->template stage<types::cache>();
+    std::size_t reserved = 0;
     {
       stage_clocks::worker& mine = j->of->clocks.mine();
       stopwatch clock(mine, true);
       clock.begin(*c, Path::order_row);
-      auto found = cache.template find<kept_item>(*c);
+      auto found = cache.template find<kept_item>(*c, reserved);
       clock.mark(types::cache);
       if (found) {
         mine.clocks[types::cache].ran(1);
@@ -14349,7 +14360,7 @@ struct asking_cache {
     activity* const doing = c->doing();
     if (doing != nullptr) doing->begin();
     const std::uint64_t begun = now_ticks();
-    auto asking = cache.template ask<kept_item>(&cache, &self->source_, c);
+    auto asking = cache.template ask<kept_item>(&cache, &self->source_, c, reserved);
     auto found = co_await std::move(asking);
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
     if (found) {  // else the stage is counted when the sample comes to it
@@ -14638,7 +14649,7 @@ class timed_await {
 
 namespace wick::detail {
 
-/// Whether loader.set_mix_weights() can change the order: a mix, and nothing behind it that orders anew.
+/// Whether loader.set_mix_weights() can change the order: a mix, and no order stage behind it.
 template <class Types>
 consteval bool has_editable_mix() {
   if constexpr (Types::order_end == 0) {
@@ -15578,12 +15589,12 @@ class loader {
   void refresh() { core().refresh(); }
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.set_mix_weights({{"web",
-  /// 0.5}, {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says.
-  /// Other weights stay as they are. Sources go on where they stood, and what was prefetched is made anew.
-  /// The epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. Such
-  /// an edit of the mixture that was made already is not made again. See the guide changing_mixture. \throws
-  /// wick::error for what makes no sense, a batch that was handed over, or a journal that can't be written;
-  /// nothing has changed then
+  /// 0.5}, {"books", 0}})`, from the first batch on that is not handed over yet, or from where edit_options
+  /// says. Other weights stay as they are. Sources continue where they stood, and prefetched batches are made
+  /// again. The epoch ends where the new weights have it end: see batches(). From then on none is begun
+  /// ahead. Such an edit of the mixture that was made already is not made again. See the guide
+  /// changing_mixture. \throws wick::error for what makes no sense, a batch that was handed over, or a
+  /// journal that can't be written; nothing has changed then
   void set_mix_weights(const std::vector<source_weight>& weights, edit_options at = {}) {
     core().set_mix_weights(weights, at);
   }
@@ -15617,7 +15628,7 @@ class loader {
   task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 
   /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
-  /// one that is still to come. The run goes on as if nothing had been: order, state, failure log,
+  /// one that is still to come. The run does not change: order, state, failure log,
   /// fingerprints and report stay as they are. Without batch() `batch` is a position in the epoch, over all
   /// ranks, and one sample comes. See the guide replaying. \throws wick::error when there is no such batch,
   /// when it was made of data before refresh(), or when what failed before it isn't known
@@ -18263,13 +18274,43 @@ class image_folder {
 /// \file
 /// NumPy's arrays as sources: a row is a sample.
 
+// ==== wick/sources/detail/array_file.hpp
+/// \file
+/// An array that was read from a file, as a source of its rows.
+
+namespace wick::detail {
+
+class array_file {
+ public:
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  memory_view at(std::uint64_t i) const noexcept { return rows_.at(i); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
+  std::string key(std::uint64_t i) const { return printable(called_) + ", row " + std::to_string(i); }
+  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
+
+  const shape& row_extents() const noexcept { return rows_.format().extents; }
+  dtype type() const noexcept { return rows_.format().type; }
+
+ protected:
+  array_file(std::string called, array_rows rows) : called_(std::move(called)), rows_(std::move(rows)) {}
+  ~array_file() = default;
+  array_file(const array_file&) = default;
+  array_file& operator=(const array_file&) = default;
+
+ private:
+  std::string called_;  // the file, and the array in it
+  array_rows rows_;
+};
+
+}  // namespace wick::detail
+
 namespace wick {
 
 /// An array [N, …] that numpy.save() or numpy.savez() wrote, plain or compressed: sample i is its row i,
 /// without a copy before batch(). Two arrays side by side are `zip(npy("x.npy"), npy("y.npy"))`. The array is
 /// read into memory here. Format: "NEP 1 — A simple file format for NumPy arrays"; .npz is a ZIP archive of
 /// such files.
-class npy {
+class npy : public detail::array_file {
  public:
   /// The array of a .npy file. \throws wick::error when it is missing, damaged or cut off, in Fortran's
   /// order, of a type that batches can't have, or a number without rows
@@ -18277,20 +18318,8 @@ class npy {
   /// The array of this name in a .npz file. \throws wick::error as above, and when there is none of that name
   npy(const std::string& path, const std::string& name);
 
-  std::uint64_t size() const noexcept { return rows_.size(); }
-  memory_view at(std::uint64_t i) const noexcept { return rows_.at(i); }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
-  std::string key(std::uint64_t i) const;
-  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
-
-  const shape& row_extents() const noexcept { return rows_.format().extents; }
-  dtype type() const noexcept { return rows_.format().type; }
-
  private:
   static detail::array_rows rows_of(const std::string& called, std::string file);
-
-  std::string called_;
-  detail::array_rows rows_;
 };
 
 }  // namespace wick
@@ -18559,24 +18588,11 @@ namespace wick {
 /// A tensor [N, …] of a file that safetensors' save_file() wrote: sample i is its row i, without a copy
 /// before batch(). Two tensors side by side are `zip(safetensors(path, "x"), safetensors(path, "y"))`. The
 /// tensor is read into memory here, and nothing else of the file. Format: Hugging Face, "Safetensors".
-class safetensors {
+class safetensors : public detail::array_file {
  public:
   /// \throws wick::error when the file is missing, damaged or cut off, or when there is no tensor of that
   /// name, or one without rows, or of a type that batches can't have
   safetensors(const std::string& path, const std::string& name);
-
-  std::uint64_t size() const noexcept { return rows_.size(); }
-  memory_view at(std::uint64_t i) const noexcept { return rows_.at(i); }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
-  std::string key(std::uint64_t i) const;
-  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
-
-  const shape& row_extents() const noexcept { return rows_.format().extents; }
-  dtype type() const noexcept { return rows_.format().type; }
-
- private:
-  std::string called_;
-  detail::array_rows rows_;
 };
 
 }  // namespace wick
@@ -26274,17 +26290,6 @@ bool remove_set(const std::string& folder) {
 
 namespace wick {
 
-namespace detail {
-
-void cache_in_memory_stage::refuse_random(std::uint32_t stage) {
-  throw error(
-      "stage " + std::to_string(stage) +
-      " of the pipeline (counted from 0) stands before it and draws random numbers, which would be the "
-      "same in every epoch; write cache_in_memory() before that stage, or give it {.freeze_random = true}");
-}
-
-}  // namespace detail
-
 detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options) {
   return detail::cache_in_memory_stage(options);
 }
@@ -26296,17 +26301,6 @@ detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options
 /// The bodies of what cache/cache_on_disk.hpp declares. Included in exactly one file of a program.
 
 namespace wick {
-
-namespace detail {
-
-void cache_on_disk_stage::refuse_random(std::uint32_t stage) {
-  throw error(
-      "stage " + std::to_string(stage) +
-      " of the pipeline (counted from 0) stands before it and draws random numbers, which would be the "
-      "same in every epoch; write cache_on_disk() before that stage, or give it {.freeze_random = true}");
-}
-
-}  // namespace detail
 
 detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options) {
   if (folder.empty()) throw error("cache_on_disk: the folder has no name; give it a path");
@@ -26642,6 +26636,22 @@ void cached_kept_reader::fetch(std::byte* to, std::size_t size) {
     offset_ += static_cast<std::uint64_t>(n);
     rest_ -= static_cast<std::uint64_t>(n);
   }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/cache/impl/keeping.hpp
+/// \file
+/// The bodies of what cache/detail/keeping.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void refuse_random_before(std::string_view cache, std::uint32_t stage) {
+  throw error(
+      "stage " + std::to_string(stage) +
+      " of the pipeline (counted from 0) stands before it and draws random numbers, which would be the "
+      "same in every epoch; write " +
+      std::string(cache) + "() before that stage, or give it {.freeze_random = true}");
 }
 
 }  // namespace wick::detail
@@ -41862,11 +41872,11 @@ std::optional<std::string> kept_tar_reader::load(const std::string& path, const 
     return std::nullopt;
   }
   if (all.size() != size) return std::nullopt;
-  const std::string_view told = std::string_view(all).substr(size - kept_tar::word);
+  const std::string_view stored = std::string_view(all).substr(size - kept_tar::word);
   const std::string_view rest = std::string_view(all).substr(0, size - kept_tar::word);
   const std::size_t mine = kept_tar::header_size - kept_tar::word;  // without the number of members
   if (!rest.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
-  if (kept_tar::checksum(rest) != load_little_endian(told, 0, kept_tar::word)) return std::nullopt;
+  if (kept_tar::checksum(rest) != load_little_endian(stored, 0, kept_tar::word)) return std::nullopt;
   return all;
 }
 
@@ -42183,10 +42193,10 @@ std::string npy_file(const std::string& path) {
 
 }  // namespace detail
 
-npy::npy(const std::string& path) : called_(path), rows_(rows_of(called_, detail::npy_file(path))) {}
+npy::npy(const std::string& path) : array_file(path, rows_of(path, detail::npy_file(path))) {}
 
 npy::npy(const std::string& path, const std::string& name)
-    : called_(path + ": " + name), rows_(rows_of(called_, detail::zip_archive(path).read(name))) {}
+    : array_file(path + ": " + name, rows_of(path + ": " + name, detail::zip_archive(path).read(name))) {}
 
 detail::array_rows npy::rows_of(const std::string& called, std::string file) {
   const detail::npy_header header(called, file);
@@ -42210,10 +42220,6 @@ detail::array_rows npy::rows_of(const std::string& called, std::string file) {
   auto kept = std::make_shared<const std::string>(std::move(file));
   const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
   return {std::move(kept), data, {row, header.type}, count};
-}
-
-std::string npy::key(std::uint64_t i) const {
-  return detail::printable(called_) + ", row " + std::to_string(i);
 }
 
 }  // namespace wick
@@ -42496,11 +42502,7 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
 }  // namespace detail
 
 safetensors::safetensors(const std::string& path, const std::string& name)
-    : called_(path + ": " + name), rows_(detail::rows_of_tensor(path, name)) {}
-
-std::string safetensors::key(std::uint64_t i) const {
-  return detail::printable(called_) + ", row " + std::to_string(i);
-}
+    : array_file(path + ": " + name, detail::rows_of_tensor(path, name)) {}
 
 }  // namespace wick
 

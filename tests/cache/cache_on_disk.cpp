@@ -210,7 +210,7 @@ TEST_CASE("no more than .bytes is written, and a fixed part is kept") {
                  "it is full"));
 }
 
-TEST_CASE("where there is no room, sets that nobody uses make some, and those in use stay") {
+TEST_CASE("where there is no room, sets that are not in use make some, and those in use stay") {
   const temp_dir at;
   const counted runs;
   const auto with = [&](std::uint64_t version, std::uint64_t room) {
@@ -395,6 +395,9 @@ TEST_CASE("the bound on memory holds for what is read from it") {
         for (std::size_t i = 0; i < n; ++i) CHECK(batch.data.as<std::int64_t>()[i] == 10'000);
       }
       CHECK(samples == 40);
+      // Written, a sample is there twice; read, once. No two were written at a time.
+      CHECK(l.peak_bytes_in_flight() >= (run == 0 ? 20'000u : 10'000u));
+      CHECK(l.peak_bytes_in_flight() <= 25'000);
     }
   }
 }

@@ -302,7 +302,7 @@ TEST_CASE("a writer that stopped in the middle of its line holds up nobody") {
   ::close(held);
 }
 
-TEST_CASE("a FIFO that nobody reads and a folder are no failure log files, and are named") {
+TEST_CASE("a FIFO without a reader and a folder are no failure log files, and are named") {
   const temp_dir folder;
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
   const auto refused = [](const std::filesystem::path& path) {

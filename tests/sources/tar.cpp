@@ -612,7 +612,7 @@ struct old_shards {
 };
 
 template <class Source>
-std::vector<std::string> told(const Source& source) {
+std::vector<std::string> described(const Source& source) {
   std::vector<std::string> out;
   for (std::uint64_t i = 0; i < source.size(); ++i) {
     const auto one = source.at(i);
@@ -634,7 +634,7 @@ TEST_CASE("an index that is kept beside the shards gives the same samples, and n
   const auto second = of.pictures();
   CHECK(second.bytes_scanned() == 0);
   CHECK(second.size() == 60);
-  CHECK(told(second) == told(plain));
+  CHECK(described(second) == described(plain));
   CHECK(second.fingerprint() == plain.fingerprint());
   // It serves other members, too.
   const auto records = wick::tar(of.dir.path().string() + "/s*.tar", {"json", "jpg"}, {.keep_index = true});
@@ -646,13 +646,13 @@ TEST_CASE("an index that is kept beside the shards gives the same samples, and n
 
 TEST_CASE("a shard that was changed, or whose index is damaged, is walked again, and its index replaced") {
   const old_shards of(2);
-  const auto expected = told(of.pictures());
+  const auto expected = described(of.pictures());
   const std::string index = of.path(1) + ".wickidx", good = wick_test::read_file(index);
   const auto again = [&](const std::string& damaged) {
     wick_test::write_file(index, damaged);
     const auto source = of.pictures();
     CHECK(source.bytes_scanned() > 0);
-    CHECK(told(source) == expected);
+    CHECK(described(source) == expected);
     CHECK(wick_test::read_file(index) == good);
   };
   for (std::size_t i = 0; i < good.size(); i += 11) {

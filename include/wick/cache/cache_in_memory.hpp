@@ -12,14 +12,11 @@
 #include <utility>
 
 #include <wick/async/detail/owned.hpp>
-#include <wick/async/executor.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/cache/detail/keeping.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/stage.hpp>
-#include <wick/pipeline/with_others.hpp>
 
 namespace wick {
 
@@ -46,14 +43,13 @@ class cache_in_memory_stage {
   /// A sample that is kept, or null.
   template <class Item>
   const Item* find(const context& c) const noexcept {
-    const auto* const found = cache_ == nullptr ? nullptr : cache_->find(c.index(), lane(c));
+    const auto* const found = cache_ == nullptr ? nullptr : cache_->find(c.index(), lane_of(c));
     return found == nullptr ? nullptr : &static_cast<const memory_cache::kept<Item>*>(found)->item;
   }
   /// One that was not kept: it is from now on, where there is room.
   template <class Item>
   Item operator()(Item item, context& c) const {
-    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
-    c.freeze(false);
+    comes_to_cache(c, options_.freeze_random, name);
     settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
     const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
@@ -79,29 +75,15 @@ class cache_in_memory_stage {
 
   template <class Came, class... Before>
   static consteval bool check() {
-    constexpr bool single = !has_batching<Before...>;
-    static_assert(
-        single,
-        "wick: cache_in_memory() keeps single samples, and what came is a batch; write it before batch(n)");
-    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
-    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
-    constexpr bool alone = !(gathers_others<Before> || ...);
-    static_assert(
-        alone,
-        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
-        "would freeze; write cache_in_memory() before it");
     constexpr bool copied = cloning<Came>::possible;
     static_assert(
         copied,
         "wick: cache_in_memory() needs a copy of each sample, and what came ('Came', in the lines beside "
         "this) can't be copied; give it `Came clone() const`");
-    return single && first && alone && copied;
+    return cache_fits<Before...>() && copied;
   }
 
  private:
-  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
-  [[noreturn]] static void refuse_random(std::uint32_t stage);
-
   memory_cache_options options_;
   std::shared_ptr<memory_cache> cache_;
 };

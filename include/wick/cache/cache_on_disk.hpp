@@ -3,6 +3,7 @@
 /// runs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -13,7 +14,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/cache/detail/disk_cache.hpp>
 #include <wick/cache/detail/keeping.hpp>
@@ -22,10 +22,8 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/pipeline/stage.hpp>
-#include <wick/pipeline/with_others.hpp>
 
 namespace wick {
 
@@ -70,17 +68,18 @@ class cache_on_disk_stage {
     cache_ = std::make_shared<disk_cache>(folder_, before.value(), source.size(), options_.bytes);
   }
 
-  /// A sample, where that needs no waiting.
+  /// A sample, where that needs no waiting. Else `reserved` are bytes that it has for ask().
   template <class Item>
-  std::optional<Item> find(context& c) const {
+  std::optional<Item> find(context& c, std::size_t& reserved) const {
     disk_cache::entry where;
     if (!cache_->find(c.index(), where) || !c.try_reserve(static_cast<std::size_t>(where.length)))
       return std::nullopt;
+    reserved = static_cast<std::size_t>(where.length);
     try {
       cached_kept_reader in(where);
       Item out{};
       load(out, in);
-      cache_->count(true, lane(c));
+      cache_->count(true, lane_of(c));
       return out;
     } catch (const kept_reader::unavailable&) {
       return std::nullopt;
@@ -88,27 +87,27 @@ class cache_on_disk_stage {
   }
   /// A sample that this or another process has kept; none where it has to be made. Awaits I/O threads.
   template <class Item, class Source>
-  static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c) {
+  static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c,
+                                       std::size_t reserved) {
     disk_cache* const cache = self->cache_.get();
-    auto asking = c->run_blocking([cache, source, c] {
+    auto asking = c->run_blocking([cache, source, c, reserved] {
       asked_sample out;
       try {
         out.found = cache->look(c->index(), origin_of(source->at(c->index())), out.where);
       } catch (const std::exception&) {  // the source's: it throws again where the sample is made
         return out;
       }
-      if (out.found && c->try_reserve(static_cast<std::size_t>(out.where.length)))
-        read(cache, c->index(), out);
+      if (out.found && c->try_reserve(still_to_reserve(out.where, reserved))) read(cache, c->index(), out);
       return out;
     });
     asked_sample asked = co_await std::move(asking);
     if (asked.found && !asked.all) {
-      auto room = c->reserve(static_cast<std::size_t>(asked.where.length));
+      auto room = c->reserve(still_to_reserve(asked.where, reserved));
       co_await room;
       auto reading = c->run_blocking([cache, c, &asked] { read(cache, c->index(), asked); });
       co_await std::move(reading);
     }
-    cache->count(asked.found, lane(*c));
+    cache->count(asked.found, lane_of(*c));
     std::optional<Item> out;
     if (asked.found) {
       kept_reader in(asked.all->span());
@@ -119,8 +118,7 @@ class cache_on_disk_stage {
   /// One that was not kept: it is from now on, where there is room.
   template <class Item>
   task<Item> operator()(Item item, context& c) const {
-    if (!options_.freeze_random && c.last_drawing() < c.stage()) refuse_random(c.last_drawing());
-    c.freeze(false);
+    comes_to_cache(c, options_.freeze_random, name);
     return keep(std::move(item), &c, cache_.get());
   }
 
@@ -128,17 +126,6 @@ class cache_on_disk_stage {
 
   template <class Came, class... Before>
   static consteval bool check() {
-    constexpr bool single = !has_batching<Before...>;
-    static_assert(
-        single,
-        "wick: cache_on_disk() keeps single samples, and what came is a batch; write it before batch(n)");
-    constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
-    static_assert(first, "wick: this pipeline has a cache already; write one of the two");
-    constexpr bool alone = !(gathers_others<Before> || ...);
-    static_assert(
-        alone,
-        "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
-        "would freeze; write cache_on_disk() before it");
     constexpr bool saved = can_be_saved<Came>();
     static_assert(
         saved,
@@ -147,16 +134,22 @@ class cache_on_disk_stage {
         "cache behind "
         "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
         "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
-    return single && first && alone && saved;
+    return cache_fits<Before...>() && saved;
   }
 
  private:
-  static std::size_t lane(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+  static std::size_t still_to_reserve(const disk_cache::entry& where, std::size_t reserved) noexcept {
+    return static_cast<std::size_t>(where.length) -
+           std::min(reserved, static_cast<std::size_t>(where.length));
+  }
   static void read(disk_cache* cache, std::uint64_t index, asked_sample& asked) {
     asked.found = cache->read(index, asked.where, asked.all.emplace());
   }
   template <class Item>
   static task<Item> keep(Item item, context* c, disk_cache* cache) {
+    // It waits for an I/O thread as it is kept, and as it is written.
+    auto room = c->reserve(2 * bytes_beside<false>(item));
+    co_await room;
     settle(item);
     if (cache == nullptr) co_return item;  // no loader: a test calls it
     kept_writer out;
@@ -166,7 +159,6 @@ class cache_on_disk_stage {
     co_await std::move(writing);
     co_return item;
   }
-  [[noreturn]] static void refuse_random(std::uint32_t stage);
 
   std::string folder_;
   disk_cache_options options_;

@@ -106,12 +106,12 @@ class loader {
   void refresh() { core().refresh(); }
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.set_mix_weights({{"web",
-  /// 0.5}, {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says.
-  /// Other weights stay as they are. Sources go on where they stood, and what was prefetched is made anew.
-  /// The epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. Such
-  /// an edit of the mixture that was made already is not made again. See the guide changing_mixture. \throws
-  /// wick::error for what makes no sense, a batch that was handed over, or a journal that can't be written;
-  /// nothing has changed then
+  /// 0.5}, {"books", 0}})`, from the first batch on that is not handed over yet, or from where edit_options
+  /// says. Other weights stay as they are. Sources continue where they stood, and prefetched batches are made
+  /// again. The epoch ends where the new weights have it end: see batches(). From then on none is begun
+  /// ahead. Such an edit of the mixture that was made already is not made again. See the guide
+  /// changing_mixture. \throws wick::error for what makes no sense, a batch that was handed over, or a
+  /// journal that can't be written; nothing has changed then
   void set_mix_weights(const std::vector<source_weight>& weights, edit_options at = {}) {
     core().set_mix_weights(weights, at);
   }
@@ -145,7 +145,7 @@ class loader {
   task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 
   /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
-  /// one that is still to come. The run goes on as if nothing had been: order, state, failure log,
+  /// one that is still to come. The run does not change: order, state, failure log,
   /// fingerprints and report stay as they are. Without batch() `batch` is a position in the epoch, over all
   /// ranks, and one sample comes. See the guide replaying. \throws wick::error when there is no such batch,
   /// when it was made of data before refresh(), or when what failed before it isn't known

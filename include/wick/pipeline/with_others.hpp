@@ -126,7 +126,7 @@ class join_stage {
 /// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
 /// join(f) behind it.
 ///
-/// An other that filter() leaves out is drawn anew. One that fails is in the failure log under its own key,
+/// An other that filter() leaves out is drawn again. One that fails is in the failure log under its own key,
 /// with the sample that it was to go into: where on_error() says skip or replace, that sample draws another
 /// in its stead, up to error_options::substitutes times; then it is left out itself, or its batch fails.
 /// Bytes that others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0

@@ -25,7 +25,7 @@ struct source_weight {
 
 /// From where on loader.set_mix_weights() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from
 /// the beginning of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without
-/// both: from the next batch on, which several ranks must be told.
+/// both: from the next batch on, which several ranks must name.
 struct edit_options {
   std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
   std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0

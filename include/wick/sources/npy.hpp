@@ -2,13 +2,9 @@
 /// NumPy's arrays as sources: a row is a sample.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
-#include <wick/pipeline/shape.hpp>
-#include <wick/sources/memory.hpp>
-#include <wick/sources/memory_view.hpp>
+#include <wick/sources/detail/array_file.hpp>
 
 namespace wick {
 
@@ -16,7 +12,7 @@ namespace wick {
 /// without a copy before batch(). Two arrays side by side are `zip(npy("x.npy"), npy("y.npy"))`. The array is
 /// read into memory here. Format: "NEP 1 — A simple file format for NumPy arrays"; .npz is a ZIP archive of
 /// such files.
-class npy {
+class npy : public detail::array_file {
  public:
   /// The array of a .npy file. \throws wick::error when it is missing, damaged or cut off, in Fortran's
   /// order, of a type that batches can't have, or a number without rows
@@ -24,20 +20,8 @@ class npy {
   /// The array of this name in a .npz file. \throws wick::error as above, and when there is none of that name
   npy(const std::string& path, const std::string& name);
 
-  std::uint64_t size() const noexcept { return rows_.size(); }
-  memory_view at(std::uint64_t i) const noexcept { return rows_.at(i); }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
-  std::string key(std::uint64_t i) const;
-  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
-
-  const shape& row_extents() const noexcept { return rows_.format().extents; }
-  dtype type() const noexcept { return rows_.format().type; }
-
  private:
   static detail::array_rows rows_of(const std::string& called, std::string file);
-
-  std::string called_;
-  detail::array_rows rows_;
 };
 
 }  // namespace wick

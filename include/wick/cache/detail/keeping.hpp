@@ -1,14 +1,23 @@
 /// \file
-/// What a sample is when it is kept: decoded, its pixels shared by all that are made of it.
+/// What caches share: where they may stand, what a sample is when it is kept (decoded, its pixels shared by
+/// all that are made of it), and the bytes that it takes.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include <wick/async/executor.hpp>
 #include <wick/batch/fields.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+#include <wick/pipeline/stage.hpp>
+#include <wick/pipeline/with_others.hpp>
 
 namespace wick::detail {
 
@@ -29,10 +38,12 @@ void settle(T& item) {
 }
 
 /// The bytes that a value has beside itself. A type of the user's says them by `std::size_t kept_bytes()
-/// const`.
-template <class T>
+/// const`. Not `Settled`: those that it will have once it is.
+template <bool Settled = true, class T>
 std::size_t bytes_beside(const T& item) {
-  if constexpr (requires { item.kept_bytes(); }) {
+  if constexpr (!Settled && requires { item.carry_out(), item.extents(), item.type(); }) {
+    return static_cast<std::size_t>(item.extents().count()) * size_of(item.type());
+  } else if constexpr (requires { item.kept_bytes(); }) {
     return item.kept_bytes();
   } else if constexpr (requires { item.nbytes(); }) {  // a tensor
     return static_cast<std::size_t>(item.nbytes());
@@ -44,15 +55,43 @@ std::size_t bytes_beside(const T& item) {
     std::size_t all = 0;
     if constexpr (!composite<T>) all = item.size() * sizeof(typename T::value_type);
     if constexpr (!std::is_arithmetic_v<typename T::value_type>)
-      for (const auto& one : item) all += bytes_beside(one);
+      for (const auto& one : item) all += bytes_beside<Settled>(one);
     return all;
   } else if constexpr (composite<T> || perhaps_one<T>) {
     std::size_t all = 0;
-    for_each_inside(item, [&](const auto& inner) { all += bytes_beside(inner); });
+    for_each_inside(item, [&](const auto& inner) { all += bytes_beside<Settled>(inner); });
     return all;
   } else {
     return 0;
   }
+}
+
+[[noreturn]] void refuse_random_before(std::string_view cache, std::uint32_t stage);
+
+/// A sample has come to a cache. \throws wick::error when a stage before it has drawn random numbers that are
+/// not frozen
+inline void comes_to_cache(context& c, bool frozen, std::string_view cache) {
+  if (!frozen && c.last_drawing() < c.stage()) refuse_random_before(cache, c.last_drawing());
+  c.freeze(false);
+}
+
+/// What a cache's counters are spread by.
+inline std::size_t lane_of(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
+
+/// Whether a cache may stand behind these stages.
+template <class... Before>
+consteval bool cache_fits() {
+  constexpr bool single = !has_batching<Before...>;
+  static_assert(single,
+                "wick: a cache keeps single samples, and what came is a batch; write it before batch(n)");
+  constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
+  static_assert(first, "wick: this pipeline has a cache already; write one of the two");
+  constexpr bool alone = !(gathers_others<Before> || ...);
+  static_assert(
+      alone,
+      "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "
+      "would freeze; write the cache before it");
+  return single && first && alone;
 }
 
 }  // namespace wick::detail

@@ -44,11 +44,12 @@ struct asking_cache {
   static task<std::optional<kept_item>> ask(Path* self, context* c, Job* j) {
     c->enter(static_cast<std::uint32_t>(types::cache));
     const auto& cache = self->template stage<types::cache>();
+    std::size_t reserved = 0;
     {
       stage_clocks::worker& mine = j->of->clocks.mine();
       stopwatch clock(mine, true);
       clock.begin(*c, Path::order_row);
-      auto found = cache.template find<kept_item>(*c);
+      auto found = cache.template find<kept_item>(*c, reserved);
       clock.mark(types::cache);
       if (found) {
         mine.clocks[types::cache].ran(1);
@@ -59,7 +60,7 @@ struct asking_cache {
     activity* const doing = c->doing();
     if (doing != nullptr) doing->begin();
     const std::uint64_t begun = now_ticks();
-    auto asking = cache.template ask<kept_item>(&cache, &self->source_, c);
+    auto asking = cache.template ask<kept_item>(&cache, &self->source_, c, reserved);
     auto found = co_await std::move(asking);
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
     if (found) {  // else the stage is counted when the sample comes to it

@@ -18,8 +18,8 @@ namespace wick::detail {
 template <class S>
 inline constexpr bool keeps_samples = requires { S::keeps_samples; };
 
-/// Whether it may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&)`, and an
-/// awaitable `ask<Item>(self, source, context)`.
+/// Whether it may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&, reserved)`, and
+/// an awaitable `ask<Item>(self, source, context, reserved)`.
 template <class S>
 inline constexpr bool keeps_elsewhere = requires { S::keeps_elsewhere; };
 

@@ -17,7 +17,7 @@
 
 namespace wick::detail {
 
-/// Whether loader.set_mix_weights() can change the order: a mix, and nothing behind it that orders anew.
+/// Whether loader.set_mix_weights() can change the order: a mix, and no order stage behind it.
 template <class Types>
 consteval bool has_editable_mix() {
   if constexpr (Types::order_end == 0) {

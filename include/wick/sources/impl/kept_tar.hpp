@@ -87,11 +87,11 @@ std::optional<std::string> kept_tar_reader::load(const std::string& path, const 
     return std::nullopt;
   }
   if (all.size() != size) return std::nullopt;
-  const std::string_view told = std::string_view(all).substr(size - kept_tar::word);
+  const std::string_view stored = std::string_view(all).substr(size - kept_tar::word);
   const std::string_view rest = std::string_view(all).substr(0, size - kept_tar::word);
   const std::size_t mine = kept_tar::header_size - kept_tar::word;  // without the number of members
   if (!rest.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
-  if (kept_tar::checksum(rest) != load_little_endian(told, 0, kept_tar::word)) return std::nullopt;
+  if (kept_tar::checksum(rest) != load_little_endian(stored, 0, kept_tar::word)) return std::nullopt;
   return all;
 }
 

@@ -133,10 +133,10 @@ std::string npy_file(const std::string& path) {
 
 }  // namespace detail
 
-npy::npy(const std::string& path) : called_(path), rows_(rows_of(called_, detail::npy_file(path))) {}
+npy::npy(const std::string& path) : array_file(path, rows_of(path, detail::npy_file(path))) {}
 
 npy::npy(const std::string& path, const std::string& name)
-    : called_(path + ": " + name), rows_(rows_of(called_, detail::zip_archive(path).read(name))) {}
+    : array_file(path + ": " + name, rows_of(path + ": " + name, detail::zip_archive(path).read(name))) {}
 
 detail::array_rows npy::rows_of(const std::string& called, std::string file) {
   const detail::npy_header header(called, file);
@@ -160,10 +160,6 @@ detail::array_rows npy::rows_of(const std::string& called, std::string file) {
   auto kept = std::make_shared<const std::string>(std::move(file));
   const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
   return {std::move(kept), data, {row, header.type}, count};
-}
-
-std::string npy::key(std::uint64_t i) const {
-  return detail::printable(called_) + ", row " + std::to_string(i);
 }
 
 }  // namespace wick

@@ -110,10 +110,6 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
 }  // namespace detail
 
 safetensors::safetensors(const std::string& path, const std::string& name)
-    : called_(path + ": " + name), rows_(detail::rows_of_tensor(path, name)) {}
-
-std::string safetensors::key(std::uint64_t i) const {
-  return detail::printable(called_) + ", row " + std::to_string(i);
-}
+    : array_file(path + ": " + name, detail::rows_of_tensor(path, name)) {}
 
 }  // namespace wick
