@@ -26553,11 +26553,8 @@ bool disk_cache::append(record r) {
   }
   struct ::stat about {};
   if (::fstat(index_.get(), &about) != 0) return false;
-  // What a killed writer, or a full disk, has left of a record.
+  // Over what a killed writer, or a full disk, has left of a record.
   const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
-  if (end != static_cast<std::uint64_t>(about.st_size) &&
-      ::ftruncate(index_.get(), static_cast<::off_t>(end)) != 0)
-    return false;
   if (!cache_folder::write_all(index_.get(), {reinterpret_cast<const std::byte*>(&r), sizeof r}, end)) {
     const int fault = errno;
     static_cast<void>(::ftruncate(index_.get(), static_cast<::off_t>(end)));

@@ -174,6 +174,21 @@ TEST_CASE("a stage before it that draws random numbers is refused, unless it sha
   CHECK(sorted(4, 0) == sorted(5, 2));
 }
 
+TEST_CASE("frozen numbers end at the cache: a sample that is made draws behind it as one that is kept") {
+  const auto batches_of = [](std::size_t room) {
+    wick::loader l(wick::from(numbers{40}) | wick::map("draw", add_random) |
+                       wick::cache_in_memory({.bytes = room, .freeze_random = true}) |
+                       wick::map("again", add_random) | wick::array_batch(8),
+                   {.seed = 4, .workers = 2});
+    std::vector<batches> all;
+    for (std::uint64_t e = 0; e < 3; ++e) all.push_back(targets_of(l, e));
+    return all;
+  };
+  const auto made = batches_of(nothing);
+  CHECK(made == batches_of(0));
+  CHECK(made[1] != made[2]);
+}
+
 TEST_CASE("samples that fail before it are not kept, and fail again") {
   wick::loader l(numbers{60} |
                      wick::map("broken",

@@ -61,6 +61,21 @@ TEST_CASE(
   CHECK(rest + 1 == 1000);
 }
 
+TEST_CASE(
+    "a thread that is lent to the executor is refused samples that it could take before, and can after") {
+  wick::executor both(2);
+  wick::loader l(numbers{1000} | wick::map("target", [](cell c) { return c.target; }), {.executor = &both});
+  REQUIRE(l.next());  // and 15 more are there
+  {
+    const wick::executor::helper lent(both);
+    REQUIRE(lent);
+    CHECK(contains(misuse_of([&] { return l.next(); }), "would block a worker"));
+  }
+  std::uint64_t rest = 0;
+  while (l.next()) ++rest;
+  CHECK(rest + 1 == 1000);
+}
+
 TEST_CASE("stages that await one loader at the same time are told that they are several") {
   wick::executor both(2);
   wick::loader inner(numbers{100'000} | wick::array_batch(8), {.executor = &both});

@@ -178,6 +178,18 @@ TEST_CASE("what Python's csv module writes of any text is read back equal") {
   }
 }
 
+TEST_CASE(
+    "quotes open, close and stand in fields wherever the 64 characters end that are looked at at once") {
+  const temp_dir dir;
+  for (std::size_t n = 1; n < 150; ++n) {
+    CAPTURE(n);
+    const std::string a(n, 'a'), b(n, 'b'), c(n, 'c');
+    const wick::csv t = table(dir, "x,y\n" + a + ",\"q,\n" + b + ",\n\"\"\"\n" + c + "\"d,e\n");
+    CHECK(t.texts("x") == list{a, c + "\"d"});
+    CHECK(t.texts("y") == list{"q,\n" + b + ",\n\"", "e"});
+  }
+}
+
 TEST_CASE("a table with any bytes changed is read or refused, never worse") {
   const temp_dir dir;
   const std::string good = "path,label,x\n\"a,\"\"b\"\"\",1,2.5\nc,2,3\n\"d\ne\",3,4\n";
