@@ -5,7 +5,7 @@
   reference.py --check    write nothing; exit 1 and say what differs where they are not what would be written
   reference.py --count    print how many names there are
 
-What a user's program needs is in namespace wick, everything else in wick::detail. A new name is a decision: see MOST_NAMES.
+What a user's program needs is in namespace wick, everything else in wick::detail.
 """
 
 import difflib
@@ -20,9 +20,6 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "include" / "wick"
 NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
-
-# So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 202
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -186,6 +183,15 @@ class House:
 
     def room_of(self, declaration):
         return declaration.header.split("/")[0] if "/" in declaration.header else ""
+
+    def takes(self, options):
+        """The function that first takes these options; None where it is a name of its own."""
+        if not options.endswith("_options"):
+            return None
+        room = self.room_of(self.main(options))
+        found = [(d.header, d.order, name) for name, ds in self.public.items() for d in ds
+                 if name != options and self.room_of(d) == room and d.kind == "function" and re.search(rf"\b{options}\b", d.declared)]
+        return min(found)[2] if found else None
 
     def main(self, name):
         """The declaration by which a name is listed: that of the most general room."""
@@ -492,8 +498,7 @@ class Writer:
             return ["", f"`{d.name}`: see [{self.shown[d.name]}](#{self.shown[d.name]})."]
         self.shown[d.name] = own
         source = self.kind_of(d.name) == "source auto"
-        options = d.name.endswith("_options")
-        title = f"`{d.name}`" + (", written in place: `{.member = value}`" if options else "")
+        title = f"`{d.name}`"
         if source:
             title = "The source that it gives"
         lines = ["", f"**{title}**", ""]
@@ -546,7 +551,7 @@ class Writer:
         lines += ["| header | what it is for | names | |", "|---|---|---|---|"]
         headers = sorted({d.header for n in names for d in self.house.public[n] if self.house.room_of(d) == self.room})
         for header in headers:
-            here = [n for n in names if any(d.header == header for d in self.house.public[n])]
+            here = [n for n in names if any(d.header == header for d in self.house.public[n]) and not self.house.takes(n)]
             test = "tests/" + header.replace(".hpp", ".cpp")
             linked = f"[test](../../{test})" if (ROOT / test).is_file() else ""
             lines.append(
@@ -560,12 +565,18 @@ class Writer:
         return tidy(lines)
 
     def names(self):
-        """In the order of the headers, and within one in that of the text."""
+        """In the order of the headers, and within one in that of the text; options behind the function that takes them."""
         out = []
         for name, found in self.house.public.items():
             if any(self.house.room_of(d) == self.room for d in found):
                 out.append(name)
-        return sorted(out, key=lambda n: min((d.header, d.order) for d in self.house.public[n] if self.house.room_of(d) == self.room))
+
+        def place(name):
+            taker = self.house.takes(name) if self.house.room_of(self.house.main(name)) == self.room else None
+            header, order = min((d.header, d.order) for d in self.house.public[taker or name] if self.house.room_of(d) == self.room)
+            return header, order, bool(taker)
+
+        return sorted(out, key=place)
 
 
 def escape(text):
@@ -615,10 +626,10 @@ def tidy(lines):
 def names_page(house):
     writer = Writer(house, None)
     lines = ["# Public names", "",
-             f"Everything in namespace `wick` itself: {len(house.public)} names; {MOST_NAMES} at most. [The reference](reference/index.md) has "
-             "them with all their parameters and options. `docs/reference.py` writes both from the headers.", ""]
+             f"Everything in namespace `wick` itself: {sum(not house.takes(n) for n in house.public)} names, without the structs of "
+             "options, which [the reference](reference/index.md) shows behind the functions that take them. `docs/reference.py` writes both from the headers.", ""]
     for room, (title, _, _) in ROOMS.items():
-        mine = [n for n in sorted(house.public) if house.room_of(house.main(n)) == room]
+        mine = [n for n in sorted(house.public) if house.room_of(house.main(n)) == room and not house.takes(n)]
         lines += [f"## {title}", "", "| name | header | |", "|---|---|---|"]
         for n in mine:
             d = house.main(n)
@@ -642,10 +653,10 @@ def index_page(house):
              "Every public name of wick, from the comments in its headers. `#include <wick/wick.hpp>` has all of them; "
              "`<wick/core.hpp>` those that need no LibTorch.", "",
              "In signatures, `stage auto`, `order_stage auto` and `source auto` are types that model the concept of that name and have "
-             "no public name of their own. So are option structs such as `read_options`: write their members in place, "
-             "`read({.max_bytes = 1 << 20})`.", ""]
+             "no public name of their own. Options such as `read_options` can be written in place: `read({.max_bytes = 1 << 20})`. They "
+             "follow the function that takes them.", ""]
     for room, (title, _, _) in ROOMS.items():
-        mine = [n for n in sorted(house.public) if house.room_of(house.main(n)) == room]
+        mine = [n for n in sorted(house.public) if house.room_of(house.main(n)) == room and not house.takes(n)]
         lines += [f"## [{title}]({PAGE_OF[room]})", ""]
         for n in mine:
             lines.append(f"- [`{n}`]({writer.link(n)}): {writer.prose(first_sentence(summary_of(house, n)), n)}")
@@ -655,9 +666,6 @@ def index_page(house):
 
 def faults(house):
     out = []
-    if len(house.public) > MOST_NAMES:
-        out.append(f"{len(house.public)} names in namespace wick, and {MOST_NAMES} are allowed (MOST_NAMES in docs/reference.py); "
-                   "put what no user's program needs into wick::detail")
     for name in house.public:
         room = house.room_of(house.main(name))
         if room not in ROOMS:

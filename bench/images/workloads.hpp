@@ -20,7 +20,7 @@ inline constexpr int output = 224;
 struct settings {
   std::filesystem::path folder;
   std::size_t workers = 2;
-  wick::detail::decode_options decode = {};
+  wick::decode_options decode = {};
 };
 
 /// decode() by stb_image, whatever codec is in front of it.

@@ -2307,6 +2307,8 @@ class linked_stop_source : public stop_source {
 /// A bound on memory in flight: samples take bytes before they are read and give them back when they are
 /// decoded.
 
+#include <compare>
+
 // ==== wick/async/detail/condition.hpp
 /// \file
 /// Waiting for what a mutex guards to change.
@@ -2379,13 +2381,9 @@ using condition = basic_condition<>;
 
 }  // namespace wick::detail
 
-// ==== wick/async/detail/turn.hpp
-/// \file
-/// The order in which waiting work is let through.
-
-#include <compare>
-
 namespace wick::detail {
+
+class byte_budget;
 
 /// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
 struct turn {
@@ -2396,12 +2394,6 @@ struct turn {
   constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
   friend constexpr auto operator<=>(const turn&, const turn&) = default;
 };
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-class byte_budget;
 
 /// Some bytes taken from a budget; given back when this is dropped, on any thread.
 class [[nodiscard]] byte_charge {
@@ -5705,29 +5697,9 @@ class worker_local {
 /// \file
 /// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
 
-// ==== wick/async/detail/fetch_to_write.hpp
+// ==== wick/batch/detail/column.hpp
 /// \file
-/// Asking for cache lines that are written soon.
-
-namespace wick::detail {
-
-/// Asks for the lines of an object that another processor has written and this one is about to, all at once:
-/// each takes a third of a microsecond where the two share no cache, one after the other when they are waited
-/// for in turn. A hint; the bytes need not be there.
-inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
-  const auto* const p = static_cast<const char*>(at);
-  for (std::size_t offset = 0; offset < bytes; offset += 64) {
-#if defined(__x86_64__)
-    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks
-    // again. Processors that don't know this instruction take it for none.
-    asm volatile("prefetchw %0" : : "m"(p[offset]));
-#else
-    __builtin_prefetch(p + offset, 1, 3);
-#endif
-  }
-}
-
-}  // namespace wick::detail
+/// What each column of a batch offers to those that fill it: the concept `column`.
 
 // ==== wick/batch/detail/slab.hpp
 /// \file
@@ -6032,6 +6004,136 @@ inline void slab_pool::hand_over(const slab::block* b) noexcept {
   const auto lock = detail::lock_briefly(mutex_);
   last = came_back();
   bytes_ -= b->capacity;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of
+/// memory.
+struct column_description {
+  std::int64_t count = 0;
+  shape each;
+  dtype type = dtype::uint8;
+  bool picture = false;
+  layout order = layout::channels_last;
+
+  /// The whole's extents: [N, …], for pictures as `order` says.
+  shape extents() const {
+    shape s{count};
+    if (picture && order != layout::nhwc) {
+      s.push_back(each[2]);
+      s.push_back(each[0]);
+      s.push_back(each[1]);
+    } else {
+      for (const std::int64_t e : each) s.push_back(e);
+    }
+    return s;
+  }
+  /// In elements, for extents().
+  shape strides() const {
+    const shape s = extents();
+    std::int64_t step[shape::max_rank + 1] = {};
+    if (picture && order == layout::channels_last) {
+      const std::int64_t c = s[1], h = s[2], w = s[3];
+      return {h * w * c, 1, w * c, c};
+    }
+    std::int64_t n = 1;
+    for (std::size_t i = s.rank(); i-- > 0;) {
+      step[i] = n;
+      n *= s[i];
+    }
+    shape out;
+    for (std::size_t i = 0; i < s.rank(); ++i) out.push_back(step[i]);
+    return out;
+  }
+};
+
+/// A sample whose shape is not that of the others.
+struct misfit {
+  std::size_t slot;
+  std::string text;
+};
+
+/// One field of the samples of a batch, or all of them together: slot i is sample i's. A column serves one
+/// batch after the other, each in this order:
+///
+///  1. `begin(n, order, pool)`: a batch of up to n samples. `order` is a layout, or what converts to one.
+///  2. `put(i, value)`: from any thread, each slot once. What it throws is the sample's failure. To write a
+///  slot
+///     again, `forget(i)` first.
+///  3. All samples have ended, and one thread has the column. `failed` are the slots without a sample,
+///  rising.
+///     `first_misfit(n, failed)`: the lowest sample that does not fit the others; it fails, too.
+///     `stale(failed)`: a sample that failed has decided the shape, so all samples must be put again.
+///  4. `close(failed, n)`: the other samples move together. `seal(n)`: work on all n samples that are left,
+///  if
+///     the column has any.
+///  5. `describe(hash)` and `content(i, seed)`: the shape, and the bytes of sample i, for fingerprints.
+///  6. `finish(n)`: the output; or `drop()`: the batch is given up.
+template <class C, class T, class Order = layout>
+concept column = requires(C& c, const C& filled, std::size_t i, T&& value, const Order& order,
+                          const std::shared_ptr<slab_pool>& pool, const std::vector<std::size_t>& failed,
+                          fingerprint_hash& hash, std::uint64_t seed) {
+  c.begin(i, order, pool);
+  c.put(i, std::move(value));
+  c.forget(i);
+  { filled.first_misfit(i, failed) } -> std::same_as<std::optional<misfit>>;
+  { filled.stale(failed) } -> std::same_as<bool>;
+  c.close(failed, i);
+  c.seal(i);
+  filled.describe(hash);
+  { filled.content(i, seed) } -> std::same_as<std::uint64_t>;
+  { c.finish(i) } -> std::same_as<typename C::output>;
+  c.drop();
+};
+
+/// The parts of a column whose samples always fit each other, and that has no work left when all have ended.
+struct fitting_column {
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void forget(std::size_t) noexcept {}
+  void seal(std::size_t) noexcept {}
+};
+
+/// Of `n` slots, those in `gaps` (rising) have no sample: the others move together, in their order.
+template <class Slots>
+void close_gaps(Slots& slots, const std::vector<std::size_t>& gaps, std::size_t n) {
+  for (std::size_t g = 0; g < gaps.size(); ++g) {
+    const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+    for (std::size_t i = gaps[g] + 1; i < to; ++i) slots[i - g - 1] = std::move(slots[i]);
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/batch/detail/memory_column.hpp
+/// \file
+/// The column of a field of one shape: samples are written into their slots of one block of memory.
+
+// ==== wick/async/detail/fetch_to_write.hpp
+/// \file
+/// Asking for cache lines that are written soon.
+
+namespace wick::detail {
+
+/// Asks for the lines of an object that another processor has written and this one is about to, all at once:
+/// each takes a third of a microsecond where the two share no cache, one after the other when they are waited
+/// for in turn. A hint; the bytes need not be there.
+inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
+  const auto* const p = static_cast<const char*>(at);
+  for (std::size_t offset = 0; offset < bytes; offset += 64) {
+#if defined(__x86_64__)
+    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks
+    // again. Processors that don't know this instruction take it for none.
+    asm volatile("prefetchw %0" : : "m"(p[offset]));
+#else
+    __builtin_prefetch(p + offset, 1, 3);
+#endif
+  }
 }
 
 }  // namespace wick::detail
@@ -6377,52 +6479,6 @@ struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {}
 
 namespace wick::detail {
 
-/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of
-/// memory.
-struct column_description {
-  std::int64_t count = 0;
-  shape each;
-  dtype type = dtype::uint8;
-  bool picture = false;
-  layout order = layout::channels_last;
-
-  /// The whole's extents: [N, …], for pictures as `order` says.
-  shape extents() const {
-    shape s{count};
-    if (picture && order != layout::nhwc) {
-      s.push_back(each[2]);
-      s.push_back(each[0]);
-      s.push_back(each[1]);
-    } else {
-      for (const std::int64_t e : each) s.push_back(e);
-    }
-    return s;
-  }
-  /// In elements, for extents().
-  shape strides() const {
-    const shape s = extents();
-    std::int64_t step[shape::max_rank + 1] = {};
-    if (picture && order == layout::channels_last) {
-      const std::int64_t c = s[1], h = s[2], w = s[3];
-      return {h * w * c, 1, w * c, c};
-    }
-    std::int64_t n = 1;
-    for (std::size_t i = s.rank(); i-- > 0;) {
-      step[i] = n;
-      n *= s[i];
-    }
-    shape out;
-    for (std::size_t i = 0; i < s.rank(); ++i) out.push_back(step[i]);
-    return out;
-  }
-};
-
-/// A sample whose shape is not that of the others.
-struct misfit {
-  std::size_t slot;
-  std::string text;
-};
-
 /// A column of values of a fixed shape. The first sample to come says the shape and gets the memory.
 template <class T, class Output>
 class memory_column {
@@ -6505,7 +6561,6 @@ class memory_column {
       return !std::binary_search(failed.begin(), failed.end(), m.first);
     });
   }
-  /// Of the `n` slots these (rising) have no sample: the others move together, in their order.
   void close(const std::vector<std::size_t>& gaps, std::size_t n) noexcept {
     std::byte* const base = base_.load(std::memory_order_relaxed);
     for (std::size_t g = 0; g < gaps.size(); ++g) {
@@ -6532,6 +6587,7 @@ class memory_column {
     prefetch_bytes(memory_.data(), bytes, bytes <= few_bytes ? few_bytes : 64);
     return Output::make(std::move(memory_), about_);
   }
+  void seal(std::size_t) noexcept {}
   void drop() noexcept { memory_.reset(); }
 
  private:
@@ -6587,9 +6643,13 @@ class memory_column {
   std::shared_ptr<slab_pool> pool_;
 };
 
+}  // namespace wick::detail
+
+namespace wick::detail {
+
 /// A column of objects: a vector.
 template <class T>
-class object_column {
+class object_column : public fitting_column {
  public:
   using output = std::vector<T>;
   void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&, std::size_t = 0) {
@@ -6597,17 +6657,7 @@ class object_column {
     slots_.resize(n);
   }
   void put(std::size_t i, T&& value) { slots_[i].emplace(std::move(value)); }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
-  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
-    for (std::size_t g = 0; g < gaps.size(); ++g) {
-      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
-      for (std::size_t i = gaps[g] + 1; i < to; ++i) slots_[i - g - 1] = std::move(slots_[i]);
-    }
-  }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) { close_gaps(slots_, gaps, n); }
   void describe(fingerprint_hash&) const noexcept {}
   std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
     if constexpr (std::is_same_v<T, std::string>) {
@@ -6627,6 +6677,7 @@ class object_column {
  private:
   std::vector<std::optional<T>> slots_;
 };
+static_assert(column<object_column<std::string>, std::string>);
 
 template <class T, class Output>
 class composite_column;
@@ -6662,6 +6713,7 @@ struct batch_shape_of<T, O...> {
   using type = typename T::batch_type;
 };
 
+/// The columns of the fields of T, as the column of all.
 template <class T, class Output>
 class composite_column {
   template <class... F>
@@ -6713,9 +6765,8 @@ class composite_column {
     std::apply([&](const auto&... c) { ((seed = c.content(i, seed)), ...); }, columns_);
     return seed;
   }
-  /// What a worker still has to do before finish(), for columns that have something left.
   void seal(std::size_t n) {
-    std::apply([&](auto&... c) { (seal_one(c, n), ...); }, columns_);
+    std::apply([&](auto&... c) { (c.seal(n), ...); }, columns_);
   }
   output finish(std::size_t n) {
     return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
@@ -6725,11 +6776,6 @@ class composite_column {
   }
 
  private:
-  template <class C>
-  static void seal_one(C& c, std::size_t n) {
-    if constexpr (requires { c.seal(n); }) c.seal(n);
-  }
-
   tuple columns_;
 };
 
@@ -6822,8 +6868,7 @@ consteval bool check_named() {
 
 namespace wick {
 
-namespace detail {
-
+/// Options of batch().
 struct batch_options {
   /// Leave out the last batch of an epoch when it is not full.
   bool drop_last = false;
@@ -6836,6 +6881,8 @@ struct batch_options {
   /// batch evenly.
   bool pad_last = false;
 };
+
+namespace detail {
 
 /// \throws wick::error
 inline batch_options checked(const char* stage, std::size_t size, batch_options options) {
@@ -6899,6 +6946,8 @@ inline constexpr bool is_column<array> = true;
 struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
+static_assert(column<column_of<float, array_output>, float>);
+static_assert(column<column_of<std::tuple<float, int>, array_output>, std::tuple<float, int>>);
 
 /// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
 template <class Output, class Named = void>
@@ -6964,8 +7013,7 @@ class batch_stage {
 /// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field
 /// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
-inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
-                                                             detail::batch_options options = {}) {
+inline detail::batch_stage<detail::array_output> array_batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 
@@ -6974,8 +7022,7 @@ inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
 /// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
 /// they are called can't be.
 template <class Named>
-detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
-                                                             detail::batch_options options = {}) {
+detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 
@@ -7034,9 +7081,7 @@ class group_stage {
 
 /// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
 /// \throws wick::error when size is 0
-inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
-  return {size, options};
-}
+inline detail::group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
 
 }  // namespace wick
 
@@ -7051,10 +7096,9 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 
 #include <numeric>
 
-// ==== wick/batch/detail/ragged_column.hpp
+// ==== wick/batch/any_length.hpp
 /// \file
-/// A field of any length: its rows wait as they came until the longest of the batch is known, then each is
-/// written once, into memory of the pool, and padded.
+/// What fields of any length become in a batch: rows that are filled up, or rows of several samples.
 
 namespace wick {
 
@@ -7065,20 +7109,37 @@ struct padded {
   Column lengths;  ///< [N] int64
 };
 
+/// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
+/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error::skip) is padding where
+/// it would have been.
+template <class Values, class Column>
+struct packed {
+  Values values;      ///< std::vector fields as [R, L, …]; the others as [D, …], in the samples' order
+  Column segments;    ///< [R, L] int32: which sample of its row, from 1 on; 0 is padding
+  Column positions;   ///< [R, L] int32: which value of its sample, from 0 on; 0 in the padding
+  Column cu_seqlens;  ///< [S + 1] int32: from 0 to R · L, where in the rows, one behind the other, a segment
+                      ///< ends; what is padding between samples and at the end of a row is one of its own
+  std::int64_t max_seqlen;  ///< the longest of these segments
+};
+
 namespace detail {
 
 template <class Column>
 inline constexpr bool is_column<padded<Column>> = is_column<Column>;
+template <class Values, class Column>
+inline constexpr bool is_column<packed<Values, Column>> = true;
+
+}  // namespace detail
 
 /// What fills up rows, and to which multiple.
-struct padding {
+struct row_padding {
   double real;
   std::int64_t whole;
   bool is_whole;
   std::uint64_t multiple;
 
   /// Not made of nothing: by that batch()'s options with .ragged differ from those without.
-  padding(double r, std::int64_t w, bool is, std::uint64_t m) noexcept
+  row_padding(double r, std::int64_t w, bool is, std::uint64_t m) noexcept
       : real(r), whole(w), is_whole(is), multiple(m) {}
 
   /// \throws wick::error when E has no such number
@@ -7089,17 +7150,26 @@ struct padding {
     } else {
       if (!is_whole || static_cast<std::int64_t>(static_cast<E>(whole)) != whole) {
         throw error("pad_with(" + (is_whole ? std::to_string(whole) : std::to_string(real)) +
-                    "): a field of " + std::string(to_string(dtype_of<E>())) + " has no such number");
+                    "): a field of " + std::string(to_string(detail::dtype_of<E>())) + " has no such number");
       }
       return static_cast<E>(whole);
     }
   }
 };
 
+}  // namespace wick
+
+// ==== wick/batch/detail/ragged_column.hpp
+/// \file
+/// A field of any length: its rows wait as they came until the longest of the batch is known, then each is
+/// written once, into memory of the pool, and padded.
+
+namespace wick::detail {
+
 /// What columns are told when a batch begins. Those of a fixed shape only want to know how pictures lie.
 struct ragged_order {
   layout order;
-  padding pad;
+  row_padding pad;
   operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
 };
 
@@ -7109,7 +7179,7 @@ struct ragged_output : Output {};
 
 /// A column of std::vector<T>.
 template <class T, class Output>
-class ragged_column {
+class ragged_column : public fitting_column {
   using element = typename fixed_array<T>::element;
 
  public:
@@ -7129,17 +7199,7 @@ class ragged_column {
     static_cast<void>(pad_->template as<element>());
     rows_[i] = std::move(value);
   }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
-  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
-    for (std::size_t g = 0; g < gaps.size(); ++g) {
-      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
-      for (std::size_t i = gaps[g] + 1; i < to; ++i) rows_[i - g - 1] = std::move(rows_[i]);
-    }
-  }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) { close_gaps(rows_, gaps, n); }
   /// Without their lengths: the ranks' shares add up to the same as the whole batch.
   void describe(fingerprint_hash& to) const noexcept {
     to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
@@ -7194,7 +7254,7 @@ class ragged_column {
 
  private:
   std::vector<std::vector<T>> rows_;
-  std::optional<padding> pad_;
+  std::optional<row_padding> pad_;
   column_description about_;
   slab values_, lengths_;
   std::size_t number_ = 0;
@@ -7208,28 +7268,9 @@ struct column_for<std::vector<T>, ragged_output<Output>> {
   using type = ragged_column<T, ragged_output<Output>>;
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail
 
-namespace wick {
-
-/// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
-/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error::skip) is padding where
-/// it would have been.
-template <class Values, class Column>
-struct packed {
-  Values values;      ///< std::vector fields as [R, L, …]; the others as [D, …], in the samples' order
-  Column segments;    ///< [R, L] int32: which sample of its row, from 1 on; 0 is padding
-  Column positions;   ///< [R, L] int32: which value of its sample, from 0 on; 0 in the padding
-  Column cu_seqlens;  ///< [S + 1] int32: from 0 to R · L, where in the rows, one behind the other, a segment
-                      ///< ends; what is padding between samples and at the end of a row is one of its own
-  std::int64_t max_seqlen;  ///< the longest of these segments
-};
-
-namespace detail {
-
-template <class Values, class Column>
-inline constexpr bool is_column<packed<Values, Column>> = true;
+namespace wick::detail {
 
 /// Where the samples of a batch lie in its rows, in the order of both.
 struct pack_table {
@@ -7260,7 +7301,7 @@ struct pack_table {
 /// What columns are told when a batch begins.
 struct packed_order {
   layout order;
-  padding pad;
+  row_padding pad;
   const pack_table* table;
   operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
 };
@@ -7271,7 +7312,7 @@ struct packed_output : Output {};
 
 /// A field of std::vector<T>.
 template <class T, class Output>
-class packed_column {
+class packed_column : public fitting_column {
   using element = typename fixed_array<T>::element;
 
  public:
@@ -7296,11 +7337,6 @@ class packed_column {
     if (base == nullptr) base = begin_memory();
     if (p.count != 0) std::memcpy(base + at(p), value.data() + p.from, p.count * sizeof(T));
   }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
   void close(const std::vector<std::size_t>&, std::size_t) noexcept {}  // rows stay as they were planned
   void describe(fingerprint_hash& to) const noexcept {
     to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
@@ -7462,8 +7498,7 @@ class packed_columns {
   std::shared_ptr<slab_pool> pool_;
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail
 
 // ==== wick/batch/ragged.hpp
 /// \file
@@ -7471,9 +7506,8 @@ class packed_columns {
 
 namespace wick {
 
-namespace detail {
-
-struct padding_options {
+/// Options of pad_with().
+struct pad_with_options {
   /// Lengths are rounded up to a multiple of this: kernels like some widths, and compiled models few.
   std::uint64_t multiple = 1;
 };
@@ -7484,8 +7518,10 @@ struct ragged_batch_options {
   wick::layout layout = wick::layout::nchw;
   bool pad_last = false;
   /// What fills up the fields of any length: pad_with(0).
-  padding ragged;
+  row_padding ragged;
 };
+
+namespace detail {
 
 /// Makes batches in which fields of any length are padded.
 template <class Output, class Named = void>
@@ -7517,8 +7553,10 @@ class ragged_batch_stage : public batch_stage<Output, Named> {
   }
 
  private:
-  padding pad_;
+  row_padding pad_;
 };
+static_assert(
+    column<column_of<std::vector<int>, ragged_output<array_output>>, std::vector<int>, ragged_order>);
 
 }  // namespace detail
 
@@ -7526,7 +7564,7 @@ class ragged_batch_stage : public batch_stage<Output, Named> {
 /// `value` to the longest of the batch, and come as padded<>. \throws wick::error when a multiple is 0
 template <class Value>
   requires std::is_arithmetic_v<Value>
-detail::padding pad_with(Value value, detail::padding_options options = {}) {
+row_padding pad_with(Value value, pad_with_options options = {}) {
   if (options.multiple == 0) throw error("pad_with: a length can't be a multiple of 0; 1 leaves it as it is");
   return {static_cast<double>(value), static_cast<std::int64_t>(value), std::integral<Value>,
           options.multiple};
@@ -7535,13 +7573,13 @@ detail::padding pad_with(Value value, detail::padding_options options = {}) {
 /// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
 /// pad_with(0)}). Each rank fills up to the longest of its own share. \throws wick::error when size is 0
 inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t size,
-                                                                    detail::ragged_batch_options options) {
+                                                                    ragged_batch_options options) {
   return {size, options};
 }
 /// And as a struct of yours whose fields of any length are padded<array>.
 template <class Named>
 detail::ragged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
-                                                                    detail::ragged_batch_options options) {
+                                                                    ragged_batch_options options) {
   return {size, options};
 }
 
@@ -7556,23 +7594,24 @@ enum class too_long : unsigned char {
   split,     ///< it is cut into rows and a rest; it goes through the stages once for each
 };
 
-namespace detail {
-
+/// Options of pack().
 struct pack_options {
   /// Leave out the last batch of an epoch when it has fewer rows.
   bool drop_last = false;
   /// What stands where no sample is.
-  padding pad = pad_with(0);
+  row_padding pad = pad_with(0);
   wick::too_long too_long = wick::too_long::fail;
   /// The length of each sample of the source, as it comes to pack(). Empty: the source says them, by
   /// `length(i)`.
   std::vector<std::uint32_t> lengths = {};
 };
 
+namespace detail {
+
 /// What columns are told when a batch begins, without where samples lie.
 struct row_order {
   layout order;
-  padding pad;
+  row_padding pad;
   std::uint32_t row;
 };
 
@@ -7651,13 +7690,14 @@ class pack_stage {
   std::uint64_t fingerprint_;
   std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
 };
+static_assert(column<packed_columns<std::vector<int>, array_output>, std::vector<int>, row_order>);
 
 }  // namespace detail
 
 /// As pack(), without Torch: batches of `rows` rows of `length` places, in which samples of std::vector
 /// fields lie one behind the other, as packed<…, array>. \throws wick::error
 inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std::size_t length,
-                                                           detail::pack_options options = {}) {
+                                                           pack_options options = {}) {
   return {rows, length, std::move(options)};
 }
 
@@ -7825,11 +7865,12 @@ struct company {
   std::vector<detail::materialized_t<Item>> others;
 };
 
-namespace detail {
-
+/// Options of with_others().
 struct with_others_options {
   double p = 1;  ///< probability that a sample gets others, 0 … 1
 };
+
+namespace detail {
 
 class with_others_stage {
  public:
@@ -7927,7 +7968,7 @@ class join_stage {
 /// in its stead, up to error_options::substitutes times; then it is left out itself, or its batch fails.
 /// Bytes that others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0
 /// or more than 64, or p is not in [0, 1]
-detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
+detail::with_others_stage with_others(std::size_t n, const with_others_options& options = {});
 
 /// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
 /// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
@@ -8096,14 +8137,15 @@ std::size_t memory_of_process();
 
 namespace wick {
 
-namespace detail {
-
-struct memory_cache_options {
+/// Options of cache_in_memory().
+struct cache_in_memory_options {
   std::size_t bytes = 0;  ///< the most that it keeps; 0: a quarter of the memory that this process may have
   /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
   /// seed.
   bool freeze_random = false;
 };
+
+namespace detail {
 
 /// Each loader has a cache of its own.
 class cache_in_memory_stage {
@@ -8114,7 +8156,7 @@ class cache_in_memory_stage {
   static constexpr bool keeps_samples = true;
   bool frozen() const noexcept { return options_.freeze_random; }
 
-  explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
+  explicit cache_in_memory_stage(const cache_in_memory_options& options) noexcept : options_(options) {}
 
   /// A sample that is kept, or null.
   template <class Item>
@@ -8160,7 +8202,7 @@ class cache_in_memory_stage {
   }
 
  private:
-  memory_cache_options options_;
+  cache_in_memory_options options_;
   std::shared_ptr<memory_cache> cache_;
 };
 
@@ -8174,7 +8216,7 @@ class cache_in_memory_stage {
 /// The memory comes beside loader_options::memory. loader.refresh() empties it. The report says how many
 /// samples come from it. \throws wick::error for a sample when a stage before it draws random numbers, which
 /// would be the same in every epoch
-detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options = {});
+detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& options = {});
 
 }  // namespace wick
 
@@ -8655,9 +8697,8 @@ void describe_type(fingerprint_hash& h) {
 
 namespace wick {
 
-namespace detail {
-
-struct disk_cache_options {
+/// Options of cache_on_disk().
+struct cache_on_disk_options {
   std::uint64_t bytes = 0;  ///< the most that the folder takes; 0: half of what the file system has free
   /// What stands before it, where that is a callable without a fingerprint: give another number when its
   /// code changes, and all samples are made again.
@@ -8666,6 +8707,8 @@ struct disk_cache_options {
   /// seed.
   bool freeze_random = false;
 };
+
+namespace detail {
 
 /// A sample that was looked for where that may wait.
 struct asked_sample {
@@ -8684,7 +8727,7 @@ class cache_on_disk_stage {
   /// Its samples are read, which may wait: `find()` is tried first, and `ask()` awaited.
   static constexpr bool keeps_elsewhere = true;
 
-  cache_on_disk_stage(std::string folder, const disk_cache_options& options)
+  cache_on_disk_stage(std::string folder, const cache_on_disk_options& options)
       : folder_(std::move(folder)), options_(options) {}
 
   /// A loader opens the folder; again when the source was refreshed. `before`: the stages before this.
@@ -8789,7 +8832,7 @@ class cache_on_disk_stage {
   }
 
   std::string folder_;
-  disk_cache_options options_;
+  cache_on_disk_options options_;
   std::shared_ptr<disk_cache> cache_;
 };
 
@@ -8806,7 +8849,7 @@ class cache_on_disk_stage {
 /// used longest ago first; a set that is in use keeps what it has. A full disk or a process that is killed
 /// costs no sample. \throws wick::error when the folder can't be written into; for a sample when a stage
 /// before it draws random numbers, which would be the same in every epoch
-detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options = {});
+detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_disk_options& options = {});
 
 }  // namespace wick
 
@@ -9079,12 +9122,13 @@ inline constexpr bool is_record<record<T>> = true;
 
 namespace wick {
 
-namespace detail {
-
+/// Options of read().
 struct read_options {
   /// A file, or a record with all its members, of more bytes is an error of its sample.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
+
+namespace detail {
 
 /// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
 /// no file open. \throws wick::error
@@ -9363,7 +9407,7 @@ class read_stage {
 /// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
 /// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
 /// can't be opened, ends early, or is larger than `max_bytes`
-detail::read_stage read(detail::read_options options = {}) noexcept;
+detail::read_stage read(read_options options = {}) noexcept;
 
 }  // namespace wick
 
@@ -10617,8 +10661,7 @@ static_assert(8 + 4 + 4 + 17 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8
 
 namespace wick {
 
-namespace detail {
-
+/// Options of bucket().
 struct bucket_options {
   /// A batch takes at most so many, padding included: its longest sample times its samples. batch()'s size is
   /// then the most samples it has. 0: batch()'s size alone counts.
@@ -10628,6 +10671,8 @@ struct bucket_options {
   /// The length of each sample of the source. Empty: the source says them, by `length(i)`.
   std::vector<std::uint32_t> lengths = {};
 };
+
+namespace detail {
 
 class bucket_stage {
  public:
@@ -10664,7 +10709,7 @@ class bucket_stage {
 /// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed.
 /// \throws wick::error, here or in the loader, when there are no lengths, or a sample is longer than the
 ///   budget
-detail::bucket_stage bucket(detail::bucket_options options = {});
+detail::bucket_stage bucket(bucket_options options = {});
 
 }  // namespace wick
 
@@ -11546,7 +11591,7 @@ class pipeline_run {
 /// \file
 /// How much of a run loader::trace() writes.
 
-namespace wick::detail {
+namespace wick {
 
 /// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
 struct trace_options {
@@ -11557,7 +11602,7 @@ struct trace_options {
   std::uint32_t every = 1;
 };
 
-}  // namespace wick::detail
+}  // namespace wick
 
 namespace wick::detail {
 
@@ -14130,40 +14175,6 @@ inline owned<executor> own_executor(const loader_options& options) {
 /// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
 /// between.
 
-// ==== wick/batch/detail/single_column.hpp
-/// \file
-/// Where samples lie that are handed over one by one.
-
-namespace wick::detail {
-
-/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
-template <class Item>
-class single_column {
- public:
-  using output = std::vector<std::optional<Item>>;
-  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
-    slots_.clear();
-    slots_.resize(n);
-  }
-  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
-  output finish(std::size_t) { return std::move(slots_); }
-  void drop() noexcept { slots_.clear(); }
-  /// Memory that finish() gave away, for the next time.
-  void reuse(output&& used) noexcept {
-    if (slots_.capacity() == 0) slots_ = std::move(used);
-  }
-
- private:
-  output slots_;
-};
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// Whether a stage has samples for later epochs: `find<Item>(context)` gives one, or null.
@@ -14174,6 +14185,27 @@ inline constexpr bool keeps_samples = requires { S::keeps_samples; };
 /// an awaitable `ask<Item>(self, source, context, reserved)`.
 template <class S>
 inline constexpr bool keeps_elsewhere = requires { S::keeps_elsewhere; };
+
+/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+template <class Item>
+class single_column : public fitting_column {
+ public:
+  using output = std::vector<std::optional<Item>>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  output finish(std::size_t) { return std::move(slots_); }
+  void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
+
+ private:
+  output slots_;
+};
 
 template <class Source, class... S>
 struct pipeline_types {
@@ -15437,7 +15469,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     if constexpr (types::batched) {
       auto& columns = typed(j).columns;
       if (!j.gaps.empty()) columns.close(j.gaps, static_cast<std::size_t>(j.count));
-      if constexpr (requires { columns.seal(j.rows()); }) columns.seal(j.rows());
+      columns.seal(j.rows());
     }
   }
   void finish(batch_job& j, context& c) override {
@@ -15675,7 +15707,7 @@ class loader {
   wick::report report() { return core().report(); }
   /// Writes a trace for Perfetto until stop_trace(), the next trace() or the loader's end; see the guide
   /// tracing. \throws wick::error when the file can't be written; where that fails later, report() has a note
-  void trace(const std::string& path, detail::trace_options how = {}) { core().trace(path, how); }
+  void trace(const std::string& path, trace_options how = {}) { core().trace(path, how); }
   /// Writes the rest of the trace, and closes the file.
   void stop_trace() { core().stop_trace(); }
 
@@ -15693,17 +15725,6 @@ loader(pipeline<Source, S...>, loader_options)
     -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
-
-}  // namespace wick
-
-// ==== wick/loader/detail/misfit_loader.hpp
-/// \file
-/// A loader of something that is no pipeline: what the compiler says then.
-
-namespace wick {
-
-template <class Batch>
-class loader;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>
@@ -16857,14 +16878,15 @@ detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
 
 namespace wick {
 
-namespace detail {
-
+/// Options of weighted().
 struct weighted_options {
   /// Draws an epoch; 0: as many as there are weights.
   std::uint64_t samples = 0;
   /// A sample may be drawn again in the same epoch.
   bool replacement = true;
 };
+
+namespace detail {
 
 /// Draws an index with a probability proportional to its weight from two random numbers, whatever their count
 /// is. Walker: "New fast method for generating discrete random numbers with arbitrary frequency
@@ -16965,7 +16987,7 @@ class detail::weighted_stage::drawn {
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
 /// a weight that is negative or not finite, or more draws than there are samples to draw
-detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {});
+detail::weighted_stage weighted(std::vector<double> weights, weighted_options options = {});
 
 }  // namespace wick
 
@@ -17067,7 +17089,7 @@ class changing_weights_stage {
 /// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
 /// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
 /// otherwise
-detail::changing_weights_stage weighted(weights by, detail::weighted_options options = {});
+detail::changing_weights_stage weighted(weights by, weighted_options options = {});
 
 }  // namespace wick
 
@@ -17672,8 +17694,7 @@ detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::i
 
 namespace wick {
 
-namespace detail {
-
+/// Options of csv.
 struct csv_options {
   char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
   bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
@@ -17681,6 +17702,7 @@ struct csv_options {
   std::optional<double> empty_number = {};
 };
 
+/// Options of csv::files().
 struct csv_files_options {
   std::string root = {};    ///< what relative paths are below; empty: the folder of the table
   std::string prefix = {};  ///< of each path: "images/"
@@ -17692,8 +17714,6 @@ struct csv_classes {
   std::vector<std::string> names;    ///< all there are, sorted
   std::vector<std::int64_t> labels;  ///< of each row, the number of its name
 };
-
-}  // namespace detail
 
 /// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
 /// byte order mark. It is read into memory, and its columns become sources:
@@ -17708,17 +17728,17 @@ class csv {
  public:
   /// \throws wick::error when the file can't be read, has no row, or a row has another number of fields than
   /// the first
-  explicit csv(const std::string& path, const detail::csv_options& options = {});
+  explicit csv(const std::string& path, const csv_options& options = {});
 
   std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
   const std::vector<std::string>& columns() const noexcept { return columns_; }
 
   /// A source of the files that a column names. \throws wick::error for an empty field
-  wick::files files(std::string_view column, const detail::csv_files_options& options = {}) const;
+  wick::files files(std::string_view column, const csv_files_options& options = {}) const;
   /// \throws wick::error for what is no whole number
   std::vector<std::int64_t> integers(std::string_view column) const;
   /// Labels that are names: sorted, and numbered from 0.
-  detail::csv_classes classes(std::string_view column) const;
+  csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
   /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
   detail::array_rows numbers(const std::vector<std::string>& columns) const;
@@ -17727,7 +17747,7 @@ class csv {
   std::size_t number_of(std::string_view column) const;
 
   std::string path_;
-  detail::csv_options options_;
+  csv_options options_;
   detail::csv_text text_;
   std::vector<std::string> columns_;
 };
@@ -17972,17 +17992,22 @@ class window_order {
   std::uint64_t stride_, size_;
 };
 
-struct target_options {
+}  // namespace detail
+
+/// Options of windows().target().
+struct window_target_options {
   static constexpr std::uint64_t behind = ~std::uint64_t{0};
   /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
   std::uint64_t offset = behind;
 };
 
+namespace detail {
+
 /// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
 /// windows(…).target(…).
 class targeted_windows {
  public:
-  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
+  targeted_windows(series_runs data, series_runs target, std::int64_t stride, window_target_options options);
   std::uint64_t size() const noexcept { return order_.size(); }
   sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
     const window_order::place p = order_.at(i);
@@ -18027,18 +18052,18 @@ class window_source {
   /// With `length` rows of the same series as the target, those behind the window unless the options say
   /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
   /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
-  targeted_windows target(std::int64_t length, target_options options = {}) const;
+  targeted_windows target(std::int64_t length, window_target_options options = {}) const;
   /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
   /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
   /// \throws wick::error when their lengths differ
   template <class Series>
-  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
+  targeted_windows target(const Series& of, std::int64_t length, window_target_options options = {}) const {
     return target_of(series_access<Series>::of(of), length, options);
   }
 
  private:
   targeted_windows target_of(const std::vector<series>& of, std::int64_t length,
-                             target_options options) const;
+                             window_target_options options) const;
 
   std::vector<series> all_;
   series_runs runs_;
@@ -18184,14 +18209,11 @@ detail::framed_records records(const files& of, std::size_t header, Frame frame)
 
 namespace wick {
 
-namespace detail {
-
+/// Options of idx().
 struct idx_options {
   /// When not 0, every label must be in [0, classes).
   std::int64_t classes = 0;
 };
-
-}  // namespace detail
 
 /// Two idx files, an array [N, …] and N integer labels, each plain or gzip-compressed (found by their first
 /// bytes). They are read into memory here; a sample is a view of its row, [28, 28] uint8 in MNIST, and
@@ -18201,7 +18223,7 @@ class idx {
  public:
   /// \throws wick::error when a file is missing, no idx file, cut off or damaged, when the numbers of rows
   /// differ, or a label is out of range
-  idx(const std::string& data, const std::string& labels, detail::idx_options options = {});
+  idx(const std::string& data, const std::string& labels, idx_options options = {});
 
   std::uint64_t size() const noexcept { return rows_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }
@@ -18214,9 +18236,9 @@ class idx {
 
  private:
   static detail::memory_rows load(const std::string& data_path, const std::string& labels_path,
-                                  const detail::idx_options& options);
+                                  const idx_options& options);
 
-  static std::vector<std::int64_t> read_labels(const std::string& path, const detail::idx_options& options);
+  static std::vector<std::int64_t> read_labels(const std::string& path, const idx_options& options);
 
   std::string data_path_;
   detail::memory_rows rows_;
@@ -18230,8 +18252,7 @@ class idx {
 
 namespace wick {
 
-namespace detail {
-
+/// Options of image_folder.
 struct image_folder_options {
   /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
@@ -18239,8 +18260,6 @@ struct image_folder_options {
   /// Let a class be without pictures.
   bool allow_empty = false;
 };
-
-}  // namespace detail
 
 /// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
 /// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
@@ -18253,7 +18272,7 @@ class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
-  explicit image_folder(const std::string& root, detail::image_folder_options options = {});
+  explicit image_folder(const std::string& root, image_folder_options options = {});
 
   std::uint64_t size() const noexcept;
   sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
@@ -18331,12 +18350,13 @@ class npy : public detail::array_file {
 
 namespace wick {
 
-namespace detail {
-
+/// Options of records().
 struct records_options {
   std::uint64_t header = 0;  ///< bytes before the first record of each file
   std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
 };
+
+namespace detail {
 
 /// Source of file ranges: the records of files, one file after the other.
 class fixed_records {
@@ -18384,14 +18404,14 @@ class decode_struct_stage {
 /// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
 /// \throws wick::error when a file is missing, or has no whole records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,
-                                     const detail::records_options& options = {}) {
+                                     const records_options& options = {}) {
   return {of, bytes, options};
 }
 
 /// The same of structs: `records<move>(files("games-*.bin"), {.header = 16}) | shuffle() | read() |
 /// decode_struct<move>() | batch(256)`. A batch has a tensor a field.
 template <class T>
-detail::fixed_records records(const files& of, const detail::records_options& options = {}) {
+detail::fixed_records records(const files& of, const records_options& options = {}) {
   static_assert(
       std::is_trivially_copyable_v<T>,
       "wick: records<T>() are read as they lie in the file, and T has pointers or constructors; give a plain "
@@ -18836,8 +18856,6 @@ enum class missing_member : unsigned char {
   leave_out,  ///< it is left out, and counted in skipped()
 };
 
-namespace detail {
-
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
 /// names.
 class shard_list {
@@ -18863,12 +18881,15 @@ class shard_list {
   void add_all(std::span<const std::string> patterns);
 };
 
+/// Options of tar().
 struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
   /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard.
   bool keep_index = false;
 };
+
+namespace detail {
 
 /// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
 /// KEY.cls. Made by tar(shards).
@@ -18923,16 +18944,16 @@ class tar_records {
 /// unless the shard has another size or time; what can't be written is a note in the report. \throws
 /// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
 /// twice, a KEY.cls holds no number, or a sample is incomplete
-detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
+detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
-detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
-                        detail::tar_options options = {});
+detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members,
+                        tar_options options = {});
 // A template, so that g++ doesn't try to make a vector of `{.keep_index = true}`.
 template <std::same_as<std::vector<std::string>> Members>
-detail::tar_records tar(detail::shard_list shards, const Members& members, detail::tar_options options = {}) {
+detail::tar_records tar(shard_list shards, const Members& members, tar_options options = {}) {
   return detail::tar_records(std::move(shards), members, options);
 }
 
@@ -19211,27 +19232,29 @@ class text_index {
 
 namespace wick {
 
-namespace detail {
-
-struct line_options {
+/// Options of lines().
+struct lines_options {
   /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
   std::string index = {};
   /// Lines without a character are left out; else they are samples of no bytes.
   bool skip_empty = false;
 };
 
-struct document_options {
+/// Options of documents().
+struct documents_options {
   /// What stands between two documents: "<|endoftext|>". Empty: one or more empty lines.
   std::string separator = {};
   /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
   std::string index = {};
 };
 
+namespace detail {
+
 /// Lines or documents of text files: where each lies. Made by lines() and documents().
 class text_samples {
  public:
-  text_samples(files paths, const line_options& options);
-  text_samples(files paths, const document_options& options);
+  text_samples(files paths, const lines_options& options);
+  text_samples(files paths, const documents_options& options);
 
   std::uint64_t size() const noexcept { return index_->size(); }
   file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
@@ -19261,11 +19284,11 @@ concept paths_of_files = requires(const Paths& p) { files(p); };
 /// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
 /// there is no line, or what lies at `.index` is no index
 template <detail::paths_of_files Paths>
-detail::text_samples lines(const Paths& paths, const detail::line_options& options = {}) {
+detail::text_samples lines(const Paths& paths, const lines_options& options = {}) {
   return {files(paths), options};
 }
 inline detail::text_samples lines(std::initializer_list<std::string> paths,
-                                  const detail::line_options& options = {}) {
+                                  const lines_options& options = {}) {
   return {files(paths), options};
 }
 
@@ -19274,11 +19297,11 @@ inline detail::text_samples lines(std::initializer_list<std::string> paths,
 /// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
 /// is as lines() does it.
 template <detail::paths_of_files Paths>
-detail::text_samples documents(const Paths& paths, const detail::document_options& options = {}) {
+detail::text_samples documents(const Paths& paths, const documents_options& options = {}) {
   return {files(paths), options};
 }
 inline detail::text_samples documents(std::initializer_list<std::string> paths,
-                                      const detail::document_options& options = {}) {
+                                      const documents_options& options = {}) {
   return {files(paths), options};
 }
 
@@ -19475,14 +19498,14 @@ struct token_window {
 
 namespace wick {
 
-namespace detail {
-
-struct token_options {
+/// Options of tokens().
+struct tokens_options {
   /// Bytes before the first token of each file: 1024 in those of llm.c.
   std::uint64_t header = 0;
 };
 
-struct chunk_options {
+/// Options of chunks().
+struct chunks_options {
   /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
   /// at each token.
   std::uint64_t stride = 0;
@@ -19491,6 +19514,8 @@ struct chunk_options {
   /// cross documents.
   std::int64_t within_documents = -1;
 };
+
+namespace detail {
 
 /// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
 struct token_files {
@@ -19606,13 +19631,12 @@ struct once_read<token_window> {
 /// number of tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }
-detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+detail::token_files tokens(const Paths& paths, const tokens_options& options = {}) {
   return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
                                                       options.header)};
 }
 template <detail::token_number T = std::uint16_t>
-detail::token_files tokens(std::initializer_list<std::string> paths,
-                           const detail::token_options& options = {}) {
+detail::token_files tokens(std::initializer_list<std::string> paths, const tokens_options& options = {}) {
   return tokens<T>(files(paths), options);
 }
 /// The same of tokens in memory, which it takes over. Its chunks need no read().
@@ -19629,7 +19653,7 @@ detail::token_array tokens(std::vector<T> all) {
 /// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
 /// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
 /// left out.
-inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+inline detail::chunk_plan chunks(std::size_t length, const chunks_options& options = {}) {
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
   return {length, options.stride == 0 ? length : options.stride, options.within_documents};
 }
@@ -19856,7 +19880,7 @@ class isolated_runs {
       }
       if (j.columns.stale(j.gaps)) return false;
       if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
-      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(j.rows());
+      j.columns.seal(j.rows());
       return true;
     } catch (...) {
       failed_batch(j, types::batching, std::current_exception());
@@ -20566,14 +20590,15 @@ class token_writer {
 
 namespace wick {
 
-namespace detail {
-
+/// Options of write_tokens().
 struct write_tokens_options {
   /// The token behind each document; -1: none.
   std::int64_t end_of_text = -1;
   /// Workers, what is done about documents that fail, and so on.
   loader_options loader = {};
 };
+
+namespace detail {
 
 template <class T>
 concept token_list = requires(const T& ids) {
@@ -20591,7 +20616,7 @@ concept token_list = requires(const T& ids) {
 /// otherwise), a token doesn't fit into a T, or the file can't be written
 template <detail::token_number T = std::uint16_t, class Source, class... Stages>
 std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& path,
-                           detail::write_tokens_options options = {}) {
+                           write_tokens_options options = {}) {
   using item = typename detail::items_after<detail::source_item<Source>, Stages...>::type;
   static_assert(
       detail::token_list<item>,
@@ -20628,6 +20653,49 @@ std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& 
 /// \file
 /// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
 /// border, a turn.
+
+// ==== wick/image/border.hpp
+/// \file
+/// What stands around a picture: how wide a border is, and what fills it.
+
+namespace wick {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+}  // namespace wick
 
 // ==== wick/pixels/geometry.hpp
 /// \file
@@ -20903,48 +20971,7 @@ image warped(const picture_view& from, const warp& by);
 
 }  // namespace wick::detail
 
-namespace wick {
-
-namespace detail {
-
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
-
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
-  }
-};
-
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
-};
-
-namespace detail {
+namespace wick::detail {
 
 /// The size of all parts of a sample that have pixels.
 struct frame {
@@ -21007,9 +21034,7 @@ class geometry_steps {
   std::size_t count_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace wick
+}  // namespace wick::detail
 
 // ==== wick/image/lazy_image.hpp
 /// \file
@@ -21674,12 +21699,13 @@ struct boxes {
   friend bool operator==(const boxes&, const boxes&) = default;
 };
 
-namespace detail {
-
+/// Options of sanitize_boxes().
 struct sanitize_boxes_options {
   double min_size = 1;     ///< least width and height, in px of the picture as it is here
   double min_visible = 0;  ///< least share of a box's area that the crops before this have left
 };
+
+namespace detail {
 
 class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
  public:
@@ -21699,7 +21725,7 @@ class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
 /// Takes boxes away that are too small, or of which crops have left too little, with what belongs to them.
 /// What reaches past the picture is cut first. torchvision.transforms.v2.SanitizeBoundingBoxes, which takes
 /// those away. \throws wick::error for a size below 0, or a share that is none
-detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
+detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& options = {});
 
 }  // namespace wick
 
@@ -21825,8 +21851,7 @@ enum class color : std::uint8_t {
   index,
 };
 
-namespace detail {
-
+/// Options of decode().
 struct decode_options {
   color mode = color::rgb;  ///< the channels
   /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
@@ -21845,6 +21870,8 @@ struct decode_options {
   /// and keypoints are not turned: they must be those of the upright picture, as most annotations are.
   bool orient = false;
 };
+
+namespace detail {
 
 class decode_stage {
  public:
@@ -21895,7 +21922,7 @@ struct once_decoded<bytes> {
 /// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
-detail::decode_stage decode(const detail::decode_options& options = {});
+detail::decode_stage decode(const decode_options& options = {});
 
 }  // namespace wick
 
@@ -21980,13 +22007,14 @@ class mask {
   lazy_image numbers_;
 };
 
-namespace detail {
-
-struct mask_options {
+/// Options of decode_mask().
+struct decode_mask_options {
   /// uint8, or int32: then a PNG of 16 bits is taken as well, as it is.
   dtype type = dtype::uint8;
   std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
 };
+
+namespace detail {
 
 class decode_mask_stage {
  public:
@@ -21995,7 +22023,7 @@ class decode_mask_stage {
   static constexpr std::string_view name = "decode_mask";
   static constexpr phase in_slot = phase::decode;
 
-  explicit decode_mask_stage(const mask_options& options);
+  explicit decode_mask_stage(const decode_mask_options& options);
   mask operator()(bytes encoded, context& c) const;
   template <class Item>
     requires holds_behind<still_bytes, Item>
@@ -22016,7 +22044,7 @@ class decode_mask_stage {
 /// are, of 16 bits with `.type = wick::dtype::int32` (depth in mm). It takes the first part of the sample
 /// that is still bytes: behind decode() that of the mask. \throws wick::error when the bytes are no such
 /// picture
-detail::decode_mask_stage decode_mask(const detail::mask_options& options = {});
+detail::decode_mask_stage decode_mask(const decode_mask_options& options = {});
 
 }  // namespace wick
 
@@ -22164,8 +22192,6 @@ detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_shar
 
 namespace wick {
 
-namespace detail {
-
 /// A range of degrees: one number for -it to it, or both ends.
 struct degree_range {
   double least = 0, most = 0;
@@ -22174,6 +22200,7 @@ struct degree_range {
   constexpr degree_range(double from, double to) noexcept : least(from), most(to) {}
 };
 
+/// Options of affine().
 struct affine_options {
   double angle = 0;                                                  ///< degrees, clockwise
   std::array<double, 2> translate{};                                 ///< pixels to the right and down
@@ -22184,6 +22211,8 @@ struct affine_options {
   int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
+
+namespace detail {
 
 class affine_stage : public geometry_stage<affine_stage> {
  public:
@@ -22198,6 +22227,9 @@ class affine_stage : public geometry_stage<affine_stage> {
   affine_options options_;
 };
 
+}  // namespace detail
+
+/// Options of rotate().
 struct rotate_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   bool expand = false;                            ///< make the result large enough for all of it
@@ -22205,6 +22237,8 @@ struct rotate_options {
   int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
+
+namespace detail {
 
 /// torchvision's rotate: degrees, counterclockwise.
 geometry_steps rotation_steps(frame size, double angle, const rotate_options& options) noexcept;
@@ -22237,6 +22271,9 @@ class random_rotation_stage : public geometry_stage<random_rotation_stage> {
   rotate_options options_;
 };
 
+}  // namespace detail
+
+/// Options of random_affine().
 struct random_affine_options {
   std::array<double, 2> translate{};  ///< greatest shift, as shares of the width and the height, 0 to 1
   std::array<double, 2> scale{1, 1};  ///< least and greatest factor
@@ -22247,6 +22284,8 @@ struct random_affine_options {
   int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
+
+namespace detail {
 
 class random_affine_stage : public geometry_stage<random_affine_stage> {
  public:
@@ -22265,11 +22304,16 @@ class random_affine_stage : public geometry_stage<random_affine_stage> {
 /// x and y of four corners, in any order that is the same for both lists.
 using corners = std::array<std::array<double, 2>, 4>;
 
+}  // namespace detail
+
+/// Options of perspective().
 struct perspective_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class perspective_stage : public geometry_stage<perspective_stage> {
  public:
@@ -22285,12 +22329,17 @@ class perspective_stage : public geometry_stage<perspective_stage> {
   perspective_options options_;
 };
 
+}  // namespace detail
+
+/// Options of random_perspective().
 struct random_perspective_options {
   double p = 0.5;                                                     ///< how likely a picture is tilted
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class random_perspective_stage : public geometry_stage<random_perspective_stage> {
  public:
@@ -22310,25 +22359,25 @@ class random_perspective_stage : public geometry_stage<random_perspective_stage>
 
 /// Turns, moves, scales and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size stays.
 /// torchvision.transforms.v2.functional.affine.
-detail::affine_stage affine(const detail::affine_options& options);
+detail::affine_stage affine(const affine_options& options);
 /// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
-detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
+detail::rotate_stage rotate(double degrees, const rotate_options& options = {});
 /// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
 /// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
-                                      const detail::perspective_options& options = {});
+                                      const perspective_options& options = {});
 /// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
 /// torchvision.transforms.v2.RandomRotation.
-detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
-                                              const detail::rotate_options& options = {});
+detail::random_rotation_stage random_rotation(const degree_range& degrees,
+                                              const rotate_options& options = {});
 /// Turns, moves, scales and shears the picture, all uniform in their ranges.
 /// torchvision.transforms.v2.RandomAffine.
-detail::random_affine_stage random_affine(const detail::degree_range& degrees,
-                                          const detail::random_affine_options& options = {});
+detail::random_affine_stage random_affine(const degree_range& degrees,
+                                          const random_affine_options& options = {});
 /// Moves each corner inwards by up to half of `distortion_scale`, with probability p; its size stays.
 /// torchvision.transforms.v2.RandomPerspective.
 detail::random_perspective_stage random_perspective(double distortion_scale = 0.5,
-                                                    const detail::random_perspective_options& options = {});
+                                                    const random_perspective_options& options = {});
 
 }  // namespace wick
 
@@ -22386,6 +22435,9 @@ class augment_stage {
   const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
 };
 
+}  // namespace detail
+
+/// Options of rand_augment().
 struct rand_augment_options {
   int num_ops = 2;              ///< operations a picture, one after the other
   int magnitude = 9;            ///< strength, 0 to num_magnitude_bins - 1
@@ -22394,6 +22446,8 @@ struct rand_augment_options {
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class rand_augment_stage : public augment_stage<rand_augment_stage> {
  public:
@@ -22407,12 +22461,17 @@ class rand_augment_stage : public augment_stage<rand_augment_stage> {
   rand_augment_options options_;
 };
 
+}  // namespace detail
+
+/// Options of trivial_augment_wide().
 struct trivial_augment_wide_options {
   int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest; at least 2
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_stage> {
  public:
@@ -22426,11 +22485,16 @@ class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_sta
   trivial_augment_wide_options options_;
 };
 
+}  // namespace detail
+
+/// Options of auto_augment().
 struct auto_augment_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class auto_augment_stage : public augment_stage<auto_augment_stage> {
  public:
@@ -22451,15 +22515,14 @@ class auto_augment_stage : public augment_stage<auto_augment_stage> {
 /// 9})`. Masks, boxes, keypoints and polygons follow those on geometry, as they do for all three of these
 /// stages; torchvision's refuse them. Cubuk et al., "RandAugment", 2019;
 /// torchvision.transforms.v2.RandAugment.
-detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options = {});
+detail::rand_augment_stage rand_augment(const rand_augment_options& options = {});
 /// One operation of 14, of any strength. Müller and Hutter, "TrivialAugment", 2021;
 /// torchvision.transforms.v2.TrivialAugmentWide.
-detail::trivial_augment_wide_stage trivial_augment_wide(
-    const detail::trivial_augment_wide_options& options = {});
+detail::trivial_augment_wide_stage trivial_augment_wide(const trivial_augment_wide_options& options = {});
 /// One of 25 pairs of operations that were found to serve such data. Cubuk et al., "AutoAugment", 2018;
 /// torchvision.transforms.v2.AutoAugment.
 detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augment_policy::imagenet,
-                                        const detail::auto_augment_options& options = {});
+                                        const auto_augment_options& options = {});
 
 }  // namespace wick
 
@@ -22470,8 +22533,6 @@ detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augmen
 
 namespace wick {
 
-namespace detail {
-
 /// The pixels that a blur looks at, across and down; odd numbers.
 struct kernel_size {
   int width = 0, height = 0;
@@ -22479,6 +22540,8 @@ struct kernel_size {
   constexpr kernel_size(int both) noexcept : kernel_size(both, both) {}  // NOLINT: implicit on purpose
   constexpr kernel_size(int across, int down) noexcept : width(across), height(down) {}
 };
+
+namespace detail {
 
 /// \throws wick::error when the picture is no larger than half of the kernel
 void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
@@ -22502,10 +22565,15 @@ class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
   double sigma_;
 };
 
+}  // namespace detail
+
+/// Options of random_gaussian_blur().
 struct random_gaussian_blur_options {
   std::array<double, 2> sigma{0.1, 2.0};  ///< least and greatest deviation, in pixels; uniform between
   double p = 1;                           ///< how likely a picture is blurred
 };
+
+namespace detail {
 
 class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage> {
  public:
@@ -22531,11 +22599,11 @@ class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage
 /// Gaussian blur of deviation `sigma` px over kernel_size x kernel_size px: `gaussian_blur(5, 1.2)`, or
 /// `gaussian_blur({5, 3}, 1.2)` for width and height. Borders are mirrored; alpha is blurred, too.
 /// torchvision.transforms.v2.functional.gaussian_blur.
-detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma);
+detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma);
 /// Gaussian blur of a deviation that is drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
 /// .p = 0.5})`. torchvision.transforms.v2.GaussianBlur.
-detail::random_gaussian_blur_stage random_gaussian_blur(
-    const detail::kernel_size& kernel_size, const detail::random_gaussian_blur_options& options = {});
+detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kernel_size,
+                                                        const random_gaussian_blur_options& options = {});
 
 }  // namespace wick
 
@@ -22551,14 +22619,15 @@ detail::random_gaussian_blur_stage random_gaussian_blur(
 
 namespace wick {
 
-namespace detail {
-
+/// Options of pad().
 struct pad_options {
   fill_color fill{};  ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
   int mask_fill =
       0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
 };
+
+namespace detail {
 
 class pad_stage : public geometry_stage<pad_stage> {
  public:
@@ -22579,8 +22648,8 @@ class pad_stage : public geometry_stage<pad_stage> {
 
 /// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
-detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {});
-detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {});
+detail::pad_stage pad(const edges& by, const pad_options& options = {});
+detail::pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {});
 
 }  // namespace wick
 
@@ -22614,8 +22683,7 @@ inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
 // ---- random_crop ----
 
-namespace detail {
-
+/// Options of random_crop().
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
@@ -22623,6 +22691,8 @@ struct random_crop_options {
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
   int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
 };
+
+namespace detail {
 
 class random_crop_stage : public geometry_stage<random_crop_stage> {
  public:
@@ -22642,19 +22712,20 @@ class random_crop_stage : public geometry_stage<random_crop_stage> {
 }  // namespace detail
 
 /// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
-detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options = {});
-detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {});
+detail::random_crop_stage random_crop(int height, int width, const random_crop_options& options = {});
+detail::random_crop_stage random_crop(int size, const random_crop_options& options = {});
 
 // ---- random_resized_crop ----
 
-namespace detail {
-
+/// Options of random_resized_crop().
 struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
+
+namespace detail {
 
 class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
  public:
@@ -22679,10 +22750,10 @@ class random_resized_crop_stage : public geometry_stage<random_resized_crop_stag
 /// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
 /// training (Szegedy et al., "Going deeper with convolutions", 2015).
 /// torchvision.transforms.RandomResizedCrop.
-detail::random_resized_crop_stage random_resized_crop(
-    int height, int width, const detail::random_resized_crop_options& options = {});
-detail::random_resized_crop_stage random_resized_crop(
-    int size, const detail::random_resized_crop_options& options = {});
+detail::random_resized_crop_stage random_resized_crop(int height, int width,
+                                                      const random_resized_crop_options& options = {});
+detail::random_resized_crop_stage random_resized_crop(int size,
+                                                      const random_resized_crop_options& options = {});
 
 }  // namespace wick
 
@@ -22692,8 +22763,7 @@ detail::random_resized_crop_stage random_resized_crop(
 
 namespace wick {
 
-namespace detail {
-
+/// Options of random_photometric_distort().
 struct random_photometric_distort_options {
   std::array<double, 2> brightness{0.875, 1.125};  ///< least and greatest factor
   std::array<double, 2> contrast{0.5, 1.5};        ///< least and greatest factor
@@ -22701,6 +22771,8 @@ struct random_photometric_distort_options {
   std::array<double, 2> hue{-0.05, 0.05};          ///< least and greatest part of the color circle
   double p = 0.5;                                  ///< how likely each of the changes is
 };
+
+namespace detail {
 
 class random_photometric_distort_stage : public color_stage<random_photometric_distort_stage> {
  public:
@@ -22734,7 +22806,7 @@ struct random_channel_permutation_stage : color_stage<random_channel_permutation
 /// Liu et al., "SSD: Single shot multibox detector", 2016;
 /// torchvision.transforms.v2.RandomPhotometricDistort.
 detail::random_photometric_distort_stage random_photometric_distort(
-    const detail::random_photometric_distort_options& options = {});
+    const random_photometric_distort_options& options = {});
 /// The three colors change places, each order equally likely. Alpha and gray pictures stay as they are.
 /// torchvision.transforms.v2.RandomChannelPermutation.
 detail::random_channel_permutation_stage random_channel_permutation();
@@ -22753,8 +22825,6 @@ detail::random_channel_permutation_stage random_channel_permutation();
 
 namespace wick {
 
-namespace detail {
-
 /// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
 struct channel_values {
   std::array<float, 4> values{};
@@ -22765,6 +22835,8 @@ struct channel_values {
   /// \throws wick::error unless there are one to four
   channel_values(std::initializer_list<double> each);
 };
+
+namespace detail {
 
 class normalize_stage : public color_stage<normalize_stage> {
  public:
@@ -22799,14 +22871,13 @@ class normalize_stage : public color_stage<normalize_stage> {
 
 /// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
 /// Normalize after ToTensor. The last picture stage.
-detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
+detail::normalize_stage normalize(const channel_values& mean, const channel_values& std);
 
 }  // namespace wick
 
 namespace wick {
 
-namespace detail {
-
+/// Options of random_erasing().
 struct random_erasing_options {
   double p = 0.5;                           ///< how likely a picture loses a box
   std::array<double, 2> scale{0.02, 0.33};  ///< least and greatest share of the picture's area
@@ -22814,6 +22885,8 @@ struct random_erasing_options {
   channel_values value = 0;                 ///< what is put there, for all channels or for each
   bool noise = false;  ///< normal numbers in place of `value`; behind normalize or to_float
 };
+
+namespace detail {
 
 class random_erasing_stage : public color_stage<random_erasing_stage> {
  public:
@@ -22842,7 +22915,7 @@ class random_erasing_stage : public color_stage<random_erasing_stage> {
 /// of a picture of 8 bits; behind normalize or to_float, where it is the last picture stage, it is a number
 /// as they make them. Zhong et al., "Random erasing data augmentation", 2017;
 /// torchvision.transforms.v2.RandomErasing.
-detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options = {});
+detail::random_erasing_stage random_erasing(const random_erasing_options& options = {});
 
 }  // namespace wick
 
@@ -23007,14 +23080,15 @@ detail::random_grayscale_stage random_grayscale(double p = 0.1);
 
 namespace wick {
 
-namespace detail {
-
+/// Options of letterbox().
 struct letterbox_options {
   fill_color fill{};    ///< the border's color
   int mask_fill = 0;    ///< what stands in a mask's border
   bool enlarge = true;  ///< whether a picture that is smaller grows; where not, its border does
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
+
+namespace detail {
 
 class letterbox_stage : public geometry_stage<letterbox_stage> {
  public:
@@ -23037,8 +23111,8 @@ class letterbox_stage : public geometry_stage<letterbox_stage> {
 
 /// The whole picture in its proportions, as large as fits into height x width px, in the middle of that. What
 /// is left is a border, as detectors such as YOLO take it; an odd pixel goes to the right and below.
-detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options = {});
-detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options = {});
+detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options = {});
+detail::letterbox_stage letterbox(int size, const letterbox_options& options = {});
 
 }  // namespace wick
 
@@ -23132,17 +23206,20 @@ struct soft_label {
   friend bool operator==(const soft_label&, const soft_label&) = default;
 };
 
-namespace detail {
-
+/// Options of mixup().
 struct mixup_options {
   double alpha = 1;  ///< of the Beta distribution of the shares; 0.2 keeps most pictures nearly whole
   double p = 1;      ///< probability that a picture is mixed
 };
+
+/// Options of mosaic().
 struct mosaic_options {
   double p = 1;       ///< probability of a mosaic; the others are the sample alone at the center
   int fill = 114;     ///< level of what no picture covers
   int mask_fill = 0;  ///< what stands there in a mask, 0 to 255
 };
+
+namespace detail {
 
 /// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
 /// Gamma Variables", 2000.
@@ -23286,22 +23363,22 @@ class mosaic_stage {
 /// have one size by then, and levels of 8 bits: they are rounded to the nearest, so write to_float() and
 /// normalize() behind it. The random numbers of the other are its own: it is cropped and flipped as it falls.
 /// \throws wick::error for less than 1 class, alpha not above 0, p not in [0, 1]
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
-    std::size_t num_classes, const detail::mixup_options& options = {});
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(std::size_t num_classes,
+                                                                         const mixup_options& options = {});
 /// Puts a rectangle of another picture of the epoch over each, in its place; its area is drawn by Beta(alpha,
 /// alpha), and labels count what is seen of each. Yun et al.: "CutMix: Regularization Strategy to Train
 /// Strong Classifiers with Localizable Features", 2019. torchvision.transforms.v2.CutMix, but for what
 /// mixup() says. \throws wick::error as mixup()
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
-    std::size_t num_classes, const detail::mixup_options& options = {});
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::size_t num_classes,
+                                                                          const mixup_options& options = {});
 /// Puts each picture and three others of the epoch around a random point of a square of 2 · size, with their
 /// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
 /// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
 /// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
 /// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
 /// level
-detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
-    int size, const detail::mosaic_options& options = {});
+detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
+                                                                      const mosaic_options& options = {});
 
 }  // namespace wick
 
@@ -23442,8 +23519,7 @@ auto multi_crop(Stages&&... stages) {
 
 namespace wick {
 
-namespace detail {
-
+/// Options of random_iou_crop().
 struct random_iou_crop_options {
   std::array<double, 2> scale{0.3, 1};  ///< least and greatest share of the width, and of the height
   std::array<double, 2> ratio{0.5, 2};  ///< least and greatest width / height of the crop
@@ -23452,6 +23528,8 @@ struct random_iou_crop_options {
   std::vector<double> min_iou{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
   int trials = 40;  ///< crops that are tried before another of min_iou is drawn
 };
+
+namespace detail {
 
 struct any_boxes {
   template <class T>
@@ -23498,7 +23576,7 @@ class random_iou_crop_stage {
 /// others are cut; so are outlines, by the middle of all that have one id. A picture without boxes stays
 /// whole, and so does one in which no crop was found in 100 draws of `min_iou`. Liu et al., "SSD", 2015;
 /// torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
-detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
+detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& options = {});
 
 }  // namespace wick
 
@@ -23509,12 +23587,13 @@ detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_opti
 
 namespace wick {
 
-namespace detail {
-
+/// Options of resize().
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one, 0: none; or its size
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
+
+namespace detail {
 
 class resize_stage : public geometry_stage<resize_stage> {
  public:
@@ -23539,12 +23618,12 @@ class resize_stage : public geometry_stage<resize_stage> {
 }  // namespace detail
 
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
+detail::resize_stage resize(int height, int width, const resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
+detail::resize_stage resize(int shorter_edge, const resize_options& options = {});
 /// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
 /// torchvision.transforms.v2.Resize(None, max_size=640).
-detail::resize_stage resize(const detail::resize_options& options);
+detail::resize_stage resize(const resize_options& options);
 
 }  // namespace wick
 
@@ -23577,12 +23656,13 @@ inline detail::to_float_stage to_float() noexcept { return {}; }
 
 namespace wick {
 
-namespace detail {
-
-struct array_options {
+/// Options of to_image().
+struct to_image_options {
   /// nchw: [C, H, W]; nhwc: [H, W, C]. Without it the axis of 1 to 4 is that of the channels.
   std::optional<wick::layout> layout = {};
 };
+
+namespace detail {
 
 /// An array of bytes that has its shape by its type: std::array<std::array<std::uint8_t, 32>, 32>.
 template <class T>
@@ -23603,7 +23683,7 @@ struct picture_axes {
   int width = 0, height = 0, channels = 0;
   bool planes = false;  ///< [C, H, W]
   /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
-  picture_axes(const shape& extents, dtype type, const array_options& options);
+  picture_axes(const shape& extents, dtype type, const to_image_options& options);
 
   /// `write(to)` writes the array, as it lies.
   template <class Write>
@@ -23632,7 +23712,7 @@ class from_array_stage {
   static constexpr std::string_view name = std::is_same_v<Made, mask> ? "to_mask" : "to_image";
   static constexpr phase in_slot = phase::decode;
 
-  explicit from_array_stage(const array_options& options) noexcept : options_(options) {}
+  explicit from_array_stage(const to_image_options& options) noexcept : options_(options) {}
 
   template <class Array>
     requires(still_array::is<Array>)
@@ -23664,7 +23744,7 @@ class from_array_stage {
       });
     }
   }
-  array_options options_;
+  to_image_options options_;
 };
 using to_image_stage = from_array_stage<lazy_image>;
 using to_mask_stage = from_array_stage<mask>;
@@ -23677,12 +23757,12 @@ using to_mask_stage = from_array_stage<mask>;
 /// idx(), what decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
 /// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array is
 /// none of these
-detail::to_image_stage to_image(const detail::array_options& options = {});
+detail::to_image_stage to_image(const to_image_options& options = {});
 
 /// Array → mask: numbers of classes that follow the picture, [H, W] of uint8. It takes the first part that is
 /// still an array, behind to_image() that of the mask: `tensor_dataset<memory_view>(images, masks) |
 /// to_image() | to_mask()`. \throws wick::error when the array has another shape or type
-detail::to_mask_stage to_mask(const detail::array_options& options = {});
+detail::to_mask_stage to_mask(const to_image_options& options = {});
 
 }  // namespace wick
 
@@ -23890,8 +23970,7 @@ using tensor_batch = sample<at::Tensor, at::Tensor>;
 /// ("expected scalar type Byte but found Float", "Input type (unsigned char) and bias type (float) should be
 /// the same"). The memory goes back to the loader's pool with the last tensor that uses it. With shard(),
 /// `size` counts the samples of all ranks together. \throws wick::error when size is 0
-inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
-                                                        detail::batch_options options = {}) {
+inline detail::batch_stage<detail::tensor_output> batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 
@@ -23899,7 +23978,7 @@ inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
 /// [N, L, …] and `lengths` int64 [N]. Each rank fills up to the longest of its own share. \throws wick::error
 /// when size is 0
 inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
-                                                               detail::ragged_batch_options options) {
+                                                               ragged_batch_options options) {
   return {size, options};
 }
 
@@ -23908,14 +23987,13 @@ inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
 /// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
 /// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
 template <class Named>
-detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
-                                                        detail::batch_options options = {}) {
+detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 /// And as a struct of yours whose fields of any length are padded<Tensor>.
 template <class Named>
 detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
-                                                               detail::ragged_batch_options options) {
+                                                               ragged_batch_options options) {
   return {size, options};
 }
 /// Batches of `rows` rows of `length` places, in which samples of std::vector fields lie one behind the
@@ -23926,7 +24004,7 @@ detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
 /// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
 /// out (on_error::skip) is padding in its place. \throws wick::error, here or in the loader
 inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
-                                                      detail::pack_options options = {}) {
+                                                      pack_options options = {}) {
   return {rows, length, std::move(options)};
 }
 
@@ -26290,7 +26368,7 @@ bool remove_set(const std::string& folder) {
 
 namespace wick {
 
-detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options) {
+detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& options) {
   return detail::cache_in_memory_stage(options);
 }
 
@@ -26302,7 +26380,7 @@ detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options
 
 namespace wick {
 
-detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options) {
+detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_disk_options& options) {
   if (folder.empty()) throw error("cache_on_disk: the folder has no name; give it a path");
   return {std::move(folder), options};
 }
@@ -28152,7 +28230,7 @@ std::uint64_t sanitize_boxes_stage::fingerprint() const noexcept {
 
 }  // namespace detail
 
-detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options) {
+detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& options) {
   return detail::sanitize_boxes_stage(options);
 }
 
@@ -28327,7 +28405,7 @@ int decode_stage::channels(const picture_info& info) const noexcept {
 
 namespace wick {
 
-detail::decode_stage decode(const detail::decode_options& options) { return detail::decode_stage(options); }
+detail::decode_stage decode(const decode_options& options) { return detail::decode_stage(options); }
 
 }  // namespace wick
 
@@ -29555,7 +29633,7 @@ void mask::write_to(slot to) const {
 
 namespace detail {
 
-decode_mask_stage::decode_mask_stage(const mask_options& options)
+decode_mask_stage::decode_mask_stage(const decode_mask_options& options)
     : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
                "decode_mask") {}
 
@@ -29565,7 +29643,7 @@ mask decode_mask_stage::operator()(bytes encoded, context& c) const {
 
 }  // namespace detail
 
-detail::decode_mask_stage decode_mask(const detail::mask_options& options) {
+detail::decode_mask_stage decode_mask(const decode_mask_options& options) {
   return detail::decode_mask_stage(options);
 }
 
@@ -30662,7 +30740,7 @@ read_operation<record<file_range>> read_stage::operator()(record<file_range> whe
 
 namespace wick {
 
-detail::read_stage read(detail::read_options options) noexcept { return detail::read_stage(options); }
+detail::read_stage read(read_options options) noexcept { return detail::read_stage(options); }
 
 }  // namespace wick
 
@@ -33896,7 +33974,7 @@ void other_draws::failed(const std::exception_ptr& cause, std::uint64_t index, s
 
 }  // namespace detail
 
-detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options) {
+detail::with_others_stage with_others(std::size_t n, const with_others_options& options) {
   return {n, options};
 }
 
@@ -39467,9 +39545,7 @@ bucket_stage::bucket_stage(bucket_options options)
 
 }  // namespace detail
 
-detail::bucket_stage bucket(detail::bucket_options options) {
-  return detail::bucket_stage(std::move(options));
-}
+detail::bucket_stage bucket(bucket_options options) { return detail::bucket_stage(std::move(options)); }
 
 }  // namespace wick
 
@@ -40080,7 +40156,7 @@ detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std
 
 namespace wick {
 
-detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options) {
+detail::weighted_stage weighted(std::vector<double> weights, weighted_options options) {
   return {std::move(weights), options};
 }
 
@@ -40263,7 +40339,7 @@ void weights::resize(std::uint64_t size, double weight) {
   store_->resize(size, weight);
 }
 
-detail::changing_weights_stage weighted(weights by, detail::weighted_options options) {
+detail::changing_weights_stage weighted(weights by, weighted_options options) {
   return {std::move(by), options};
 }
 
@@ -40402,7 +40478,7 @@ std::string_view trimmed(std::string_view field) noexcept {
 
 namespace wick {
 
-csv::csv(const std::string& path, const detail::csv_options& options)
+csv::csv(const std::string& path, const csv_options& options)
     : path_(path), options_(options), text_(path, options.separator, options.header) {
   for (std::size_t i = 0; i < text_.first().size(); ++i)
     columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
@@ -40427,7 +40503,7 @@ std::size_t csv::number_of(std::string_view column) const {
   return static_cast<std::size_t>(found - columns_.begin());
 }
 
-files csv::files(std::string_view column, const detail::csv_files_options& options) const {
+files csv::files(std::string_view column, const csv_files_options& options) const {
   const std::size_t slash = path_.rfind('/');
   std::string root = !options.root.empty()        ? options.root
                      : slash == std::string::npos ? std::string()
@@ -40462,9 +40538,9 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
   return out;
 }
 
-detail::csv_classes csv::classes(std::string_view column) const {
+csv_classes csv::classes(std::string_view column) const {
   const std::size_t number = number_of(column);
-  detail::csv_classes out;
+  csv_classes out;
   text_.each(number, [&](std::uint64_t, std::string_view field) {
     const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
     if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
@@ -41560,7 +41636,7 @@ class idx_file {
 
 namespace wick {
 
-idx::idx(const std::string& data, const std::string& labels, detail::idx_options options)
+idx::idx(const std::string& data, const std::string& labels, idx_options options)
     : data_path_(data), rows_(load(data, labels, options)) {}
 
 std::string idx::key(std::uint64_t i) const {
@@ -41568,7 +41644,7 @@ std::string idx::key(std::uint64_t i) const {
 }
 
 detail::memory_rows idx::load(const std::string& data_path, const std::string& labels_path,
-                              const detail::idx_options& options) {
+                              const idx_options& options) {
   std::vector<std::int64_t> targets = read_labels(labels_path, options);
   detail::idx_array array = detail::idx_file(data_path).read();
   if (array.count != targets.size()) {
@@ -41582,7 +41658,7 @@ detail::memory_rows idx::load(const std::string& data_path, const std::string& l
                              std::move(targets));
 }
 
-std::vector<std::int64_t> idx::read_labels(const std::string& path, const detail::idx_options& options) {
+std::vector<std::int64_t> idx::read_labels(const std::string& path, const idx_options& options) {
   const detail::idx_array array = detail::idx_file(path).read();
   if (array.row.rank() != 0) {
     throw error(detail::printable(path) + ": idx: labels are an array [N], found [" +
@@ -41645,15 +41721,14 @@ struct image_folder::table {
   std::vector<entry> samples;
   std::size_t root_size = 0;
 
-  static std::vector<std::string> list_classes(const std::string& root,
-                                               const detail::image_folder_options& options);
-  static error no_pictures(const std::string& folder, const detail::image_folder_options& options);
+  static std::vector<std::string> list_classes(const std::string& root, const image_folder_options& options);
+  static error no_pictures(const std::string& folder, const image_folder_options& options);
   /// Adds one class. Returns whether there was a picture.
   bool keep(const std::vector<detail::folder_files>& found);
 };
 
 std::vector<std::string> image_folder::table::list_classes(const std::string& root,
-                                                           const detail::image_folder_options& options) {
+                                                           const image_folder_options& options) {
   std::vector<std::string> classes;
   std::uint64_t pictures = 0;
   detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
@@ -41675,8 +41750,7 @@ std::vector<std::string> image_folder::table::list_classes(const std::string& ro
   return classes;
 }
 
-error image_folder::table::no_pictures(const std::string& folder,
-                                       const detail::image_folder_options& options) {
+error image_folder::table::no_pictures(const std::string& folder, const image_folder_options& options) {
   std::string wanted;
   for (const std::string& e : options.extensions) wanted += " " + e;
   return detail::source_error(folder, "image_folder",
@@ -41714,7 +41788,7 @@ bool image_folder::table::keep(const std::vector<detail::folder_files>& found) {
   return count != 0;
 }
 
-image_folder::image_folder(const std::string& root, detail::image_folder_options options) {
+image_folder::image_folder(const std::string& root, image_folder_options options) {
   std::string folder = root;
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   for (std::string& e : options.extensions) {
@@ -42659,7 +42733,7 @@ void safetensors_header::read(tensor& out) {
 /// \file
 /// The bodies of what sources/tar.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick {
 
 void shard_list::add_all(std::span<const std::string> patterns) {
   for (const std::string& p : patterns) add(p);
@@ -42669,6 +42743,10 @@ void shard_list::add_all(std::span<const std::string> patterns) {
 void shard_list::add(const std::string& pattern) {
   for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
 }
+
+}  // namespace wick
+
+namespace wick::detail {
 
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
@@ -42706,12 +42784,11 @@ std::string tar_records::key(std::uint64_t i) const {
 
 namespace wick {
 
-detail::tar_samples tar(detail::shard_list shards, detail::tar_options options) {
+detail::tar_samples tar(shard_list shards, tar_options options) {
   return detail::tar_samples(std::move(shards), options);
 }
 
-detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
-                        detail::tar_options options) {
+detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members, tar_options options) {
   return detail::tar_records(std::move(shards), members, options);
 }
 
@@ -43782,10 +43859,10 @@ const series_runs& targeted_windows::of_equal_rows(const series_runs& data, cons
 }
 
 targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
-                                   target_options options)
+                                   window_target_options options)
     : data_(std::move(data)),
       target_(std::move(target)),
-      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
+      offset_(options.offset == window_target_options::behind ? data_.length() : options.offset),
       order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
              stride) {}
 
@@ -43813,12 +43890,12 @@ std::uint64_t window_source::fingerprint() const {
       .value();
 }
 
-targeted_windows window_source::target(std::int64_t length, target_options options) const {
+targeted_windows window_source::target(std::int64_t length, window_target_options options) const {
   return target_of(all_, length, options);
 }
 
 targeted_windows window_source::target_of(const std::vector<series>& of, std::int64_t length,
-                                          target_options options) const {
+                                          window_target_options options) const {
   return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
 }
 
@@ -44213,12 +44290,12 @@ void kept_index::write(const std::string& path, std::uint64_t rule, const std::v
 
 namespace wick::detail {
 
-text_samples::text_samples(files paths, const line_options& options)
+text_samples::text_samples(files paths, const lines_options& options)
     : index_(std::make_shared<const text_index>(
           std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
           options.index)) {}
 
-text_samples::text_samples(files paths, const document_options& options)
+text_samples::text_samples(files paths, const documents_options& options)
     : index_(std::make_shared<const text_index>(
           std::move(paths), "documents",
           text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
@@ -45189,29 +45266,25 @@ std::uint64_t random_perspective_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
+detail::affine_stage affine(const affine_options& options) { return detail::affine_stage(options); }
 
-detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
-  return {degrees, options};
-}
+detail::rotate_stage rotate(double degrees, const rotate_options& options) { return {degrees, options}; }
 
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
-                                      const detail::perspective_options& options) {
+                                      const perspective_options& options) {
   return {from, to, options};
 }
 
-detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
-                                              const detail::rotate_options& options) {
+detail::random_rotation_stage random_rotation(const degree_range& degrees, const rotate_options& options) {
   return {degrees, options};
 }
 
-detail::random_affine_stage random_affine(const detail::degree_range& degrees,
-                                          const detail::random_affine_options& options) {
+detail::random_affine_stage random_affine(const degree_range& degrees, const random_affine_options& options) {
   return {degrees, options};
 }
 
 detail::random_perspective_stage random_perspective(double distortion_scale,
-                                                    const detail::random_perspective_options& options) {
+                                                    const random_perspective_options& options) {
   return {distortion_scale, options};
 }
 
@@ -45555,16 +45628,15 @@ std::uint64_t auto_augment_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options) {
+detail::rand_augment_stage rand_augment(const rand_augment_options& options) {
   return detail::rand_augment_stage(options);
 }
 
-detail::trivial_augment_wide_stage trivial_augment_wide(const detail::trivial_augment_wide_options& options) {
+detail::trivial_augment_wide_stage trivial_augment_wide(const trivial_augment_wide_options& options) {
   return detail::trivial_augment_wide_stage(options);
 }
 
-detail::auto_augment_stage auto_augment(auto_augment_policy policy,
-                                        const detail::auto_augment_options& options) {
+detail::auto_augment_stage auto_augment(auto_augment_policy policy, const auto_augment_options& options) {
   return {policy, options};
 }
 
@@ -45627,12 +45699,12 @@ void random_gaussian_blur_stage::apply(lazy_image& picture, double sigma) const 
 
 namespace wick {
 
-detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma) {
+detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma) {
   return {kernel_size, sigma};
 }
 
-detail::random_gaussian_blur_stage random_gaussian_blur(const detail::kernel_size& kernel_size,
-                                                        const detail::random_gaussian_blur_options& options) {
+detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kernel_size,
+                                                        const random_gaussian_blur_options& options) {
   return {kernel_size, options};
 }
 
@@ -45745,21 +45817,20 @@ int random_resized_crop_stage::at_least_one(double side, int most) noexcept {
 
 namespace wick {
 
-detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options) {
+detail::random_crop_stage random_crop(int height, int width, const random_crop_options& options) {
   return {height, width, options};
 }
 
-detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options) {
+detail::random_crop_stage random_crop(int size, const random_crop_options& options) {
   return {size, size, options};
 }
 
 detail::random_resized_crop_stage random_resized_crop(int height, int width,
-                                                      const detail::random_resized_crop_options& options) {
+                                                      const random_resized_crop_options& options) {
   return {height, width, options};
 }
 
-detail::random_resized_crop_stage random_resized_crop(int size,
-                                                      const detail::random_resized_crop_options& options) {
+detail::random_resized_crop_stage random_resized_crop(int size, const random_resized_crop_options& options) {
   return {size, size, options};
 }
 
@@ -45839,7 +45910,7 @@ pixel_op random_channel_permutation_stage::draw(context& ctx) const noexcept {
 namespace wick {
 
 detail::random_photometric_distort_stage random_photometric_distort(
-    const detail::random_photometric_distort_options& options) {
+    const random_photometric_distort_options& options) {
   return detail::random_photometric_distort_stage(options);
 }
 
@@ -45937,7 +46008,7 @@ std::uint64_t random_erasing_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options) {
+detail::random_erasing_stage random_erasing(const random_erasing_options& options) {
   return detail::random_erasing_stage(options);
 }
 
@@ -46050,11 +46121,11 @@ std::uint64_t letterbox_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options) {
+detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options) {
   return {height, width, options};
 }
 
-detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options) {
+detail::letterbox_stage letterbox(int size, const letterbox_options& options) {
   return {size, size, options};
 }
 
@@ -46334,18 +46405,18 @@ void mosaic_stage::join_masks(const std::vector<mask*>& from, const std::vector<
 
 }  // namespace detail
 
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
-    std::size_t num_classes, const detail::mixup_options& options) {
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(std::size_t num_classes,
+                                                                         const mixup_options& options) {
   return with_others(1, {options.p}) | detail::mixed_pair_stage(false, num_classes, options);
 }
 
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
-    std::size_t num_classes, const detail::mixup_options& options) {
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::size_t num_classes,
+                                                                          const mixup_options& options) {
   return with_others(1, {options.p}) | detail::mixed_pair_stage(true, num_classes, options);
 }
 
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
-                                                                      const detail::mosaic_options& options) {
+                                                                      const mosaic_options& options) {
   return with_others(3, {options.p}) | detail::mosaic_stage(size, options);
 }
 
@@ -46395,7 +46466,7 @@ detail::five_crop_stage five_crop(int size) { return {size, size}; }
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick {
 
 channel_values::channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
   if (each.size() < 1 || each.size() > values.size()) {
@@ -46405,6 +46476,10 @@ channel_values::channel_values(std::initializer_list<double> each) : count(stati
   std::size_t i = 0;
   for (const double v : each) values[i++] = static_cast<float>(v);
 }
+
+}  // namespace wick
+
+namespace wick::detail {
 
 normalize_stage::normalize_stage(const channel_values& mean, const channel_values& deviation)
     : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
@@ -46437,7 +46512,7 @@ std::uint64_t normalize_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std) {
+detail::normalize_stage normalize(const channel_values& mean, const channel_values& std) {
   return {mean, std};
 }
 
@@ -46467,9 +46542,9 @@ std::uint64_t pad_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options) { return {by, options}; }
+detail::pad_stage pad(const edges& by, const pad_options& options) { return {by, options}; }
 
-detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options) {
+detail::pad_stage pad(int left, int top, int right, int bottom, const pad_options& options) {
   return {{left, top, right, bottom}, options};
 }
 
@@ -46563,7 +46638,7 @@ std::uint64_t random_iou_crop_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options) {
+detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& options) {
   return detail::random_iou_crop_stage(options);
 }
 
@@ -46628,15 +46703,15 @@ std::uint64_t resize_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::resize_stage resize(int height, int width, const detail::resize_options& options) {
+detail::resize_stage resize(int height, int width, const resize_options& options) {
   return {height, width, options};
 }
 
-detail::resize_stage resize(int shorter_edge, const detail::resize_options& options) {
+detail::resize_stage resize(int shorter_edge, const resize_options& options) {
   return {shorter_edge, options};
 }
 
-detail::resize_stage resize(const detail::resize_options& options) { return detail::resize_stage(options); }
+detail::resize_stage resize(const resize_options& options) { return detail::resize_stage(options); }
 
 }  // namespace wick
 
@@ -46646,7 +46721,7 @@ detail::resize_stage resize(const detail::resize_options& options) { return deta
 
 namespace wick::detail {
 
-picture_axes::picture_axes(const shape& extents, dtype type, const array_options& options) {
+picture_axes::picture_axes(const shape& extents, dtype type, const to_image_options& options) {
   if (type != dtype::uint8) {
     throw error("the array is of " + std::string(to_string(type)) +
                 ", and pixels are levels of uint8; convert it once, before the training");
@@ -46689,10 +46764,8 @@ void picture_axes::interleave(const std::byte* planes, image& to) noexcept {
 
 namespace wick {
 
-detail::to_image_stage to_image(const detail::array_options& options) {
-  return detail::to_image_stage(options);
-}
-detail::to_mask_stage to_mask(const detail::array_options& options) { return detail::to_mask_stage(options); }
+detail::to_image_stage to_image(const to_image_options& options) { return detail::to_image_stage(options); }
+detail::to_mask_stage to_mask(const to_image_options& options) { return detail::to_mask_stage(options); }
 
 }  // namespace wick
 

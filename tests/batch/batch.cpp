@@ -175,9 +175,9 @@ TEST_CASE("a batch takes memory for the samples that it can have, of this rank, 
   for (const std::uint64_t n : {1, 5, 12, 13, 100}) {
     for (const std::uint64_t times : {1, 3}) {
       for (const std::size_t world : {1, 2, 5}) {
-        for (const wick::detail::batch_options options :
-             {wick::detail::batch_options{}, wick::detail::batch_options{.pad_last = true},
-              wick::detail::batch_options{.drop_last = true}}) {
+        for (const wick::batch_options options :
+             {wick::batch_options{}, wick::batch_options{.pad_last = true},
+              wick::batch_options{.drop_last = true}}) {
           if (options.drop_last && n * times < 12) continue;
           const std::uint64_t full = options.pad_last ? 12 : std::min<std::uint64_t>(12, n * times);
           std::uint64_t rows = 0;

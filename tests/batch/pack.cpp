@@ -111,7 +111,7 @@ std::vector<taken> epoch_of(Loader& l, std::uint64_t epoch) {
   for (auto& b : l.epoch(epoch)) out.push_back(take_apart(b));
   return out;
 }
-wick::detail::pack_options padded(wick::too_long long_ones = wick::too_long::fail) {
+wick::pack_options padded(wick::too_long long_ones = wick::too_long::fail) {
   return {.pad = wick::pad_with(-7), .too_long = long_ones};
 }
 

@@ -58,7 +58,7 @@ void overwrite(const fs::path& file, std::uint64_t offset, const std::string& by
   REQUIRE(f.good());
 }
 
-auto numbers_kept(const temp_dir& at, const counted& before, const wick::detail::disk_cache_options& o = {}) {
+auto numbers_kept(const temp_dir& at, const counted& before, const wick::cache_on_disk_options& o = {}) {
   return numbers{200} | wick::shuffle() | before | wick::cache_on_disk(at.path().string(), o) |
          wick::map("draw", add_random) | wick::array_batch(16);
 }

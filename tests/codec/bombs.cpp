@@ -31,7 +31,7 @@ image decoded(const std::string& file, int channels = 3, const wick::codec& by =
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
   if (!by.probe(data, info)) throw wick::error("no picture");
-  wick::detail::check_size(info, wick::detail::decode_options{}.max_pixels);
+  wick::detail::check_size(info, wick::decode_options{}.max_pixels);
   by.check_complete(data, info);
   const wick::detail::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   return by.decode(data, info, {all, 1.0, channels}).pixels;

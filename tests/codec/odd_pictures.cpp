@@ -19,7 +19,7 @@ using wick::lazy_image;
 
 namespace {
 
-lazy_image decoded(const std::string& file, const wick::detail::decode_options& options = {}) {
+lazy_image decoded(const std::string& file, const wick::decode_options& options = {}) {
 #ifdef WICK_TEST_LIBJPEG_TURBO
   wick::codecs().add(wick::detail::libjpeg_turbo_codec);
 #endif

@@ -212,7 +212,7 @@ void for_each_png(Check check) {
   }
 }
 
-lazy_image decoded(const std::string& file, const wick::detail::decode_options& options = {}) {
+lazy_image decoded(const std::string& file, const wick::decode_options& options = {}) {
   wick::context context = context_at(0);
   return wick::decode(options)(as_bytes(file), context);
 }
@@ -367,7 +367,7 @@ TEST_CASE("what would lose bits or mean something else is an error that says wha
   const auto file = [&](int kind, int bits) {
     return encode(make(9, 7, kind, bits, false, false, random), random);
   };
-  const auto refusal = [](const std::string& f, const wick::detail::decode_options& o) {
+  const auto refusal = [](const std::string& f, const wick::decode_options& o) {
     return message_of([&] { return decoded(f, o); });
   };
   CHECK(contains(refusal(file(0, 16), {}), "PNG of 16 bits a channel", "would lose 8",

@@ -140,7 +140,7 @@ TEST_CASE(
   parts.palette.assign(48, 200);
   parts.rows = {0x01, 0x23, 0x45, 0x67};
   const std::string mask = make_png(parts);
-  const auto batch_of = [](const std::string& file, const wick::detail::decode_options& options) {
+  const auto batch_of = [](const std::string& file, const wick::decode_options& options) {
     wick::loader loader(encoded_pictures{{file, file}} | wick::decode(options) | wick::center_crop(2) |
                             wick::horizontal_flip() | wick::array_batch(2),
                         {.workers = 1});

@@ -38,12 +38,12 @@ inline wick::task<cell> hop(cell c, wick::context& context) {
 
 /// Stages of the same names, numbers and random streams in both, so that both give the same bytes.
 inline auto suspending(std::uint64_t size, std::int64_t batch, std::uint64_t rank = 0,
-                       std::uint64_t world = 1, wick::detail::batch_options o = {}) {
+                       std::uint64_t world = 1, wick::batch_options o = {}) {
   return numbers{size} | wick::shuffle() | wick::shard(rank, world) | wick::map("early", early) |
          wick::map("hop", hop) | wick::map("late", late) | wick::array_batch(batch, o);
 }
 inline auto straight(std::uint64_t size, std::int64_t batch, std::uint64_t rank = 0, std::uint64_t world = 1,
-                     wick::detail::batch_options o = {}) {
+                     wick::batch_options o = {}) {
   return numbers{size} | wick::shuffle() | wick::shard(rank, world) | wick::map("early", early) |
          wick::map("hop", [](cell c) { return c; }) | wick::map("late", late) | wick::array_batch(batch, o);
 }

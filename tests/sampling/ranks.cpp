@@ -18,7 +18,7 @@ constexpr std::size_t global_batch = 12;
 
 /// One epoch by that many ranks, put together.
 template <class Pipeline>
-batches together(const Pipeline& ordered, std::uint64_t world, wick::detail::batch_options options,
+batches together(const Pipeline& ordered, std::uint64_t world, wick::batch_options options,
                  std::uint64_t epoch) {
   batches out;
   for (std::uint64_t rank = 0; rank < world; ++rank) {
@@ -38,9 +38,8 @@ batches together(const Pipeline& ordered, std::uint64_t world, wick::detail::bat
 /// For 1 to 4 ranks (and 12, a sample each), with each kind of end.
 template <class Pipeline>
 void same_for_all_ranks(const Pipeline& ordered) {
-  for (const wick::detail::batch_options& options :
-       {wick::detail::batch_options{}, wick::detail::batch_options{.drop_last = true},
-        wick::detail::batch_options{.pad_last = true}}) {
+  for (const wick::batch_options& options : {wick::batch_options{}, wick::batch_options{.drop_last = true},
+                                             wick::batch_options{.pad_last = true}}) {
     CAPTURE(options.drop_last);
     CAPTURE(options.pad_last);
     for (const std::uint64_t epoch : {0, 5}) {

@@ -85,7 +85,7 @@ struct plan {
   std::array<transform, 2> transforms;
   bool suspends = false;
   std::size_t batch = 1;
-  wick::detail::batch_options ends;
+  wick::batch_options ends;
   std::uint64_t seed = 0;
   std::string text;
 };

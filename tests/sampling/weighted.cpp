@@ -122,7 +122,7 @@ TEST_CASE("the draws are the same on every machine and in every release") {
   // Saved states say a position and mean a sample. Nothing here may go by what a library's log() gives.
   std::vector<double> weights(1000);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 1.0 / static_cast<double>(1 + i % 97);
-  const auto first = [&](wick::detail::weighted_options options) {
+  const auto first = [&](wick::weighted_options options) {
     const auto order = wick::weighted(weights, options).prepare(weights.size(), 42, 3, 1);
     std::vector<std::uint64_t> out;
     for (std::uint64_t p = 0; p < 10; ++p) out.push_back(order(p));
@@ -161,7 +161,7 @@ TEST_CASE(
 }
 
 TEST_CASE("weights that make no sense are refused with their number") {
-  const auto refused = [](std::vector<double> w, wick::detail::weighted_options o = {}) {
+  const auto refused = [](std::vector<double> w, wick::weighted_options o = {}) {
     return message_of([&] { return wick::weighted(w, o); });
   };
   CHECK(contains(refused({1, -1}), "weight 1 is -1"));

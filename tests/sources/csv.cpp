@@ -28,10 +28,10 @@ using numbers = std::vector<std::int64_t>;
 
 namespace {
 
-wick::csv table(const temp_dir& dir, const std::string& text, const wick::detail::csv_options& options = {}) {
+wick::csv table(const temp_dir& dir, const std::string& text, const wick::csv_options& options = {}) {
   return wick::csv(dir.write("table.csv", text), options);
 }
-std::string refused(const std::string& text, const wick::detail::csv_options& options = {}) {
+std::string refused(const std::string& text, const wick::csv_options& options = {}) {
   const temp_dir dir;
   return message_of([&] { return table(dir, text, options); });
 }

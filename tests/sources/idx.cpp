@@ -175,7 +175,7 @@ TEST_CASE("any cut of a compressed file is noticed") {
 TEST_CASE("labels that don't fit are refused, and said why") {
   const temp_dir dir;
   const auto i = dir.write("i", images);
-  const auto message = [&](const std::string& content, wick::detail::idx_options o = {}) {
+  const auto message = [&](const std::string& content, wick::idx_options o = {}) {
     return message_of([&] { return wick::idx(i, dir.write("bad", content), o); });
   };
   CHECK(contains(message(header(0x08, {4}) + "abcd"), "/i: idx: 5 rows, but 4 labels in ", "/bad",

@@ -166,7 +166,7 @@ TEST_CASE("a root that is no data set of this form is refused, with what to do")
   dir.write("hollow/cat/1.jpg");
   fs::create_directory(dir / "hollow/dog");
   dir.write("texts/cat/1.txt");
-  const auto message = [&](const char* name, wick::detail::image_folder_options o = {}) {
+  const auto message = [&](const char* name, wick::image_folder_options o = {}) {
     return message_of([&] { return wick::image_folder(dir / name, o); });
   };
   CHECK(contains(message("missing"), "/missing: image_folder: no such folder; check the path"));

@@ -129,7 +129,7 @@ TEST_CASE("what is no file of whole records is refused with its size") {
   const temp_dir dir;
   write_positions(dir, {3}, 16);
   const wick::files all(pattern(dir));
-  const auto said = [&](const wick::detail::records_options& options) {
+  const auto said = [&](const wick::records_options& options) {
     return message_of([&] { return wick::records<position>(all, options); });
   };
   CHECK(said({}).empty());  // 4 records

@@ -280,9 +280,7 @@ TEST_CASE("a missing shard is an error that says which") {
   const std::string good = tar_writer().add("0.jpg", "x").add("0.cls", "0").done();
   dir.write("t-0.tar", good);
   dir.write("t-2.tar", good);
-  const auto message = [&](const wick::detail::shard_list& s) {
-    return message_of([&] { return wick::tar(s); });
-  };
+  const auto message = [&](const wick::shard_list& s) { return message_of([&] { return wick::tar(s); }); };
   CHECK(contains(message(dir / "t-{0..2}.tar"),
                  "/t-1.tar: tar: can't open it: No such file or directory (shard 2 of 3)"));
   CHECK(contains(message_of([&] { return wick::tar(dir / "u-*.tar"); }), "/u-*.tar: tar: matches no file"));

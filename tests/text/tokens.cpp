@@ -157,7 +157,7 @@ TEST_CASE("chunks within documents have each token of each, and fill up the last
     all[0] = 1, all[1] = 5;
     const std::size_t length = 1 + random() % 8, stride = 1 + random() % 10;
     const pairs wanted = naive_documents(all, length, stride, 5);
-    const wick::detail::chunk_options options{.stride = stride, .within_documents = 5};
+    const wick::chunks_options options{.stride = stride, .within_documents = 5};
     CHECK(taken(wick::tokens(all) | wick::chunks(length, options)) == wanted);
   }
   const std::vector<std::uint16_t> none{1, 2, 3};
@@ -182,7 +182,7 @@ TEST_CASE("files are one stream, wherever it is cut") {
     dir.write("part-" + std::to_string(f) + ".bin",
               std::string(10, 'h') + std::string(raw.substr(cuts[f], cuts[f + 1] - cuts[f])));
   for (const std::int64_t within : {std::int64_t{-1}, std::int64_t{all[17]}}) {
-    const wick::detail::chunk_options options{.stride = 50, .within_documents = within};
+    const wick::chunks_options options{.stride = 50, .within_documents = within};
     const auto whole = wick::tokens(dir / "whole.bin") | wick::chunks(64, options);
     const auto parts = wick::tokens(dir / "part-*.bin", {.header = 10}) | wick::chunks(64, options);
     const pairs wanted = within < 0 ? naive(all, 64, 50) : naive_documents(all, 64, 50, within);
@@ -222,7 +222,7 @@ TEST_CASE("the fingerprint differs with the tokens and with what is cut of them"
   std::vector<std::uint16_t> all = random_tokens<std::uint16_t>(5000);
   const temp_dir dir;
   const auto path = dir.write("a.bin", bytes_of(all));
-  const auto of = [&](std::size_t length, const wick::detail::chunk_options& options = {}) {
+  const auto of = [&](std::size_t length, const wick::chunks_options& options = {}) {
     const auto in_file = (wick::tokens(path) | wick::chunks(length, options)).fingerprint();
     const auto in_memory = (wick::tokens(all) | wick::chunks(length, options)).fingerprint();
     CHECK(in_file == (wick::tokens(path) | wick::chunks(length, options)).fingerprint());

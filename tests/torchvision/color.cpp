@@ -27,7 +27,7 @@ int whole(const words& w, std::size_t i) { return std::stoi(w.at(i)); }
 wick::interpolation filter(const words& w, std::size_t i) {
   return w.at(i) == "nearest" ? wick::interpolation::nearest : wick::interpolation::bilinear;
 }
-wick::detail::fill_color fill(const words& w, std::size_t i) {
+wick::fill_color fill(const words& w, std::size_t i) {
   return {whole(w, i), whole(w, i + 1), whole(w, i + 2)};
 }
 std::optional<std::array<double, 2>> center(const words& w, std::size_t i) {

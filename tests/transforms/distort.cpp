@@ -48,7 +48,7 @@ TEST_CASE("random_photometric_distort does each of its changes as often as asked
 }
 
 TEST_CASE("ranges that mean nothing are refused by name") {
-  const auto message = [](const wick::detail::random_photometric_distort_options& o) {
+  const auto message = [](const wick::random_photometric_distort_options& o) {
     return message_of([&] { return wick::random_photometric_distort(o); });
   };
   CHECK(contains(message({.brightness = {-1, 1}}), "random_photometric_distort: brightness", "0 or more"));

@@ -169,7 +169,7 @@ TEST_CASE("each parameter of random_iou_crop changes its fingerprint, and what m
             of(wick::random_iou_crop({.ratio = {0.5, 1}})), of(wick::random_iou_crop({.min_iou = {0.5}})),
             of(wick::random_iou_crop({.min_iou = {0.5, 1}})), of(wick::random_iou_crop({.trials = 2}))}
             .size() == 6);
-  const auto said = [](const wick::detail::random_iou_crop_options& o) {
+  const auto said = [](const wick::random_iou_crop_options& o) {
     return message_of([&] { return wick::random_iou_crop(o); });
   };
   CHECK(contains(said({.scale = {0, 1}}), "random_iou_crop: scale {0.0"));

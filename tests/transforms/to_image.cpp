@@ -56,12 +56,12 @@ struct paired {
   sample<memory_view, memory_view> at(std::uint64_t i) const { return {pictures->row(i), masks->row(i)}; }
 };
 
-wick::image made(const rows& of, const wick::detail::array_options& options = {}) {
+wick::image made(const rows& of, const wick::to_image_options& options = {}) {
   wick::context c = context_at(0);
   return wick::to_image(options)(of.row(0), c).pixels();
 }
 std::string refused(const shape& each, dtype type = dtype::uint8,
-                    const wick::detail::array_options& options = {}) {
+                    const wick::to_image_options& options = {}) {
   return message_of([&] { return made(rows(1, each, type), options); });
 }
 

@@ -19,8 +19,7 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of batch().
 struct batch_options {
   /// Leave out the last batch of an epoch when it is not full.
   bool drop_last = false;
@@ -33,6 +32,8 @@ struct batch_options {
   /// batch evenly.
   bool pad_last = false;
 };
+
+namespace detail {
 
 /// \throws wick::error
 inline batch_options checked(const char* stage, std::size_t size, batch_options options) {
@@ -96,6 +97,8 @@ inline constexpr bool is_column<array> = true;
 struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
+static_assert(column<column_of<float, array_output>, float>);
+static_assert(column<column_of<std::tuple<float, int>, array_output>, std::tuple<float, int>>);
 
 /// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
 template <class Output, class Named = void>
@@ -161,8 +164,7 @@ class batch_stage {
 /// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field
 /// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
-inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
-                                                             detail::batch_options options = {}) {
+inline detail::batch_stage<detail::array_output> array_batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 
@@ -171,8 +173,7 @@ inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
 /// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
 /// they are called can't be.
 template <class Named>
-detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
-                                                             detail::batch_options options = {}) {
+detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 
@@ -231,8 +232,6 @@ class group_stage {
 
 /// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
 /// \throws wick::error when size is 0
-inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
-  return {size, options};
-}
+inline detail::group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
 
 }  // namespace wick

@@ -31,23 +31,24 @@ enum class too_long : unsigned char {
   split,     ///< it is cut into rows and a rest; it goes through the stages once for each
 };
 
-namespace detail {
-
+/// Options of pack().
 struct pack_options {
   /// Leave out the last batch of an epoch when it has fewer rows.
   bool drop_last = false;
   /// What stands where no sample is.
-  padding pad = pad_with(0);
+  row_padding pad = pad_with(0);
   wick::too_long too_long = wick::too_long::fail;
   /// The length of each sample of the source, as it comes to pack(). Empty: the source says them, by
   /// `length(i)`.
   std::vector<std::uint32_t> lengths = {};
 };
 
+namespace detail {
+
 /// What columns are told when a batch begins, without where samples lie.
 struct row_order {
   layout order;
-  padding pad;
+  row_padding pad;
   std::uint32_t row;
 };
 
@@ -126,13 +127,14 @@ class pack_stage {
   std::uint64_t fingerprint_;
   std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
 };
+static_assert(column<packed_columns<std::vector<int>, array_output>, std::vector<int>, row_order>);
 
 }  // namespace detail
 
 /// As pack(), without Torch: batches of `rows` rows of `length` places, in which samples of std::vector
 /// fields lie one behind the other, as packed<…, array>. \throws wick::error
 inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std::size_t length,
-                                                           detail::pack_options options = {}) {
+                                                           pack_options options = {}) {
   return {rows, length, std::move(options)};
 }
 

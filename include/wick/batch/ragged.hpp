@@ -16,9 +16,8 @@
 
 namespace wick {
 
-namespace detail {
-
-struct padding_options {
+/// Options of pad_with().
+struct pad_with_options {
   /// Lengths are rounded up to a multiple of this: kernels like some widths, and compiled models few.
   std::uint64_t multiple = 1;
 };
@@ -29,8 +28,10 @@ struct ragged_batch_options {
   wick::layout layout = wick::layout::nchw;
   bool pad_last = false;
   /// What fills up the fields of any length: pad_with(0).
-  padding ragged;
+  row_padding ragged;
 };
+
+namespace detail {
 
 /// Makes batches in which fields of any length are padded.
 template <class Output, class Named = void>
@@ -62,8 +63,10 @@ class ragged_batch_stage : public batch_stage<Output, Named> {
   }
 
  private:
-  padding pad_;
+  row_padding pad_;
 };
+static_assert(
+    column<column_of<std::vector<int>, ragged_output<array_output>>, std::vector<int>, ragged_order>);
 
 }  // namespace detail
 
@@ -71,7 +74,7 @@ class ragged_batch_stage : public batch_stage<Output, Named> {
 /// `value` to the longest of the batch, and come as padded<>. \throws wick::error when a multiple is 0
 template <class Value>
   requires std::is_arithmetic_v<Value>
-detail::padding pad_with(Value value, detail::padding_options options = {}) {
+row_padding pad_with(Value value, pad_with_options options = {}) {
   if (options.multiple == 0) throw error("pad_with: a length can't be a multiple of 0; 1 leaves it as it is");
   return {static_cast<double>(value), static_cast<std::int64_t>(value), std::integral<Value>,
           options.multiple};
@@ -80,13 +83,13 @@ detail::padding pad_with(Value value, detail::padding_options options = {}) {
 /// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
 /// pad_with(0)}). Each rank fills up to the longest of its own share. \throws wick::error when size is 0
 inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t size,
-                                                                    detail::ragged_batch_options options) {
+                                                                    ragged_batch_options options) {
   return {size, options};
 }
 /// And as a struct of yours whose fields of any length are padded<array>.
 template <class Named>
 detail::ragged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
-                                                                    detail::ragged_batch_options options) {
+                                                                    ragged_batch_options options) {
   return {size, options};
 }
 

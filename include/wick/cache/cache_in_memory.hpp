@@ -20,14 +20,15 @@
 
 namespace wick {
 
-namespace detail {
-
-struct memory_cache_options {
+/// Options of cache_in_memory().
+struct cache_in_memory_options {
   std::size_t bytes = 0;  ///< the most that it keeps; 0: a quarter of the memory that this process may have
   /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
   /// seed.
   bool freeze_random = false;
 };
+
+namespace detail {
 
 /// Each loader has a cache of its own.
 class cache_in_memory_stage {
@@ -38,7 +39,7 @@ class cache_in_memory_stage {
   static constexpr bool keeps_samples = true;
   bool frozen() const noexcept { return options_.freeze_random; }
 
-  explicit cache_in_memory_stage(const memory_cache_options& options) noexcept : options_(options) {}
+  explicit cache_in_memory_stage(const cache_in_memory_options& options) noexcept : options_(options) {}
 
   /// A sample that is kept, or null.
   template <class Item>
@@ -84,7 +85,7 @@ class cache_in_memory_stage {
   }
 
  private:
-  memory_cache_options options_;
+  cache_in_memory_options options_;
   std::shared_ptr<memory_cache> cache_;
 };
 
@@ -98,6 +99,6 @@ class cache_in_memory_stage {
 /// The memory comes beside loader_options::memory. loader.refresh() empties it. The report says how many
 /// samples come from it. \throws wick::error for a sample when a stage before it draws random numbers, which
 /// would be the same in every epoch
-detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options = {});
+detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& options = {});
 
 }  // namespace wick

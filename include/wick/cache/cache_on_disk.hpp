@@ -27,9 +27,8 @@
 
 namespace wick {
 
-namespace detail {
-
-struct disk_cache_options {
+/// Options of cache_on_disk().
+struct cache_on_disk_options {
   std::uint64_t bytes = 0;  ///< the most that the folder takes; 0: half of what the file system has free
   /// What stands before it, where that is a callable without a fingerprint: give another number when its
   /// code changes, and all samples are made again.
@@ -38,6 +37,8 @@ struct disk_cache_options {
   /// seed.
   bool freeze_random = false;
 };
+
+namespace detail {
 
 /// A sample that was looked for where that may wait.
 struct asked_sample {
@@ -56,7 +57,7 @@ class cache_on_disk_stage {
   /// Its samples are read, which may wait: `find()` is tried first, and `ask()` awaited.
   static constexpr bool keeps_elsewhere = true;
 
-  cache_on_disk_stage(std::string folder, const disk_cache_options& options)
+  cache_on_disk_stage(std::string folder, const cache_on_disk_options& options)
       : folder_(std::move(folder)), options_(options) {}
 
   /// A loader opens the folder; again when the source was refreshed. `before`: the stages before this.
@@ -161,7 +162,7 @@ class cache_on_disk_stage {
   }
 
   std::string folder_;
-  disk_cache_options options_;
+  cache_on_disk_options options_;
   std::shared_ptr<disk_cache> cache_;
 };
 
@@ -178,6 +179,6 @@ class cache_on_disk_stage {
 /// used longest ago first; a set that is in use keeps what it has. A full disk or a process that is killed
 /// costs no sample. \throws wick::error when the folder can't be written into; for a sample when a stage
 /// before it draws random numbers, which would be the same in every epoch
-detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options = {});
+detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_disk_options& options = {});
 
 }  // namespace wick

@@ -38,12 +38,13 @@ struct boxes {
   friend bool operator==(const boxes&, const boxes&) = default;
 };
 
-namespace detail {
-
+/// Options of sanitize_boxes().
 struct sanitize_boxes_options {
   double min_size = 1;     ///< least width and height, in px of the picture as it is here
   double min_visible = 0;  ///< least share of a box's area that the crops before this have left
 };
+
+namespace detail {
 
 class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
  public:
@@ -63,6 +64,6 @@ class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
 /// Takes boxes away that are too small, or of which crops have left too little, with what belongs to them.
 /// What reaches past the picture is cut first. torchvision.transforms.v2.SanitizeBoundingBoxes, which takes
 /// those away. \throws wick::error for a size below 0, or a share that is none
-detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
+detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& options = {});
 
 }  // namespace wick

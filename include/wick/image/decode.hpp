@@ -30,8 +30,7 @@ enum class color : std::uint8_t {
   index,
 };
 
-namespace detail {
-
+/// Options of decode().
 struct decode_options {
   color mode = color::rgb;  ///< the channels
   /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
@@ -50,6 +49,8 @@ struct decode_options {
   /// and keypoints are not turned: they must be those of the upright picture, as most annotations are.
   bool orient = false;
 };
+
+namespace detail {
 
 class decode_stage {
  public:
@@ -100,6 +101,6 @@ struct once_decoded<bytes> {
 /// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
-detail::decode_stage decode(const detail::decode_options& options = {});
+detail::decode_stage decode(const decode_options& options = {});
 
 }  // namespace wick

@@ -68,13 +68,14 @@ class mask {
   lazy_image numbers_;
 };
 
-namespace detail {
-
-struct mask_options {
+/// Options of decode_mask().
+struct decode_mask_options {
   /// uint8, or int32: then a PNG of 16 bits is taken as well, as it is.
   dtype type = dtype::uint8;
   std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
 };
+
+namespace detail {
 
 class decode_mask_stage {
  public:
@@ -83,7 +84,7 @@ class decode_mask_stage {
   static constexpr std::string_view name = "decode_mask";
   static constexpr phase in_slot = phase::decode;
 
-  explicit decode_mask_stage(const mask_options& options);
+  explicit decode_mask_stage(const decode_mask_options& options);
   mask operator()(bytes encoded, context& c) const;
   template <class Item>
     requires holds_behind<still_bytes, Item>
@@ -104,6 +105,6 @@ class decode_mask_stage {
 /// are, of 16 bits with `.type = wick::dtype::int32` (depth in mm). It takes the first part of the sample
 /// that is still bytes: behind decode() that of the mask. \throws wick::error when the bytes are no such
 /// picture
-detail::decode_mask_stage decode_mask(const detail::mask_options& options = {});
+detail::decode_mask_stage decode_mask(const decode_mask_options& options = {});
 
 }  // namespace wick

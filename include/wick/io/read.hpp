@@ -25,12 +25,13 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of read().
 struct read_options {
   /// A file, or a record with all its members, of more bytes is an error of its sample.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
+
+namespace detail {
 
 /// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
 /// no file open. \throws wick::error
@@ -309,6 +310,6 @@ class read_stage {
 /// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
 /// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
 /// can't be opened, ends early, or is larger than `max_bytes`
-detail::read_stage read(detail::read_options options = {}) noexcept;
+detail::read_stage read(read_options options = {}) noexcept;
 
 }  // namespace wick

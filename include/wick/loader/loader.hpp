@@ -192,7 +192,7 @@ class loader {
   wick::report report() { return core().report(); }
   /// Writes a trace for Perfetto until stop_trace(), the next trace() or the loader's end; see the guide
   /// tracing. \throws wick::error when the file can't be written; where that fails later, report() has a note
-  void trace(const std::string& path, detail::trace_options how = {}) { core().trace(path, how); }
+  void trace(const std::string& path, trace_options how = {}) { core().trace(path, how); }
   /// Writes the rest of the trace, and closes the file.
   void stop_trace() { core().stop_trace(); }
 
@@ -211,6 +211,18 @@ loader(pipeline<Source, S...>, loader_options)
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
 
-}  // namespace wick
+/// A mistake, and one message: stages without a source.
+template <class... S>
+class loader<detail::chain<S...>> : public loader<int> {
+  static_assert(sizeof...(S) == ~std::size_t{0},
+                "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
-#include <wick/loader/detail/misfit_loader.hpp>  // what is written wrongly
+ public:
+  explicit loader(detail::chain<S...>, loader_options = {}) {}
+};
+template <class... S>
+loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
+template <class... S>
+loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
+
+}  // namespace wick

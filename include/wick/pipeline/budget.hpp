@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -16,13 +18,22 @@
 #include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/process.hpp>
 #include <wick/async/detail/resume.hpp>
-#include <wick/async/detail/turn.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/timer_queue.hpp>
 
 namespace wick::detail {
 
 class byte_budget;
+
+/// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
+struct turn {
+  std::uint64_t pass = 0;
+  std::uint64_t position = 0;
+
+  constexpr turn(std::uint64_t in_pass, std::uint64_t at) noexcept : pass(in_pass), position(at) {}
+  constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
+  friend constexpr auto operator<=>(const turn&, const turn&) = default;
+};
 
 /// Some bytes taken from a budget; given back when this is dropped, on any thread.
 class [[nodiscard]] byte_charge {

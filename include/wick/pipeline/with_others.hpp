@@ -29,11 +29,12 @@ struct company {
   std::vector<detail::materialized_t<Item>> others;
 };
 
-namespace detail {
-
+/// Options of with_others().
 struct with_others_options {
   double p = 1;  ///< probability that a sample gets others, 0 … 1
 };
+
+namespace detail {
 
 class with_others_stage {
  public:
@@ -131,7 +132,7 @@ class join_stage {
 /// in its stead, up to error_options::substitutes times; then it is left out itself, or its batch fails.
 /// Bytes that others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0
 /// or more than 64, or p is not in [0, 1]
-detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
+detail::with_others_stage with_others(std::size_t n, const with_others_options& options = {});
 
 /// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
 /// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick {
 
 /// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
 struct trace_options {
@@ -16,4 +16,4 @@ struct trace_options {
   std::uint32_t every = 1;
 };
 
-}  // namespace wick::detail
+}  // namespace wick

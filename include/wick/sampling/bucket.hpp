@@ -12,8 +12,7 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of bucket().
 struct bucket_options {
   /// A batch takes at most so many, padding included: its longest sample times its samples. batch()'s size is
   /// then the most samples it has. 0: batch()'s size alone counts.
@@ -23,6 +22,8 @@ struct bucket_options {
   /// The length of each sample of the source. Empty: the source says them, by `length(i)`.
   std::vector<std::uint32_t> lengths = {};
 };
+
+namespace detail {
 
 class bucket_stage {
  public:
@@ -59,6 +60,6 @@ class bucket_stage {
 /// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed.
 /// \throws wick::error, here or in the loader, when there are no lengths, or a sample is longer than the
 ///   budget
-detail::bucket_stage bucket(detail::bucket_options options = {});
+detail::bucket_stage bucket(bucket_options options = {});
 
 }  // namespace wick

@@ -17,14 +17,15 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of weighted().
 struct weighted_options {
   /// Draws an epoch; 0: as many as there are weights.
   std::uint64_t samples = 0;
   /// A sample may be drawn again in the same epoch.
   bool replacement = true;
 };
+
+namespace detail {
 
 /// Draws an index with a probability proportional to its weight from two random numbers, whatever their count
 /// is. Walker: "New fast method for generating discrete random numbers with arbitrary frequency
@@ -125,6 +126,6 @@ class detail::weighted_stage::drawn {
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
 /// a weight that is negative or not finite, or more draws than there are samples to draw
-detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {});
+detail::weighted_stage weighted(std::vector<double> weights, weighted_options options = {});
 
 }  // namespace wick

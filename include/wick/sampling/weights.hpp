@@ -106,6 +106,6 @@ class changing_weights_stage {
 /// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
 /// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
 /// otherwise
-detail::changing_weights_stage weighted(weights by, detail::weighted_options options = {});
+detail::changing_weights_stage weighted(weights by, weighted_options options = {});
 
 }  // namespace wick

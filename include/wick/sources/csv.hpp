@@ -15,8 +15,7 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of csv.
 struct csv_options {
   char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
   bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
@@ -24,6 +23,7 @@ struct csv_options {
   std::optional<double> empty_number = {};
 };
 
+/// Options of csv::files().
 struct csv_files_options {
   std::string root = {};    ///< what relative paths are below; empty: the folder of the table
   std::string prefix = {};  ///< of each path: "images/"
@@ -35,8 +35,6 @@ struct csv_classes {
   std::vector<std::string> names;    ///< all there are, sorted
   std::vector<std::int64_t> labels;  ///< of each row, the number of its name
 };
-
-}  // namespace detail
 
 /// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
 /// byte order mark. It is read into memory, and its columns become sources:
@@ -51,17 +49,17 @@ class csv {
  public:
   /// \throws wick::error when the file can't be read, has no row, or a row has another number of fields than
   /// the first
-  explicit csv(const std::string& path, const detail::csv_options& options = {});
+  explicit csv(const std::string& path, const csv_options& options = {});
 
   std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
   const std::vector<std::string>& columns() const noexcept { return columns_; }
 
   /// A source of the files that a column names. \throws wick::error for an empty field
-  wick::files files(std::string_view column, const detail::csv_files_options& options = {}) const;
+  wick::files files(std::string_view column, const csv_files_options& options = {}) const;
   /// \throws wick::error for what is no whole number
   std::vector<std::int64_t> integers(std::string_view column) const;
   /// Labels that are names: sorted, and numbered from 0.
-  detail::csv_classes classes(std::string_view column) const;
+  csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
   /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
   detail::array_rows numbers(const std::vector<std::string>& columns) const;
@@ -70,7 +68,7 @@ class csv {
   std::size_t number_of(std::string_view column) const;
 
   std::string path_;
-  detail::csv_options options_;
+  csv_options options_;
   detail::csv_text text_;
   std::vector<std::string> columns_;
 };

@@ -11,14 +11,11 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of idx().
 struct idx_options {
   /// When not 0, every label must be in [0, classes).
   std::int64_t classes = 0;
 };
-
-}  // namespace detail
 
 /// Two idx files, an array [N, …] and N integer labels, each plain or gzip-compressed (found by their first
 /// bytes). They are read into memory here; a sample is a view of its row, [28, 28] uint8 in MNIST, and
@@ -28,7 +25,7 @@ class idx {
  public:
   /// \throws wick::error when a file is missing, no idx file, cut off or damaged, when the numbers of rows
   /// differ, or a label is out of range
-  idx(const std::string& data, const std::string& labels, detail::idx_options options = {});
+  idx(const std::string& data, const std::string& labels, idx_options options = {});
 
   std::uint64_t size() const noexcept { return rows_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }
@@ -41,9 +38,9 @@ class idx {
 
  private:
   static detail::memory_rows load(const std::string& data_path, const std::string& labels_path,
-                                  const detail::idx_options& options);
+                                  const idx_options& options);
 
-  static std::vector<std::int64_t> read_labels(const std::string& path, const detail::idx_options& options);
+  static std::vector<std::int64_t> read_labels(const std::string& path, const idx_options& options);
 
   std::string data_path_;
   detail::memory_rows rows_;

@@ -13,8 +13,7 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of image_folder.
 struct image_folder_options {
   /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
@@ -22,8 +21,6 @@ struct image_folder_options {
   /// Let a class be without pictures.
   bool allow_empty = false;
 };
-
-}  // namespace detail
 
 /// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
 /// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
@@ -36,7 +33,7 @@ class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
-  explicit image_folder(const std::string& root, detail::image_folder_options options = {});
+  explicit image_folder(const std::string& root, image_folder_options options = {});
 
   std::uint64_t size() const noexcept;
   sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;

@@ -21,12 +21,13 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of records().
 struct records_options {
   std::uint64_t header = 0;  ///< bytes before the first record of each file
   std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
 };
+
+namespace detail {
 
 /// Source of file ranges: the records of files, one file after the other.
 class fixed_records {
@@ -74,14 +75,14 @@ class decode_struct_stage {
 /// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
 /// \throws wick::error when a file is missing, or has no whole records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,
-                                     const detail::records_options& options = {}) {
+                                     const records_options& options = {}) {
   return {of, bytes, options};
 }
 
 /// The same of structs: `records<move>(files("games-*.bin"), {.header = 16}) | shuffle() | read() |
 /// decode_struct<move>() | batch(256)`. A batch has a tensor a field.
 template <class T>
-detail::fixed_records records(const files& of, const detail::records_options& options = {}) {
+detail::fixed_records records(const files& of, const records_options& options = {}) {
   static_assert(
       std::is_trivially_copyable_v<T>,
       "wick: records<T>() are read as they lie in the file, and T has pointers or constructors; give a plain "

@@ -24,8 +24,6 @@ enum class missing_member : unsigned char {
   leave_out,  ///< it is left out, and counted in skipped()
 };
 
-namespace detail {
-
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
 /// names.
 class shard_list {
@@ -51,12 +49,15 @@ class shard_list {
   void add_all(std::span<const std::string> patterns);
 };
 
+/// Options of tar().
 struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
   /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard.
   bool keep_index = false;
 };
+
+namespace detail {
 
 /// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
 /// KEY.cls. Made by tar(shards).
@@ -111,16 +112,16 @@ class tar_records {
 /// unless the shard has another size or time; what can't be written is a note in the report. \throws
 /// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
 /// twice, a KEY.cls holds no number, or a sample is incomplete
-detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
+detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
-detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
-                        detail::tar_options options = {});
+detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members,
+                        tar_options options = {});
 // A template, so that g++ doesn't try to make a vector of `{.keep_index = true}`.
 template <std::same_as<std::vector<std::string>> Members>
-detail::tar_records tar(detail::shard_list shards, const Members& members, detail::tar_options options = {}) {
+detail::tar_records tar(shard_list shards, const Members& members, tar_options options = {}) {
   return detail::tar_records(std::move(shards), members, options);
 }
 

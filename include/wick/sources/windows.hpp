@@ -122,17 +122,22 @@ class window_order {
   std::uint64_t stride_, size_;
 };
 
-struct target_options {
+}  // namespace detail
+
+/// Options of windows().target().
+struct window_target_options {
   static constexpr std::uint64_t behind = ~std::uint64_t{0};
   /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
   std::uint64_t offset = behind;
 };
 
+namespace detail {
+
 /// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
 /// windows(…).target(…).
 class targeted_windows {
  public:
-  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
+  targeted_windows(series_runs data, series_runs target, std::int64_t stride, window_target_options options);
   std::uint64_t size() const noexcept { return order_.size(); }
   sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
     const window_order::place p = order_.at(i);
@@ -177,18 +182,18 @@ class window_source {
   /// With `length` rows of the same series as the target, those behind the window unless the options say
   /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
   /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
-  targeted_windows target(std::int64_t length, target_options options = {}) const;
+  targeted_windows target(std::int64_t length, window_target_options options = {}) const;
   /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
   /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
   /// \throws wick::error when their lengths differ
   template <class Series>
-  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
+  targeted_windows target(const Series& of, std::int64_t length, window_target_options options = {}) const {
     return target_of(series_access<Series>::of(of), length, options);
   }
 
  private:
   targeted_windows target_of(const std::vector<series>& of, std::int64_t length,
-                             target_options options) const;
+                             window_target_options options) const;
 
   std::vector<series> all_;
   series_runs runs_;

@@ -15,27 +15,29 @@
 
 namespace wick {
 
-namespace detail {
-
-struct line_options {
+/// Options of lines().
+struct lines_options {
   /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
   std::string index = {};
   /// Lines without a character are left out; else they are samples of no bytes.
   bool skip_empty = false;
 };
 
-struct document_options {
+/// Options of documents().
+struct documents_options {
   /// What stands between two documents: "<|endoftext|>". Empty: one or more empty lines.
   std::string separator = {};
   /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
   std::string index = {};
 };
 
+namespace detail {
+
 /// Lines or documents of text files: where each lies. Made by lines() and documents().
 class text_samples {
  public:
-  text_samples(files paths, const line_options& options);
-  text_samples(files paths, const document_options& options);
+  text_samples(files paths, const lines_options& options);
+  text_samples(files paths, const documents_options& options);
 
   std::uint64_t size() const noexcept { return index_->size(); }
   file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
@@ -65,11 +67,11 @@ concept paths_of_files = requires(const Paths& p) { files(p); };
 /// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
 /// there is no line, or what lies at `.index` is no index
 template <detail::paths_of_files Paths>
-detail::text_samples lines(const Paths& paths, const detail::line_options& options = {}) {
+detail::text_samples lines(const Paths& paths, const lines_options& options = {}) {
   return {files(paths), options};
 }
 inline detail::text_samples lines(std::initializer_list<std::string> paths,
-                                  const detail::line_options& options = {}) {
+                                  const lines_options& options = {}) {
   return {files(paths), options};
 }
 
@@ -78,11 +80,11 @@ inline detail::text_samples lines(std::initializer_list<std::string> paths,
 /// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
 /// is as lines() does it.
 template <detail::paths_of_files Paths>
-detail::text_samples documents(const Paths& paths, const detail::document_options& options = {}) {
+detail::text_samples documents(const Paths& paths, const documents_options& options = {}) {
   return {files(paths), options};
 }
 inline detail::text_samples documents(std::initializer_list<std::string> paths,
-                                      const detail::document_options& options = {}) {
+                                      const documents_options& options = {}) {
   return {files(paths), options};
 }
 

@@ -24,14 +24,14 @@
 
 namespace wick {
 
-namespace detail {
-
-struct token_options {
+/// Options of tokens().
+struct tokens_options {
   /// Bytes before the first token of each file: 1024 in those of llm.c.
   std::uint64_t header = 0;
 };
 
-struct chunk_options {
+/// Options of chunks().
+struct chunks_options {
   /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
   /// at each token.
   std::uint64_t stride = 0;
@@ -40,6 +40,8 @@ struct chunk_options {
   /// cross documents.
   std::int64_t within_documents = -1;
 };
+
+namespace detail {
 
 /// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
 struct token_files {
@@ -155,13 +157,12 @@ struct once_read<token_window> {
 /// number of tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }
-detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+detail::token_files tokens(const Paths& paths, const tokens_options& options = {}) {
   return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
                                                       options.header)};
 }
 template <detail::token_number T = std::uint16_t>
-detail::token_files tokens(std::initializer_list<std::string> paths,
-                           const detail::token_options& options = {}) {
+detail::token_files tokens(std::initializer_list<std::string> paths, const tokens_options& options = {}) {
   return tokens<T>(files(paths), options);
 }
 /// The same of tokens in memory, which it takes over. Its chunks need no read().
@@ -178,7 +179,7 @@ detail::token_array tokens(std::vector<T> all) {
 /// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
 /// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
 /// left out.
-inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+inline detail::chunk_plan chunks(std::size_t length, const chunks_options& options = {}) {
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
   return {length, options.stride == 0 ? length : options.stride, options.within_documents};
 }

@@ -15,14 +15,15 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of write_tokens().
 struct write_tokens_options {
   /// The token behind each document; -1: none.
   std::int64_t end_of_text = -1;
   /// Workers, what is done about documents that fail, and so on.
   loader_options loader = {};
 };
+
+namespace detail {
 
 template <class T>
 concept token_list = requires(const T& ids) {
@@ -40,7 +41,7 @@ concept token_list = requires(const T& ids) {
 /// otherwise), a token doesn't fit into a T, or the file can't be written
 template <detail::token_number T = std::uint16_t, class Source, class... Stages>
 std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& path,
-                           detail::write_tokens_options options = {}) {
+                           write_tokens_options options = {}) {
   using item = typename detail::items_after<detail::source_item<Source>, Stages...>::type;
   static_assert(
       detail::token_list<item>,

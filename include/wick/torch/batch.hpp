@@ -38,8 +38,7 @@ using tensor_batch = sample<at::Tensor, at::Tensor>;
 /// ("expected scalar type Byte but found Float", "Input type (unsigned char) and bias type (float) should be
 /// the same"). The memory goes back to the loader's pool with the last tensor that uses it. With shard(),
 /// `size` counts the samples of all ranks together. \throws wick::error when size is 0
-inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
-                                                        detail::batch_options options = {}) {
+inline detail::batch_stage<detail::tensor_output> batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 
@@ -47,7 +46,7 @@ inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
 /// [N, L, …] and `lengths` int64 [N]. Each rank fills up to the longest of its own share. \throws wick::error
 /// when size is 0
 inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
-                                                               detail::ragged_batch_options options) {
+                                                               ragged_batch_options options) {
   return {size, options};
 }
 
@@ -56,14 +55,13 @@ inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
 /// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
 /// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
 template <class Named>
-detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
-                                                        detail::batch_options options = {}) {
+detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 /// And as a struct of yours whose fields of any length are padded<Tensor>.
 template <class Named>
 detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
-                                                               detail::ragged_batch_options options) {
+                                                               ragged_batch_options options) {
   return {size, options};
 }
 /// Batches of `rows` rows of `length` places, in which samples of std::vector fields lie one behind the
@@ -74,7 +72,7 @@ detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
 /// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
 /// out (on_error::skip) is padding in its place. \throws wick::error, here or in the loader
 inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
-                                                      detail::pack_options options = {}) {
+                                                      pack_options options = {}) {
   return {rows, length, std::move(options)};
 }
 

@@ -17,8 +17,6 @@
 
 namespace wick {
 
-namespace detail {
-
 /// A range of degrees: one number for -it to it, or both ends.
 struct degree_range {
   double least = 0, most = 0;
@@ -27,6 +25,7 @@ struct degree_range {
   constexpr degree_range(double from, double to) noexcept : least(from), most(to) {}
 };
 
+/// Options of affine().
 struct affine_options {
   double angle = 0;                                                  ///< degrees, clockwise
   std::array<double, 2> translate{};                                 ///< pixels to the right and down
@@ -37,6 +36,8 @@ struct affine_options {
   int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
+
+namespace detail {
 
 class affine_stage : public geometry_stage<affine_stage> {
  public:
@@ -51,6 +52,9 @@ class affine_stage : public geometry_stage<affine_stage> {
   affine_options options_;
 };
 
+}  // namespace detail
+
+/// Options of rotate().
 struct rotate_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   bool expand = false;                            ///< make the result large enough for all of it
@@ -58,6 +62,8 @@ struct rotate_options {
   int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
+
+namespace detail {
 
 /// torchvision's rotate: degrees, counterclockwise.
 geometry_steps rotation_steps(frame size, double angle, const rotate_options& options) noexcept;
@@ -90,6 +96,9 @@ class random_rotation_stage : public geometry_stage<random_rotation_stage> {
   rotate_options options_;
 };
 
+}  // namespace detail
+
+/// Options of random_affine().
 struct random_affine_options {
   std::array<double, 2> translate{};  ///< greatest shift, as shares of the width and the height, 0 to 1
   std::array<double, 2> scale{1, 1};  ///< least and greatest factor
@@ -100,6 +109,8 @@ struct random_affine_options {
   int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
+
+namespace detail {
 
 class random_affine_stage : public geometry_stage<random_affine_stage> {
  public:
@@ -118,11 +129,16 @@ class random_affine_stage : public geometry_stage<random_affine_stage> {
 /// x and y of four corners, in any order that is the same for both lists.
 using corners = std::array<std::array<double, 2>, 4>;
 
+}  // namespace detail
+
+/// Options of perspective().
 struct perspective_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class perspective_stage : public geometry_stage<perspective_stage> {
  public:
@@ -138,12 +154,17 @@ class perspective_stage : public geometry_stage<perspective_stage> {
   perspective_options options_;
 };
 
+}  // namespace detail
+
+/// Options of random_perspective().
 struct random_perspective_options {
   double p = 0.5;                                                     ///< how likely a picture is tilted
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class random_perspective_stage : public geometry_stage<random_perspective_stage> {
  public:
@@ -163,24 +184,24 @@ class random_perspective_stage : public geometry_stage<random_perspective_stage>
 
 /// Turns, moves, scales and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size stays.
 /// torchvision.transforms.v2.functional.affine.
-detail::affine_stage affine(const detail::affine_options& options);
+detail::affine_stage affine(const affine_options& options);
 /// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
-detail::rotate_stage rotate(double degrees, const detail::rotate_options& options = {});
+detail::rotate_stage rotate(double degrees, const rotate_options& options = {});
 /// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
 /// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
-                                      const detail::perspective_options& options = {});
+                                      const perspective_options& options = {});
 /// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
 /// torchvision.transforms.v2.RandomRotation.
-detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
-                                              const detail::rotate_options& options = {});
+detail::random_rotation_stage random_rotation(const degree_range& degrees,
+                                              const rotate_options& options = {});
 /// Turns, moves, scales and shears the picture, all uniform in their ranges.
 /// torchvision.transforms.v2.RandomAffine.
-detail::random_affine_stage random_affine(const detail::degree_range& degrees,
-                                          const detail::random_affine_options& options = {});
+detail::random_affine_stage random_affine(const degree_range& degrees,
+                                          const random_affine_options& options = {});
 /// Moves each corner inwards by up to half of `distortion_scale`, with probability p; its size stays.
 /// torchvision.transforms.v2.RandomPerspective.
 detail::random_perspective_stage random_perspective(double distortion_scale = 0.5,
-                                                    const detail::random_perspective_options& options = {});
+                                                    const random_perspective_options& options = {});
 
 }  // namespace wick

@@ -65,6 +65,9 @@ class augment_stage {
   const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
 };
 
+}  // namespace detail
+
+/// Options of rand_augment().
 struct rand_augment_options {
   int num_ops = 2;              ///< operations a picture, one after the other
   int magnitude = 9;            ///< strength, 0 to num_magnitude_bins - 1
@@ -73,6 +76,8 @@ struct rand_augment_options {
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class rand_augment_stage : public augment_stage<rand_augment_stage> {
  public:
@@ -86,12 +91,17 @@ class rand_augment_stage : public augment_stage<rand_augment_stage> {
   rand_augment_options options_;
 };
 
+}  // namespace detail
+
+/// Options of trivial_augment_wide().
 struct trivial_augment_wide_options {
   int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest; at least 2
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_stage> {
  public:
@@ -105,11 +115,16 @@ class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_sta
   trivial_augment_wide_options options_;
 };
 
+}  // namespace detail
+
+/// Options of auto_augment().
 struct auto_augment_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
   int mask_fill = 0;  ///< what stands there in a mask
 };
+
+namespace detail {
 
 class auto_augment_stage : public augment_stage<auto_augment_stage> {
  public:
@@ -130,14 +145,13 @@ class auto_augment_stage : public augment_stage<auto_augment_stage> {
 /// 9})`. Masks, boxes, keypoints and polygons follow those on geometry, as they do for all three of these
 /// stages; torchvision's refuse them. Cubuk et al., "RandAugment", 2019;
 /// torchvision.transforms.v2.RandAugment.
-detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options = {});
+detail::rand_augment_stage rand_augment(const rand_augment_options& options = {});
 /// One operation of 14, of any strength. Müller and Hutter, "TrivialAugment", 2021;
 /// torchvision.transforms.v2.TrivialAugmentWide.
-detail::trivial_augment_wide_stage trivial_augment_wide(
-    const detail::trivial_augment_wide_options& options = {});
+detail::trivial_augment_wide_stage trivial_augment_wide(const trivial_augment_wide_options& options = {});
 /// One of 25 pairs of operations that were found to serve such data. Cubuk et al., "AutoAugment", 2018;
 /// torchvision.transforms.v2.AutoAugment.
 detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augment_policy::imagenet,
-                                        const detail::auto_augment_options& options = {});
+                                        const auto_augment_options& options = {});
 
 }  // namespace wick

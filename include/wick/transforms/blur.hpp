@@ -15,8 +15,6 @@
 
 namespace wick {
 
-namespace detail {
-
 /// The pixels that a blur looks at, across and down; odd numbers.
 struct kernel_size {
   int width = 0, height = 0;
@@ -24,6 +22,8 @@ struct kernel_size {
   constexpr kernel_size(int both) noexcept : kernel_size(both, both) {}  // NOLINT: implicit on purpose
   constexpr kernel_size(int across, int down) noexcept : width(across), height(down) {}
 };
+
+namespace detail {
 
 /// \throws wick::error when the picture is no larger than half of the kernel
 void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
@@ -47,10 +47,15 @@ class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
   double sigma_;
 };
 
+}  // namespace detail
+
+/// Options of random_gaussian_blur().
 struct random_gaussian_blur_options {
   std::array<double, 2> sigma{0.1, 2.0};  ///< least and greatest deviation, in pixels; uniform between
   double p = 1;                           ///< how likely a picture is blurred
 };
+
+namespace detail {
 
 class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage> {
  public:
@@ -76,10 +81,10 @@ class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage
 /// Gaussian blur of deviation `sigma` px over kernel_size x kernel_size px: `gaussian_blur(5, 1.2)`, or
 /// `gaussian_blur({5, 3}, 1.2)` for width and height. Borders are mirrored; alpha is blurred, too.
 /// torchvision.transforms.v2.functional.gaussian_blur.
-detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma);
+detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma);
 /// Gaussian blur of a deviation that is drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
 /// .p = 0.5})`. torchvision.transforms.v2.GaussianBlur.
-detail::random_gaussian_blur_stage random_gaussian_blur(
-    const detail::kernel_size& kernel_size, const detail::random_gaussian_blur_options& options = {});
+detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kernel_size,
+                                                        const random_gaussian_blur_options& options = {});
 
 }  // namespace wick

@@ -45,8 +45,7 @@ inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
 // ---- random_crop ----
 
-namespace detail {
-
+/// Options of random_crop().
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
@@ -54,6 +53,8 @@ struct random_crop_options {
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
   int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
 };
+
+namespace detail {
 
 class random_crop_stage : public geometry_stage<random_crop_stage> {
  public:
@@ -73,19 +74,20 @@ class random_crop_stage : public geometry_stage<random_crop_stage> {
 }  // namespace detail
 
 /// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
-detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options = {});
-detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {});
+detail::random_crop_stage random_crop(int height, int width, const random_crop_options& options = {});
+detail::random_crop_stage random_crop(int size, const random_crop_options& options = {});
 
 // ---- random_resized_crop ----
 
-namespace detail {
-
+/// Options of random_resized_crop().
 struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
+
+namespace detail {
 
 class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
  public:
@@ -110,9 +112,9 @@ class random_resized_crop_stage : public geometry_stage<random_resized_crop_stag
 /// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
 /// training (Szegedy et al., "Going deeper with convolutions", 2015).
 /// torchvision.transforms.RandomResizedCrop.
-detail::random_resized_crop_stage random_resized_crop(
-    int height, int width, const detail::random_resized_crop_options& options = {});
-detail::random_resized_crop_stage random_resized_crop(
-    int size, const detail::random_resized_crop_options& options = {});
+detail::random_resized_crop_stage random_resized_crop(int height, int width,
+                                                      const random_resized_crop_options& options = {});
+detail::random_resized_crop_stage random_resized_crop(int size,
+                                                      const random_resized_crop_options& options = {});
 
 }  // namespace wick

@@ -15,8 +15,7 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of random_photometric_distort().
 struct random_photometric_distort_options {
   std::array<double, 2> brightness{0.875, 1.125};  ///< least and greatest factor
   std::array<double, 2> contrast{0.5, 1.5};        ///< least and greatest factor
@@ -24,6 +23,8 @@ struct random_photometric_distort_options {
   std::array<double, 2> hue{-0.05, 0.05};          ///< least and greatest part of the color circle
   double p = 0.5;                                  ///< how likely each of the changes is
 };
+
+namespace detail {
 
 class random_photometric_distort_stage : public color_stage<random_photometric_distort_stage> {
  public:
@@ -57,7 +58,7 @@ struct random_channel_permutation_stage : color_stage<random_channel_permutation
 /// Liu et al., "SSD: Single shot multibox detector", 2016;
 /// torchvision.transforms.v2.RandomPhotometricDistort.
 detail::random_photometric_distort_stage random_photometric_distort(
-    const detail::random_photometric_distort_options& options = {});
+    const random_photometric_distort_options& options = {});
 /// The three colors change places, each order equally likely. Alpha and gray pictures stay as they are.
 /// torchvision.transforms.v2.RandomChannelPermutation.
 detail::random_channel_permutation_stage random_channel_permutation();

@@ -16,8 +16,7 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of random_erasing().
 struct random_erasing_options {
   double p = 0.5;                           ///< how likely a picture loses a box
   std::array<double, 2> scale{0.02, 0.33};  ///< least and greatest share of the picture's area
@@ -25,6 +24,8 @@ struct random_erasing_options {
   channel_values value = 0;                 ///< what is put there, for all channels or for each
   bool noise = false;  ///< normal numbers in place of `value`; behind normalize or to_float
 };
+
+namespace detail {
 
 class random_erasing_stage : public color_stage<random_erasing_stage> {
  public:
@@ -53,6 +54,6 @@ class random_erasing_stage : public color_stage<random_erasing_stage> {
 /// of a picture of 8 bits; behind normalize or to_float, where it is the last picture stage, it is a number
 /// as they make them. Zhong et al., "Random erasing data augmentation", 2017;
 /// torchvision.transforms.v2.RandomErasing.
-detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options = {});
+detail::random_erasing_stage random_erasing(const random_erasing_options& options = {});
 
 }  // namespace wick

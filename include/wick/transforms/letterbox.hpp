@@ -14,14 +14,15 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of letterbox().
 struct letterbox_options {
   fill_color fill{};    ///< the border's color
   int mask_fill = 0;    ///< what stands in a mask's border
   bool enlarge = true;  ///< whether a picture that is smaller grows; where not, its border does
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
+
+namespace detail {
 
 class letterbox_stage : public geometry_stage<letterbox_stage> {
  public:
@@ -44,7 +45,7 @@ class letterbox_stage : public geometry_stage<letterbox_stage> {
 
 /// The whole picture in its proportions, as large as fits into height x width px, in the middle of that. What
 /// is left is a border, as detectors such as YOLO take it; an odd pixel goes to the right and below.
-detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options = {});
-detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options = {});
+detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options = {});
+detail::letterbox_stage letterbox(int size, const letterbox_options& options = {});
 
 }  // namespace wick

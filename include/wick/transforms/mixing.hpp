@@ -37,17 +37,20 @@ struct soft_label {
   friend bool operator==(const soft_label&, const soft_label&) = default;
 };
 
-namespace detail {
-
+/// Options of mixup().
 struct mixup_options {
   double alpha = 1;  ///< of the Beta distribution of the shares; 0.2 keeps most pictures nearly whole
   double p = 1;      ///< probability that a picture is mixed
 };
+
+/// Options of mosaic().
 struct mosaic_options {
   double p = 1;       ///< probability of a mosaic; the others are the sample alone at the center
   int fill = 114;     ///< level of what no picture covers
   int mask_fill = 0;  ///< what stands there in a mask, 0 to 255
 };
+
+namespace detail {
 
 /// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
 /// Gamma Variables", 2000.
@@ -191,21 +194,21 @@ class mosaic_stage {
 /// have one size by then, and levels of 8 bits: they are rounded to the nearest, so write to_float() and
 /// normalize() behind it. The random numbers of the other are its own: it is cropped and flipped as it falls.
 /// \throws wick::error for less than 1 class, alpha not above 0, p not in [0, 1]
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
-    std::size_t num_classes, const detail::mixup_options& options = {});
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(std::size_t num_classes,
+                                                                         const mixup_options& options = {});
 /// Puts a rectangle of another picture of the epoch over each, in its place; its area is drawn by Beta(alpha,
 /// alpha), and labels count what is seen of each. Yun et al.: "CutMix: Regularization Strategy to Train
 /// Strong Classifiers with Localizable Features", 2019. torchvision.transforms.v2.CutMix, but for what
 /// mixup() says. \throws wick::error as mixup()
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
-    std::size_t num_classes, const detail::mixup_options& options = {});
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::size_t num_classes,
+                                                                          const mixup_options& options = {});
 /// Puts each picture and three others of the epoch around a random point of a square of 2 · size, with their
 /// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
 /// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
 /// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
 /// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
 /// level
-detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(
-    int size, const detail::mosaic_options& options = {});
+detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
+                                                                      const mosaic_options& options = {});
 
 }  // namespace wick

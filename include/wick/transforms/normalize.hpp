@@ -17,8 +17,6 @@
 
 namespace wick {
 
-namespace detail {
-
 /// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
 struct channel_values {
   std::array<float, 4> values{};
@@ -29,6 +27,8 @@ struct channel_values {
   /// \throws wick::error unless there are one to four
   channel_values(std::initializer_list<double> each);
 };
+
+namespace detail {
 
 class normalize_stage : public color_stage<normalize_stage> {
  public:
@@ -63,6 +63,6 @@ class normalize_stage : public color_stage<normalize_stage> {
 
 /// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
 /// Normalize after ToTensor. The last picture stage.
-detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
+detail::normalize_stage normalize(const channel_values& mean, const channel_values& std);
 
 }  // namespace wick

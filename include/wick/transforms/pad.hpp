@@ -14,14 +14,15 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of pad().
 struct pad_options {
   fill_color fill{};  ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
   int mask_fill =
       0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
 };
+
+namespace detail {
 
 class pad_stage : public geometry_stage<pad_stage> {
  public:
@@ -42,7 +43,7 @@ class pad_stage : public geometry_stage<pad_stage> {
 
 /// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
-detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {});
-detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {});
+detail::pad_stage pad(const edges& by, const pad_options& options = {});
+detail::pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {});
 
 }  // namespace wick

@@ -20,8 +20,7 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of random_iou_crop().
 struct random_iou_crop_options {
   std::array<double, 2> scale{0.3, 1};  ///< least and greatest share of the width, and of the height
   std::array<double, 2> ratio{0.5, 2};  ///< least and greatest width / height of the crop
@@ -30,6 +29,8 @@ struct random_iou_crop_options {
   std::vector<double> min_iou{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
   int trials = 40;  ///< crops that are tried before another of min_iou is drawn
 };
+
+namespace detail {
 
 struct any_boxes {
   template <class T>
@@ -76,6 +77,6 @@ class random_iou_crop_stage {
 /// others are cut; so are outlines, by the middle of all that have one id. A picture without boxes stays
 /// whole, and so does one in which no crop was found in 100 draws of `min_iou`. Liu et al., "SSD", 2015;
 /// torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
-detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
+detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& options = {});
 
 }  // namespace wick

@@ -15,12 +15,13 @@
 
 namespace wick {
 
-namespace detail {
-
+/// Options of resize().
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one, 0: none; or its size
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
+
+namespace detail {
 
 class resize_stage : public geometry_stage<resize_stage> {
  public:
@@ -45,11 +46,11 @@ class resize_stage : public geometry_stage<resize_stage> {
 }  // namespace detail
 
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
+detail::resize_stage resize(int height, int width, const resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
+detail::resize_stage resize(int shorter_edge, const resize_options& options = {});
 /// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
 /// torchvision.transforms.v2.Resize(None, max_size=640).
-detail::resize_stage resize(const detail::resize_options& options);
+detail::resize_stage resize(const resize_options& options);
 
 }  // namespace wick

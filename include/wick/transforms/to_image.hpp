@@ -25,12 +25,13 @@
 
 namespace wick {
 
-namespace detail {
-
-struct array_options {
+/// Options of to_image().
+struct to_image_options {
   /// nchw: [C, H, W]; nhwc: [H, W, C]. Without it the axis of 1 to 4 is that of the channels.
   std::optional<wick::layout> layout = {};
 };
+
+namespace detail {
 
 /// An array of bytes that has its shape by its type: std::array<std::array<std::uint8_t, 32>, 32>.
 template <class T>
@@ -51,7 +52,7 @@ struct picture_axes {
   int width = 0, height = 0, channels = 0;
   bool planes = false;  ///< [C, H, W]
   /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
-  picture_axes(const shape& extents, dtype type, const array_options& options);
+  picture_axes(const shape& extents, dtype type, const to_image_options& options);
 
   /// `write(to)` writes the array, as it lies.
   template <class Write>
@@ -80,7 +81,7 @@ class from_array_stage {
   static constexpr std::string_view name = std::is_same_v<Made, mask> ? "to_mask" : "to_image";
   static constexpr phase in_slot = phase::decode;
 
-  explicit from_array_stage(const array_options& options) noexcept : options_(options) {}
+  explicit from_array_stage(const to_image_options& options) noexcept : options_(options) {}
 
   template <class Array>
     requires(still_array::is<Array>)
@@ -112,7 +113,7 @@ class from_array_stage {
       });
     }
   }
-  array_options options_;
+  to_image_options options_;
 };
 using to_image_stage = from_array_stage<lazy_image>;
 using to_mask_stage = from_array_stage<mask>;
@@ -125,11 +126,11 @@ using to_mask_stage = from_array_stage<mask>;
 /// idx(), what decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
 /// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array is
 /// none of these
-detail::to_image_stage to_image(const detail::array_options& options = {});
+detail::to_image_stage to_image(const to_image_options& options = {});
 
 /// Array → mask: numbers of classes that follow the picture, [H, W] of uint8. It takes the first part that is
 /// still an array, behind to_image() that of the mask: `tensor_dataset<memory_view>(images, masks) |
 /// to_image() | to_mask()`. \throws wick::error when the array has another shape or type
-detail::to_mask_stage to_mask(const detail::array_options& options = {});
+detail::to_mask_stage to_mask(const to_image_options& options = {});
 
 }  // namespace wick

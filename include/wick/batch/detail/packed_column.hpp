@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/batch/any_length.hpp>
 #include <wick/batch/collate.hpp>
 #include <wick/batch/detail/ragged_column.hpp>
 #include <wick/batch/detail/slab.hpp>
@@ -25,25 +26,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick {
-
-/// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
-/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error::skip) is padding where
-/// it would have been.
-template <class Values, class Column>
-struct packed {
-  Values values;      ///< std::vector fields as [R, L, …]; the others as [D, …], in the samples' order
-  Column segments;    ///< [R, L] int32: which sample of its row, from 1 on; 0 is padding
-  Column positions;   ///< [R, L] int32: which value of its sample, from 0 on; 0 in the padding
-  Column cu_seqlens;  ///< [S + 1] int32: from 0 to R · L, where in the rows, one behind the other, a segment
-                      ///< ends; what is padding between samples and at the end of a row is one of its own
-  std::int64_t max_seqlen;  ///< the longest of these segments
-};
-
-namespace detail {
-
-template <class Values, class Column>
-inline constexpr bool is_column<packed<Values, Column>> = true;
+namespace wick::detail {
 
 /// Where the samples of a batch lie in its rows, in the order of both.
 struct pack_table {
@@ -74,7 +57,7 @@ struct pack_table {
 /// What columns are told when a batch begins.
 struct packed_order {
   layout order;
-  padding pad;
+  row_padding pad;
   const pack_table* table;
   operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
 };
@@ -85,7 +68,7 @@ struct packed_output : Output {};
 
 /// A field of std::vector<T>.
 template <class T, class Output>
-class packed_column {
+class packed_column : public fitting_column {
   using element = typename fixed_array<T>::element;
 
  public:
@@ -110,11 +93,6 @@ class packed_column {
     if (base == nullptr) base = begin_memory();
     if (p.count != 0) std::memcpy(base + at(p), value.data() + p.from, p.count * sizeof(T));
   }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
   void close(const std::vector<std::size_t>&, std::size_t) noexcept {}  // rows stay as they were planned
   void describe(fingerprint_hash& to) const noexcept {
     to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
@@ -276,5 +254,4 @@ class packed_columns {
   std::shared_ptr<slab_pool> pool_;
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

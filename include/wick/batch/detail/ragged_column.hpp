@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/batch/any_length.hpp>
 #include <wick/batch/collate.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/fields.hpp>
@@ -21,50 +22,12 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick {
-
-/// A field of any length in a batch: the samples' rows, each filled up to the longest, and how long each is.
-template <class Column>
-struct padded {
-  Column values;   ///< [N, L, …], behind each sample's own values the padding
-  Column lengths;  ///< [N] int64
-};
-
-namespace detail {
-
-template <class Column>
-inline constexpr bool is_column<padded<Column>> = is_column<Column>;
-
-/// What fills up rows, and to which multiple.
-struct padding {
-  double real;
-  std::int64_t whole;
-  bool is_whole;
-  std::uint64_t multiple;
-
-  /// Not made of nothing: by that batch()'s options with .ragged differ from those without.
-  padding(double r, std::int64_t w, bool is, std::uint64_t m) noexcept
-      : real(r), whole(w), is_whole(is), multiple(m) {}
-
-  /// \throws wick::error when E has no such number
-  template <class E>
-  E as() const {
-    if constexpr (std::is_floating_point_v<E>) {
-      return static_cast<E>(real);
-    } else {
-      if (!is_whole || static_cast<std::int64_t>(static_cast<E>(whole)) != whole) {
-        throw error("pad_with(" + (is_whole ? std::to_string(whole) : std::to_string(real)) +
-                    "): a field of " + std::string(to_string(dtype_of<E>())) + " has no such number");
-      }
-      return static_cast<E>(whole);
-    }
-  }
-};
+namespace wick::detail {
 
 /// What columns are told when a batch begins. Those of a fixed shape only want to know how pictures lie.
 struct ragged_order {
   layout order;
-  padding pad;
+  row_padding pad;
   operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
 };
 
@@ -74,7 +37,7 @@ struct ragged_output : Output {};
 
 /// A column of std::vector<T>.
 template <class T, class Output>
-class ragged_column {
+class ragged_column : public fitting_column {
   using element = typename fixed_array<T>::element;
 
  public:
@@ -94,17 +57,7 @@ class ragged_column {
     static_cast<void>(pad_->template as<element>());
     rows_[i] = std::move(value);
   }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
-    return std::nullopt;
-  }
-  void forget(std::size_t) noexcept {}
-  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
-  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
-    for (std::size_t g = 0; g < gaps.size(); ++g) {
-      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
-      for (std::size_t i = gaps[g] + 1; i < to; ++i) rows_[i - g - 1] = std::move(rows_[i]);
-    }
-  }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) { close_gaps(rows_, gaps, n); }
   /// Without their lengths: the ranks' shares add up to the same as the whole batch.
   void describe(fingerprint_hash& to) const noexcept {
     to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
@@ -159,7 +112,7 @@ class ragged_column {
 
  private:
   std::vector<std::vector<T>> rows_;
-  std::optional<padding> pad_;
+  std::optional<row_padding> pad_;
   column_description about_;
   slab values_, lengths_;
   std::size_t number_ = 0;
@@ -173,5 +126,4 @@ struct column_for<std::vector<T>, ragged_output<Output>> {
   using type = ragged_column<T, ragged_output<Output>>;
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

@@ -6,7 +6,7 @@
 
 namespace wick {
 
-detail::cache_in_memory_stage cache_in_memory(const detail::memory_cache_options& options) {
+detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& options) {
   return detail::cache_in_memory_stage(options);
 }
 

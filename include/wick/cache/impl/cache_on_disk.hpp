@@ -10,7 +10,7 @@
 
 namespace wick {
 
-detail::cache_on_disk_stage cache_on_disk(std::string folder, const detail::disk_cache_options& options) {
+detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_disk_options& options) {
   if (folder.empty()) throw error("cache_on_disk: the folder has no name; give it a path");
   return {std::move(folder), options};
 }

@@ -176,7 +176,7 @@ std::uint64_t sanitize_boxes_stage::fingerprint() const noexcept {
 
 }  // namespace detail
 
-detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options) {
+detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& options) {
   return detail::sanitize_boxes_stage(options);
 }
 

@@ -136,6 +136,6 @@ int decode_stage::channels(const picture_info& info) const noexcept {
 
 namespace wick {
 
-detail::decode_stage decode(const detail::decode_options& options) { return detail::decode_stage(options); }
+detail::decode_stage decode(const decode_options& options) { return detail::decode_stage(options); }
 
 }  // namespace wick

@@ -86,7 +86,7 @@ void mask::write_to(slot to) const {
 
 namespace detail {
 
-decode_mask_stage::decode_mask_stage(const mask_options& options)
+decode_mask_stage::decode_mask_stage(const decode_mask_options& options)
     : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
                "decode_mask") {}
 
@@ -96,7 +96,7 @@ mask decode_mask_stage::operator()(bytes encoded, context& c) const {
 
 }  // namespace detail
 
-detail::decode_mask_stage decode_mask(const detail::mask_options& options) {
+detail::decode_mask_stage decode_mask(const decode_mask_options& options) {
   return detail::decode_mask_stage(options);
 }
 

@@ -103,6 +103,6 @@ read_operation<record<file_range>> read_stage::operator()(record<file_range> whe
 
 namespace wick {
 
-detail::read_stage read(detail::read_options options) noexcept { return detail::read_stage(options); }
+detail::read_stage read(read_options options) noexcept { return detail::read_stage(options); }
 
 }  // namespace wick

@@ -4,13 +4,18 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include <wick/batch/detail/single_column.hpp>
+#include <wick/batch/detail/column.hpp>
+#include <wick/batch/detail/slab.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/pipeline/shape.hpp>
 
 namespace wick::detail {
 
@@ -22,6 +27,27 @@ inline constexpr bool keeps_samples = requires { S::keeps_samples; };
 /// an awaitable `ask<Item>(self, source, context, reserved)`.
 template <class S>
 inline constexpr bool keeps_elsewhere = requires { S::keeps_elsewhere; };
+
+/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+template <class Item>
+class single_column : public fitting_column {
+ public:
+  using output = std::vector<std::optional<Item>>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  output finish(std::size_t) { return std::move(slots_); }
+  void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
+
+ private:
+  output slots_;
+};
 
 template <class Source, class... S>
 struct pipeline_types {

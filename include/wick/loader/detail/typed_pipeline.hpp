@@ -266,7 +266,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     if constexpr (types::batched) {
       auto& columns = typed(j).columns;
       if (!j.gaps.empty()) columns.close(j.gaps, static_cast<std::size_t>(j.count));
-      if constexpr (requires { columns.seal(j.rows()); }) columns.seal(j.rows());
+      columns.seal(j.rows());
     }
   }
   void finish(batch_job& j, context& c) override {

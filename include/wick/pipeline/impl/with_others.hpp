@@ -67,7 +67,7 @@ void other_draws::failed(const std::exception_ptr& cause, std::uint64_t index, s
 
 }  // namespace detail
 
-detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options) {
+detail::with_others_stage with_others(std::size_t n, const with_others_options& options) {
   return {n, options};
 }
 

@@ -29,8 +29,6 @@ bucket_stage::bucket_stage(bucket_options options)
 
 }  // namespace detail
 
-detail::bucket_stage bucket(detail::bucket_options options) {
-  return detail::bucket_stage(std::move(options));
-}
+detail::bucket_stage bucket(bucket_options options) { return detail::bucket_stage(std::move(options)); }
 
 }  // namespace wick

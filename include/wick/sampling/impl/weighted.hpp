@@ -149,7 +149,7 @@ detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std
 
 namespace wick {
 
-detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options) {
+detail::weighted_stage weighted(std::vector<double> weights, weighted_options options) {
   return {std::move(weights), options};
 }
 

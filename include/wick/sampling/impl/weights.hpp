@@ -189,7 +189,7 @@ void weights::resize(std::uint64_t size, double weight) {
   store_->resize(size, weight);
 }
 
-detail::changing_weights_stage weighted(weights by, detail::weighted_options options) {
+detail::changing_weights_stage weighted(weights by, weighted_options options) {
   return {std::move(by), options};
 }
 

@@ -43,7 +43,7 @@ std::string_view trimmed(std::string_view field) noexcept {
 
 namespace wick {
 
-csv::csv(const std::string& path, const detail::csv_options& options)
+csv::csv(const std::string& path, const csv_options& options)
     : path_(path), options_(options), text_(path, options.separator, options.header) {
   for (std::size_t i = 0; i < text_.first().size(); ++i)
     columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
@@ -68,7 +68,7 @@ std::size_t csv::number_of(std::string_view column) const {
   return static_cast<std::size_t>(found - columns_.begin());
 }
 
-files csv::files(std::string_view column, const detail::csv_files_options& options) const {
+files csv::files(std::string_view column, const csv_files_options& options) const {
   const std::size_t slash = path_.rfind('/');
   std::string root = !options.root.empty()        ? options.root
                      : slash == std::string::npos ? std::string()
@@ -103,9 +103,9 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
   return out;
 }
 
-detail::csv_classes csv::classes(std::string_view column) const {
+csv_classes csv::classes(std::string_view column) const {
   const std::size_t number = number_of(column);
-  detail::csv_classes out;
+  csv_classes out;
   text_.each(number, [&](std::uint64_t, std::string_view field) {
     const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
     if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));

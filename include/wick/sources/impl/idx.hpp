@@ -18,7 +18,7 @@
 
 namespace wick {
 
-idx::idx(const std::string& data, const std::string& labels, detail::idx_options options)
+idx::idx(const std::string& data, const std::string& labels, idx_options options)
     : data_path_(data), rows_(load(data, labels, options)) {}
 
 std::string idx::key(std::uint64_t i) const {
@@ -26,7 +26,7 @@ std::string idx::key(std::uint64_t i) const {
 }
 
 detail::memory_rows idx::load(const std::string& data_path, const std::string& labels_path,
-                              const detail::idx_options& options) {
+                              const idx_options& options) {
   std::vector<std::int64_t> targets = read_labels(labels_path, options);
   detail::idx_array array = detail::idx_file(data_path).read();
   if (array.count != targets.size()) {
@@ -40,7 +40,7 @@ detail::memory_rows idx::load(const std::string& data_path, const std::string& l
                              std::move(targets));
 }
 
-std::vector<std::int64_t> idx::read_labels(const std::string& path, const detail::idx_options& options) {
+std::vector<std::int64_t> idx::read_labels(const std::string& path, const idx_options& options) {
   const detail::idx_array array = detail::idx_file(path).read();
   if (array.row.rank() != 0) {
     throw error(detail::printable(path) + ": idx: labels are an array [N], found [" +

@@ -35,15 +35,14 @@ struct image_folder::table {
   std::vector<entry> samples;
   std::size_t root_size = 0;
 
-  static std::vector<std::string> list_classes(const std::string& root,
-                                               const detail::image_folder_options& options);
-  static error no_pictures(const std::string& folder, const detail::image_folder_options& options);
+  static std::vector<std::string> list_classes(const std::string& root, const image_folder_options& options);
+  static error no_pictures(const std::string& folder, const image_folder_options& options);
   /// Adds one class. Returns whether there was a picture.
   bool keep(const std::vector<detail::folder_files>& found);
 };
 
 std::vector<std::string> image_folder::table::list_classes(const std::string& root,
-                                                           const detail::image_folder_options& options) {
+                                                           const image_folder_options& options) {
   std::vector<std::string> classes;
   std::uint64_t pictures = 0;
   detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
@@ -65,8 +64,7 @@ std::vector<std::string> image_folder::table::list_classes(const std::string& ro
   return classes;
 }
 
-error image_folder::table::no_pictures(const std::string& folder,
-                                       const detail::image_folder_options& options) {
+error image_folder::table::no_pictures(const std::string& folder, const image_folder_options& options) {
   std::string wanted;
   for (const std::string& e : options.extensions) wanted += " " + e;
   return detail::source_error(folder, "image_folder",
@@ -104,7 +102,7 @@ bool image_folder::table::keep(const std::vector<detail::folder_files>& found) {
   return count != 0;
 }
 
-image_folder::image_folder(const std::string& root, detail::image_folder_options options) {
+image_folder::image_folder(const std::string& root, image_folder_options options) {
   std::string folder = root;
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   for (std::string& e : options.extensions) {

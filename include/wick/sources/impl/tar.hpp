@@ -19,7 +19,7 @@
 #include <wick/sources/detail/tar_index.hpp>
 #include <wick/sources/tar.hpp>
 
-namespace wick::detail {
+namespace wick {
 
 void shard_list::add_all(std::span<const std::string> patterns) {
   for (const std::string& p : patterns) add(p);
@@ -29,6 +29,10 @@ void shard_list::add_all(std::span<const std::string> patterns) {
 void shard_list::add(const std::string& pattern) {
   for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
 }
+
+}  // namespace wick
+
+namespace wick::detail {
 
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
@@ -66,12 +70,11 @@ std::string tar_records::key(std::uint64_t i) const {
 
 namespace wick {
 
-detail::tar_samples tar(detail::shard_list shards, detail::tar_options options) {
+detail::tar_samples tar(shard_list shards, tar_options options) {
   return detail::tar_samples(std::move(shards), options);
 }
 
-detail::tar_records tar(detail::shard_list shards, std::initializer_list<std::string> members,
-                        detail::tar_options options) {
+detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members, tar_options options) {
   return detail::tar_records(std::move(shards), members, options);
 }
 

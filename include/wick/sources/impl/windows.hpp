@@ -168,10 +168,10 @@ const series_runs& targeted_windows::of_equal_rows(const series_runs& data, cons
 }
 
 targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
-                                   target_options options)
+                                   window_target_options options)
     : data_(std::move(data)),
       target_(std::move(target)),
-      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
+      offset_(options.offset == window_target_options::behind ? data_.length() : options.offset),
       order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
              stride) {}
 
@@ -199,12 +199,12 @@ std::uint64_t window_source::fingerprint() const {
       .value();
 }
 
-targeted_windows window_source::target(std::int64_t length, target_options options) const {
+targeted_windows window_source::target(std::int64_t length, window_target_options options) const {
   return target_of(all_, length, options);
 }
 
 targeted_windows window_source::target_of(const std::vector<series>& of, std::int64_t length,
-                                          target_options options) const {
+                                          window_target_options options) const {
   return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
 }
 

@@ -12,12 +12,12 @@
 
 namespace wick::detail {
 
-text_samples::text_samples(files paths, const line_options& options)
+text_samples::text_samples(files paths, const lines_options& options)
     : index_(std::make_shared<const text_index>(
           std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
           options.index)) {}
 
-text_samples::text_samples(files paths, const document_options& options)
+text_samples::text_samples(files paths, const documents_options& options)
     : index_(std::make_shared<const text_index>(
           std::move(paths), "documents",
           text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,

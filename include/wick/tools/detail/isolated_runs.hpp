@@ -178,7 +178,7 @@ class isolated_runs {
       }
       if (j.columns.stale(j.gaps)) return false;
       if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
-      if constexpr (requires { j.columns.seal(j.count); }) j.columns.seal(j.rows());
+      j.columns.seal(j.rows());
       return true;
     } catch (...) {
       failed_batch(j, types::batching, std::current_exception());

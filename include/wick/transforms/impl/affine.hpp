@@ -273,29 +273,25 @@ std::uint64_t random_perspective_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
+detail::affine_stage affine(const affine_options& options) { return detail::affine_stage(options); }
 
-detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
-  return {degrees, options};
-}
+detail::rotate_stage rotate(double degrees, const rotate_options& options) { return {degrees, options}; }
 
 detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
-                                      const detail::perspective_options& options) {
+                                      const perspective_options& options) {
   return {from, to, options};
 }
 
-detail::random_rotation_stage random_rotation(const detail::degree_range& degrees,
-                                              const detail::rotate_options& options) {
+detail::random_rotation_stage random_rotation(const degree_range& degrees, const rotate_options& options) {
   return {degrees, options};
 }
 
-detail::random_affine_stage random_affine(const detail::degree_range& degrees,
-                                          const detail::random_affine_options& options) {
+detail::random_affine_stage random_affine(const degree_range& degrees, const random_affine_options& options) {
   return {degrees, options};
 }
 
 detail::random_perspective_stage random_perspective(double distortion_scale,
-                                                    const detail::random_perspective_options& options) {
+                                                    const random_perspective_options& options) {
   return {distortion_scale, options};
 }
 

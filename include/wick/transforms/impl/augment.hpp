@@ -232,16 +232,15 @@ std::uint64_t auto_augment_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options) {
+detail::rand_augment_stage rand_augment(const rand_augment_options& options) {
   return detail::rand_augment_stage(options);
 }
 
-detail::trivial_augment_wide_stage trivial_augment_wide(const detail::trivial_augment_wide_options& options) {
+detail::trivial_augment_wide_stage trivial_augment_wide(const trivial_augment_wide_options& options) {
   return detail::trivial_augment_wide_stage(options);
 }
 
-detail::auto_augment_stage auto_augment(auto_augment_policy policy,
-                                        const detail::auto_augment_options& options) {
+detail::auto_augment_stage auto_augment(auto_augment_policy policy, const auto_augment_options& options) {
   return {policy, options};
 }
 

@@ -65,12 +65,12 @@ void random_gaussian_blur_stage::apply(lazy_image& picture, double sigma) const 
 
 namespace wick {
 
-detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma) {
+detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma) {
   return {kernel_size, sigma};
 }
 
-detail::random_gaussian_blur_stage random_gaussian_blur(const detail::kernel_size& kernel_size,
-                                                        const detail::random_gaussian_blur_options& options) {
+detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kernel_size,
+                                                        const random_gaussian_blur_options& options) {
   return {kernel_size, options};
 }
 

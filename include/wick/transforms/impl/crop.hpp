@@ -119,21 +119,20 @@ int random_resized_crop_stage::at_least_one(double side, int most) noexcept {
 
 namespace wick {
 
-detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options) {
+detail::random_crop_stage random_crop(int height, int width, const random_crop_options& options) {
   return {height, width, options};
 }
 
-detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options) {
+detail::random_crop_stage random_crop(int size, const random_crop_options& options) {
   return {size, size, options};
 }
 
 detail::random_resized_crop_stage random_resized_crop(int height, int width,
-                                                      const detail::random_resized_crop_options& options) {
+                                                      const random_resized_crop_options& options) {
   return {height, width, options};
 }
 
-detail::random_resized_crop_stage random_resized_crop(int size,
-                                                      const detail::random_resized_crop_options& options) {
+detail::random_resized_crop_stage random_resized_crop(int size, const random_resized_crop_options& options) {
   return {size, size, options};
 }
 

@@ -87,7 +87,7 @@ pixel_op random_channel_permutation_stage::draw(context& ctx) const noexcept {
 namespace wick {
 
 detail::random_photometric_distort_stage random_photometric_distort(
-    const detail::random_photometric_distort_options& options) {
+    const random_photometric_distort_options& options) {
   return detail::random_photometric_distort_stage(options);
 }
 

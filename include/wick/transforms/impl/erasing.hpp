@@ -104,7 +104,7 @@ std::uint64_t random_erasing_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options) {
+detail::random_erasing_stage random_erasing(const random_erasing_options& options) {
   return detail::random_erasing_stage(options);
 }
 

@@ -47,11 +47,11 @@ std::uint64_t letterbox_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options) {
+detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options) {
   return {height, width, options};
 }
 
-detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options) {
+detail::letterbox_stage letterbox(int size, const letterbox_options& options) {
   return {size, size, options};
 }
 

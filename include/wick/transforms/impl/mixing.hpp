@@ -230,18 +230,18 @@ void mosaic_stage::join_masks(const std::vector<mask*>& from, const std::vector<
 
 }  // namespace detail
 
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(
-    std::size_t num_classes, const detail::mixup_options& options) {
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(std::size_t num_classes,
+                                                                         const mixup_options& options) {
   return with_others(1, {options.p}) | detail::mixed_pair_stage(false, num_classes, options);
 }
 
-detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(
-    std::size_t num_classes, const detail::mixup_options& options) {
+detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::size_t num_classes,
+                                                                          const mixup_options& options) {
   return with_others(1, {options.p}) | detail::mixed_pair_stage(true, num_classes, options);
 }
 
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
-                                                                      const detail::mosaic_options& options) {
+                                                                      const mosaic_options& options) {
   return with_others(3, {options.p}) | detail::mosaic_stage(size, options);
 }
 

@@ -16,7 +16,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/transforms/normalize.hpp>
 
-namespace wick::detail {
+namespace wick {
 
 channel_values::channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
   if (each.size() < 1 || each.size() > values.size()) {
@@ -26,6 +26,10 @@ channel_values::channel_values(std::initializer_list<double> each) : count(stati
   std::size_t i = 0;
   for (const double v : each) values[i++] = static_cast<float>(v);
 }
+
+}  // namespace wick
+
+namespace wick::detail {
 
 normalize_stage::normalize_stage(const channel_values& mean, const channel_values& deviation)
     : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
@@ -58,7 +62,7 @@ std::uint64_t normalize_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std) {
+detail::normalize_stage normalize(const channel_values& mean, const channel_values& std) {
   return {mean, std};
 }
 

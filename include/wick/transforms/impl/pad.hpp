@@ -30,9 +30,9 @@ std::uint64_t pad_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options) { return {by, options}; }
+detail::pad_stage pad(const edges& by, const pad_options& options) { return {by, options}; }
 
-detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options) {
+detail::pad_stage pad(int left, int top, int right, int bottom, const pad_options& options) {
   return {{left, top, right, bottom}, options};
 }
 

@@ -100,7 +100,7 @@ std::uint64_t random_iou_crop_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options) {
+detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& options) {
   return detail::random_iou_crop_stage(options);
 }
 

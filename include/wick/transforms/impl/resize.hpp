@@ -71,14 +71,14 @@ std::uint64_t resize_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-detail::resize_stage resize(int height, int width, const detail::resize_options& options) {
+detail::resize_stage resize(int height, int width, const resize_options& options) {
   return {height, width, options};
 }
 
-detail::resize_stage resize(int shorter_edge, const detail::resize_options& options) {
+detail::resize_stage resize(int shorter_edge, const resize_options& options) {
   return {shorter_edge, options};
 }
 
-detail::resize_stage resize(const detail::resize_options& options) { return detail::resize_stage(options); }
+detail::resize_stage resize(const resize_options& options) { return detail::resize_stage(options); }
 
 }  // namespace wick

@@ -13,7 +13,7 @@
 
 namespace wick::detail {
 
-picture_axes::picture_axes(const shape& extents, dtype type, const array_options& options) {
+picture_axes::picture_axes(const shape& extents, dtype type, const to_image_options& options) {
   if (type != dtype::uint8) {
     throw error("the array is of " + std::string(to_string(type)) +
                 ", and pixels are levels of uint8; convert it once, before the training");
@@ -56,9 +56,7 @@ void picture_axes::interleave(const std::byte* planes, image& to) noexcept {
 
 namespace wick {
 
-detail::to_image_stage to_image(const detail::array_options& options) {
-  return detail::to_image_stage(options);
-}
-detail::to_mask_stage to_mask(const detail::array_options& options) { return detail::to_mask_stage(options); }
+detail::to_image_stage to_image(const to_image_options& options) { return detail::to_image_stage(options); }
+detail::to_mask_stage to_mask(const to_image_options& options) { return detail::to_mask_stage(options); }
 
 }  // namespace wick

@@ -1,0 +1,118 @@
+/// \file
+/// What each column of a batch offers to those that fill it: the concept `column`.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/detail/slab.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/shape.hpp>
+
+namespace wick::detail {
+
+/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of
+/// memory.
+struct column_description {
+  std::int64_t count = 0;
+  shape each;
+  dtype type = dtype::uint8;
+  bool picture = false;
+  layout order = layout::channels_last;
+
+  /// The whole's extents: [N, …], for pictures as `order` says.
+  shape extents() const {
+    shape s{count};
+    if (picture && order != layout::nhwc) {
+      s.push_back(each[2]);
+      s.push_back(each[0]);
+      s.push_back(each[1]);
+    } else {
+      for (const std::int64_t e : each) s.push_back(e);
+    }
+    return s;
+  }
+  /// In elements, for extents().
+  shape strides() const {
+    const shape s = extents();
+    std::int64_t step[shape::max_rank + 1] = {};
+    if (picture && order == layout::channels_last) {
+      const std::int64_t c = s[1], h = s[2], w = s[3];
+      return {h * w * c, 1, w * c, c};
+    }
+    std::int64_t n = 1;
+    for (std::size_t i = s.rank(); i-- > 0;) {
+      step[i] = n;
+      n *= s[i];
+    }
+    shape out;
+    for (std::size_t i = 0; i < s.rank(); ++i) out.push_back(step[i]);
+    return out;
+  }
+};
+
+/// A sample whose shape is not that of the others.
+struct misfit {
+  std::size_t slot;
+  std::string text;
+};
+
+/// One field of the samples of a batch, or all of them together: slot i is sample i's. A column serves one
+/// batch after the other, each in this order:
+///
+///  1. `begin(n, order, pool)`: a batch of up to n samples. `order` is a layout, or what converts to one.
+///  2. `put(i, value)`: from any thread, each slot once. What it throws is the sample's failure. To write a
+///  slot
+///     again, `forget(i)` first.
+///  3. All samples have ended, and one thread has the column. `failed` are the slots without a sample,
+///  rising.
+///     `first_misfit(n, failed)`: the lowest sample that does not fit the others; it fails, too.
+///     `stale(failed)`: a sample that failed has decided the shape, so all samples must be put again.
+///  4. `close(failed, n)`: the other samples move together. `seal(n)`: work on all n samples that are left,
+///  if
+///     the column has any.
+///  5. `describe(hash)` and `content(i, seed)`: the shape, and the bytes of sample i, for fingerprints.
+///  6. `finish(n)`: the output; or `drop()`: the batch is given up.
+template <class C, class T, class Order = layout>
+concept column = requires(C& c, const C& filled, std::size_t i, T&& value, const Order& order,
+                          const std::shared_ptr<slab_pool>& pool, const std::vector<std::size_t>& failed,
+                          fingerprint_hash& hash, std::uint64_t seed) {
+  c.begin(i, order, pool);
+  c.put(i, std::move(value));
+  c.forget(i);
+  { filled.first_misfit(i, failed) } -> std::same_as<std::optional<misfit>>;
+  { filled.stale(failed) } -> std::same_as<bool>;
+  c.close(failed, i);
+  c.seal(i);
+  filled.describe(hash);
+  { filled.content(i, seed) } -> std::same_as<std::uint64_t>;
+  { c.finish(i) } -> std::same_as<typename C::output>;
+  c.drop();
+};
+
+/// The parts of a column whose samples always fit each other, and that has no work left when all have ended.
+struct fitting_column {
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void forget(std::size_t) noexcept {}
+  void seal(std::size_t) noexcept {}
+};
+
+/// Of `n` slots, those in `gaps` (rising) have no sample: the others move together, in their order.
+template <class Slots>
+void close_gaps(Slots& slots, const std::vector<std::size_t>& gaps, std::size_t n) {
+  for (std::size_t g = 0; g < gaps.size(); ++g) {
+    const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+    for (std::size_t i = gaps[g] + 1; i < to; ++i) slots[i - g - 1] = std::move(slots[i]);
+  }
+}
+
+}  // namespace wick::detail
