@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The documentation says what it means: it avoids the words below, and the README and the architecture stay short.
-A line per fault.
+"""The documentation and the messages say what they mean: they avoid the words below, and the README and the architecture stay
+short. A line per fault.
 
 words.py ROOT
 
@@ -65,13 +65,30 @@ def prose(text: str) -> str:
     return text
 
 
+COMMENT = re.compile(r"//.*")
+MESSAGE = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+
+
+def messages(code: str) -> str:
+    """The literals of a header, as one text where they follow each other, so that each word stays on its line."""
+    code = COMMENT.sub(lambda m: " " * len(m.group()), code)
+    out, end = [], 0
+    for literal in MESSAGE.finditer(code):
+        between = code[end : literal.start()]
+        out.append(re.sub(r"[^\n]", " " if not between.strip() else "~", between) + " " + literal.group()[1:-1] + " ")
+        end = literal.end()
+    return "".join(out)
+
+
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     files = [f for glob in FILES for f in sorted(root.glob(glob)) if f.parent.name != "docs" or f.name not in EXCEPT]
+    files += sorted((root / "include").rglob("*.hpp"))
     faults = []
     for file in files:
         name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
-        for found in WORDS.finditer(prose(text)):
+        text = messages(text) if file.suffix == ".hpp" else text
+        for found in WORDS.finditer(text if file.suffix == ".hpp" else prose(text)):
             word = " ".join(found.group().lower().split())
             faults.append(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: {word}: {AVOIDED[word]}")
         most, remedy = MAX_WORDS.get(name, (None, None))

@@ -4271,7 +4271,7 @@ consteval fit check_fit() {
   } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
     static_assert(
         has_batching<Before...>,
-        "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
+        "wick: this stage works on batches, and the item is a single sample; write batch(n) before it");
     return fit::no;
   } else if constexpr (stage_of<Stage, on_batching>) {
     return Stage::template check<Came>() ? fit::yes : fit::no;
@@ -4292,29 +4292,30 @@ consteval fit check_fit() {
                      can_be_called = why != reason::no_callable;
       constexpr bool takes_it = why != reason::another_type;
       static_assert(is_read,
-                    "wick: this stage takes bytes, and what came says only where they lie; write read() "
+                    "wick: this stage takes bytes, and the item says only where they lie; write read() "
                     "before it");
       static_assert(is_read_and_decoded,
-                    "wick: this stage takes a picture, and what came says only where its bytes lie; write "
+                    "wick: this stage takes a picture, and the item says only where its bytes lie; write "
                     "read() | decode() before it");
       static_assert(is_decoded,
-                    "wick: this stage takes a picture, and what came are bytes as they were read; write "
+                    "wick: this stage takes a picture, and the item is bytes as they were read; write "
                     "decode() before it");
       static_assert(is_picture,
-                    "wick: this stage takes a picture, and what came is an array in memory (of "
+                    "wick: this stage takes a picture, and the item is an array in memory (of "
                     "tensor_dataset(), idx(), decode_raw()); write to_image() before it");
       static_assert(is_single,
-                    "wick: this stage takes a single picture, and what came is a batch; write it before "
+                    "wick: this stage takes a single picture, and the item is a batch; write it before "
                     "batch(n)");
       static_assert(is_batched,
-                    "wick: this stage takes tensors or arrays, and what came is a single sample without any; "
+                    "wick: this stage takes tensors or arrays, and the item is a single sample without any; "
                     "write batch(n) before it");
-      static_assert(gives_something,
-                    "wick: this stage takes its item over and gives nothing back, so that nothing goes on; "
-                    "return the item, or take it by reference");
+      static_assert(
+          gives_something,
+          "wick: this stage takes its item over and gives nothing back, so that the next stage gets nothing; "
+          "return the item, or take it by reference");
       static_assert(can_be_called,
                     "wick: what stands behind | is neither a stage nor can it be called; write a stage, or a "
-                    "callable that takes what came ('Came')");
+                    "callable that takes the item ('Came')");
       static_assert(
           takes_it,
           "wick: this stage does not take what the stage before it gives ('Stage' and 'Came' above); "
@@ -6979,12 +6980,11 @@ class batch_stage {
       constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
       constexpr bool only_ragged = can_pad<Item>::value;
       constexpr bool has_a_shape = !is_read || !is_decoded || only_ragged;
-      static_assert(
-          is_read,
-          "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
-          "read() before it, and for pictures read() | decode()");
+      static_assert(is_read,
+                    "wick: batch() makes tensors, and the item only says where bytes lie (see 'Item'); write "
+                    "read() before it, and for pictures read() | decode()");
       static_assert(is_decoded,
-                    "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
+                    "wick: batch() makes tensors, and the item is bytes as they were read (see 'Item'); "
                     "write decode() before it for pictures, decode_mask() for masks, else a stage that "
                     "makes numbers of them");
       static_assert(
@@ -6993,7 +6993,7 @@ class batch_stage {
           "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
           "of the batch, or group(n) to keep the samples as they are");
       static_assert(has_a_shape,
-                    "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
+                    "wick: batch() can't put the item into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
                     "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
                     "batch() that gives it one");
@@ -7329,9 +7329,10 @@ class packed_column : public fitting_column {
   void put(std::size_t i, std::vector<T>&& value) {
     const pack_table::place& p = how_->table->places[i];
     if (value.size() != p.whole) {
-      throw error("it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
-                  " was planned; lengths are those of what comes to pack(), so measure them behind the same "
-                  "stages");
+      throw error(
+          "it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
+          " was planned; lengths are those of the items that come to pack(), so measure them behind the same "
+          "stages");
     }
     std::byte* base = base_.load(std::memory_order_acquire);
     if (base == nullptr) base = begin_memory();
@@ -7670,14 +7671,13 @@ class pack_stage {
   template <class Item>
   static consteval bool check() {
     constexpr bool rows = has_ragged<Item>::value;
-    static_assert(
-        rows,
-        "wick: pack() puts std::vector fields into rows, and what came has none (see 'Item'); write "
-        "batch(n) for what has one shape, or a stage before pack() that gives a std::vector of "
-        "numbers");
+    static_assert(rows,
+                  "wick: pack() puts std::vector fields into rows, and the item has none (see 'Item'); write "
+                  "batch(n) for what has one shape, or a stage before pack() that gives a std::vector of "
+                  "numbers");
     constexpr bool others = !rows || can_pad<Item>::value;
     static_assert(others,
-                  "wick: pack() can't put a field of what came into a tensor (see 'Item'): it takes "
+                  "wick: pack() can't put a field of the item into a tensor (see 'Item'): it takes "
                   "std::vector of numbers, and what batch(n) takes");
     return rows && can_pad<Item>::value;
   }
@@ -7754,7 +7754,7 @@ struct with_index_stage {
   static consteval bool check() {
     constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
     static_assert(is_single,
-                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
+                  "wick: with_index() says which sample it is, and the item is a batch; write it before "
                   "batch(n)");
     return is_single;
   }
@@ -8049,7 +8049,7 @@ template <class... Before>
 consteval bool cache_fits() {
   constexpr bool single = !has_batching<Before...>;
   static_assert(single,
-                "wick: a cache keeps single samples, and what came is a batch; write it before batch(n)");
+                "wick: a cache keeps single samples, and the item is a batch; write it before batch(n)");
   constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
   static_assert(first, "wick: this pipeline has a cache already; write one of the two");
   constexpr bool alone = !(gathers_others<Before> || ...);
@@ -8196,7 +8196,7 @@ class cache_in_memory_stage {
     constexpr bool copied = cloning<Came>::possible;
     static_assert(
         copied,
-        "wick: cache_in_memory() needs a copy of each sample, and what came ('Came', in the lines beside "
+        "wick: cache_in_memory() needs a copy of each sample, and the item ('Came', in the lines beside "
         "this) can't be copied; give it `Came clone() const`");
     return cache_fits<Before...>() && copied;
   }
@@ -8801,7 +8801,7 @@ class cache_on_disk_stage {
     static_assert(
         saved,
         "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
-        "optionals and structs of these; what came ('Came', in the lines beside this) is none. Write the "
+        "optionals and structs of these; the item ('Came', in the lines beside this) is none. Write the "
         "cache behind "
         "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
         "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
@@ -20526,7 +20526,7 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
                 "wick: measure_lengths() wants all samples in the source's order; leave order stages and "
                 "batch() out: source | read() | tokenize");
   static_assert(detail::has_length<typename types::delivered>(),
-                "wick: measure_lengths() measures std::vector fields, and what comes has none; put the stage "
+                "wick: measure_lengths() measures std::vector fields, and the item has none; put the stage "
                 "that makes them (a tokenizer) at the end");
   options.on_error = {};
   loader from(std::move(what), std::move(options));
@@ -23402,7 +23402,7 @@ struct only_pictures {
   Item operator()(Item item, context&) const {
     static_assert(
         !is_of_parts<any_placed, Item>,
-        "wick: five_crop and multi_crop take a picture alone, and what came has a mask, boxes or other "
+        "wick: five_crop and multi_crop take a picture alone, and the item has a mask, boxes or other "
         "pictures, too; crop these by center_crop or random_crop, or leave them out before");
     return item;
   }
@@ -24849,7 +24849,7 @@ class jpeg_layout {
     in_scan_ = false;
     if (markers.restarts() < restarts_) {
       damaged(std::to_string(markers.restarts()) + " restart markers where " + std::to_string(restarts_) +
-              " should be, and stb_image can't go on behind the first that is missing");
+              " should be, and stb_image can't continue behind the first that is missing");
     }
   }
 
@@ -30416,7 +30416,7 @@ file_watch file_watch::begin(int file, const file_stamp* indexed) {
   const file_watch out{file_stamp::of(about)};
   if (indexed != nullptr) {
     require_same(*indexed, out.before, "indexed",
-                 "make the source and the loader anew, and give a changed file a new name while the old "
+                 "make the source and the loader again, and give a changed file a new name while the old "
                  "one is read");
   }
   return out;
@@ -32182,7 +32182,7 @@ void run_settings::check() const {
   }
   if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
     throw error("quarantine: " + std::to_string(bad.size()) +
-                " samples are not to be tried, and nothing is said of what comes in their place; set "
+                " samples are not to be tried, and no option says what takes their place; set "
                 "loader_options::on_error to on_error(on_error::skip) or on_error(on_error::replace)");
   }
   if (!policy.options().compact) return;
@@ -38676,7 +38676,7 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
     throw error("set_mix_weights: " + place_name(where.epoch, where.batch) +
                 " lies before the last edit, that of " +
                 place_name(edits_.back().epoch, edits_.back().batch) +
-                "; make edits in their order, or go on with a copy of the journal without its last lines");
+                "; make edits in their order, or continue with a copy of the journal without its last lines");
   }
   return out;
 }
@@ -39053,7 +39053,7 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
   const auto check_end = [&](std::uint64_t number, const std::string& line) {
     if (in.eof() && !line.ends_with('}')) {
       throw error(who + "line " + std::to_string(number) + " is cut off (" + printable(line.substr(0, 100)) +
-                  "): the list was not copied whole; make the list anew");
+                  "): the list was not copied whole; make the list again");
     }
   };
   const std::string head = quarantine_head(from.samples, from.data);
@@ -39066,7 +39066,7 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
   }
   if (line != head) {
     throw error(who + "is of another data set (" + printable(line) + "; this loader's is " + head +
-                "): its names, labels or number of samples differ; make the list anew");
+                "): its names, labels or number of samples differ; make the list again");
   }
   std::vector<quarantine::entry> out;
   for (std::uint64_t number = 2; std::getline(in, line); ++number) {
@@ -39078,14 +39078,14 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
         std::from_chars(line.data() + begin.size(), line.data() + line.size(), e.index).ec != std::errc() ||
         e.index >= from.samples) {
       throw error(where + " names no sample of the data set (" + printable(line.substr(0, 100)) +
-                  "); make the list anew");
+                  "); make the list again");
     }
     const std::string wanted = quarantine_line(e.index, from.key(from.source, e.index), "");
     const std::string_view until_stage = std::string_view(wanted).substr(0, wanted.size() - 3);  // ""}
     if (!line.starts_with(until_stage) || !line.ends_with("\"}")) {
       throw error(where + " says " + printable(line.substr(0, 200)) + ", and sample " +
                   std::to_string(e.index) + " is " + printable(from.key(from.source, e.index)) +
-                  "; make the list anew");
+                  "; make the list again");
     }
     const std::string_view stage =
         std::string_view(line).substr(until_stage.size(), line.size() - until_stage.size() - 1);
@@ -39356,7 +39356,7 @@ std::string difference(const loader_state& state, const pipeline_identity& mine)
   if (saved.batch != mine.batch) {
     if (!mine.batched) {
       return "another number of ranks (" + number(saved.batch) + " samples are planned at a time, here " +
-             number(mine.batch) + "); a pipeline without batch() goes on only with as many ranks as before";
+             number(mine.batch) + "); a pipeline without batch() resumes only with as many ranks as before";
     }
     return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
            number(mine.batch) + "; give batch() that number whatever the number of ranks is";
@@ -39404,7 +39404,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
                 ", and this wick knows format " + std::to_string(version) + "; " +
                 (format == 0 || format >= 1000 ? "it is damaged: take an older one"
                  : format > version            ? "it was written by a newer wick"
-                                               : "it was written by an older wick: begin its epoch anew"));
+                                               : "it was written by an older wick: begin its epoch again"));
   }
   const auto length = r.number<std::uint32_t>();
   if (length < 24 || length > max_bytes)
@@ -40910,7 +40910,7 @@ raw_array decode_raw_stage::operator()(bytes data, context&) const {
   if (data.size() != format_->bytes) {
     throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
                 std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
-                "; check the shape, the type and what was read");
+                "; check the shape, the type and the bytes that were read");
   }
   return {std::move(data), format_};
 }
@@ -42392,7 +42392,7 @@ std::uint64_t fixed_records::fingerprint() const noexcept {
 
 void refuse_struct_size(std::size_t found, std::size_t wanted) {
   throw error(std::to_string(found) + " bytes were read, and the struct has " + std::to_string(wanted) +
-              "; check the struct's padding (#pragma pack), and what was read");
+              "; check the struct's padding (#pragma pack), and the bytes that were read");
 }
 
 }  // namespace wick::detail
@@ -43307,7 +43307,7 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
       break;
     case 'M':
       throw source_error(path_, "tar",
-                         "goes on from another volume (\"" + printable(out.name) +
+                         "continues from another volume (\"" + printable(out.name) +
                              "\"), and volumes of one archive cannot be read by themselves; write it "
                              "without --multi-volume");
     default:

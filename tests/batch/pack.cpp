@@ -370,10 +370,10 @@ TEST_CASE("packed rows: what can't be is told, with the sample's name") {
   wick::loader l(texts{{3, 4}} | wick::take(99) | [](const wick::sample<std::uint32_t>& s) {
     return std::vector<int>(s.data + (s.target == 1 ? 1 : 0));
   } | wick::array_pack(1, 8));
-  CHECK(
-      message_of([&] { return l.next(); }) ==
-      "text 1: pack: it is 5 long, and 4 was planned; lengths are those of what comes to pack(), so measure "
-      "them behind the same stages");
+  CHECK(message_of([&] { return l.next(); }) ==
+        "text 1: pack: it is 5 long, and 4 was planned; lengths are those of the items that come to pack(), "
+        "so measure "
+        "them behind the same stages");
   CHECK(contains(message_of([] { return wick::array_pack(2, 0).size(); }), "a row has at least one place"));
   CHECK(contains(message_of([] { return wick::array_pack(0, 2).size(); }), "pack(0)"));
   CHECK(contains(message_of([] { return wick::array_pack(1 << 20, 1 << 11).size(); }), "int32"));

@@ -105,7 +105,7 @@ void check(const outcome& o, std::string_view when_open, std::string_view when_o
   REQUIRE(!o.errors.empty());
   for (const std::string& e : o.errors) {
     CHECK_MESSAGE(contains(e, ".tar: ", ": read: the file ", "since it was indexed",
-                           "make the source and the loader anew"),
+                           "make the source and the loader again"),
                   e);
     const bool says_what = contains(e, when_open) || contains(e, when_opened);
     CHECK_MESSAGE(says_what, e);

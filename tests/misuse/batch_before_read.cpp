@@ -1,7 +1,7 @@
 // Places on disk are batched: read() is missing.
 #include <wick/core.hpp>
 
-// expect: wick: batch() makes tensors, and what came only says where bytes lie
+// expect: wick: batch() makes tensors, and the item only says where bytes lie
 // expect: write read() before it
 // expect: wick::sample<wick::file_range
 void step(wick::array, wick::array) {}

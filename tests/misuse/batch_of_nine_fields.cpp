@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: batch() can't put what came into a tensor
+// expect: wick: batch() can't put the item into a tensor
 // expect: plain structs of up to 8 fields
 // expect: measurement
 struct measurement {

@@ -1,7 +1,7 @@
 // Files are batched as they were read.
 #include <wick/core.hpp>
 
-// expect: wick: batch() makes tensors, and what came are bytes as they were read
+// expect: wick: batch() makes tensors, and the item is bytes as they were read
 // expect: write decode() before it for pictures
 // expect: wick::sample<wick::bytes
 void step(wick::array, wick::array) {}

@@ -1,7 +1,7 @@
 // A cache behind batch(): in each epoch other samples make a batch.
 #include <wick/core.hpp>
 
-// expect: wick: a cache keeps single samples, and what came is a batch; write it before batch(n)
+// expect: wick: a cache keeps single samples, and the item is a batch; write it before batch(n)
 int main() {
   wick::loader train(wick::image_folder("img") | wick::read() | wick::decode() | wick::center_crop(8) |
                      wick::array_batch(4) | wick::cache_in_memory());

@@ -1,7 +1,7 @@
 // Batches are cropped: the stage stands behind batch().
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes a single picture, and what came is a batch; write it before batch(n)
+// expect: wick: this stage takes a single picture, and the item is a batch; write it before batch(n)
 // expect: random_resized_crop_stage
 int main() {
   wick::loader train(wick::image_folder("photos") | wick::read() | wick::decode() | wick::array_batch(32) |

@@ -1,7 +1,7 @@
 // Pictures are cropped as they were read: decode() is missing.
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes a picture, and what came are bytes as they were read
+// expect: wick: this stage takes a picture, and the item is bytes as they were read
 // expect: write decode() before it
 // expect: random_resized_crop_stage
 void step(wick::array, wick::array) {}

@@ -1,7 +1,7 @@
 // Pictures are cropped where only their places on disk are known: read() and decode() are missing.
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes a picture, and what came says only where its bytes lie
+// expect: wick: this stage takes a picture, and the item says only where its bytes lie
 // expect: write read() | decode() before it
 // expect: random_resized_crop_stage
 // expect: wick::sample<wick::file_range

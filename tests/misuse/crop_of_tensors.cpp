@@ -5,7 +5,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes a picture, and what came is an array in memory
+// expect: wick: this stage takes a picture, and the item is an array in memory
 // expect: write to_image() before it
 int main() {
   wick::loader train(wick::idx("train-images-idx3-ubyte", "train-labels-idx1-ubyte") | wick::shuffle() |

@@ -1,7 +1,7 @@
 // What is decoded is a place on disk: read() is missing.
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes bytes, and what came says only where they lie; write read() before it
+// expect: wick: this stage takes bytes, and the item says only where they lie; write read() before it
 // expect: decode_stage
 void step(wick::array, wick::array) {}
 

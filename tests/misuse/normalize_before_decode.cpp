@@ -1,7 +1,7 @@
 // The bytes of files are normalized.
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes a picture, and what came are bytes as they were read
+// expect: wick: this stage takes a picture, and the item is bytes as they were read
 // expect: write decode() before it
 // expect: normalize_stage
 int main() {

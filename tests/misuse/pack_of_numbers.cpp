@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: pack() puts std::vector fields into rows, and what came has none
+// expect: wick: pack() puts std::vector fields into rows, and the item has none
 // expect: write batch(n)
 int main() {
   wick::loader train(std::vector<wick::sample<float>>(10) | wick::shuffle() | wick::array_pack(4, 16));

@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes tensors or arrays, and what came is a single sample without any
+// expect: wick: this stage takes tensors or arrays, and the item is a single sample without any
 // expect: write batch(n) before it
 int main() {
   wick::loader train(wick::image_folder("photos") | wick::read() | wick::decode() |

@@ -4,7 +4,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes bytes, and what came says only where they lie
+// expect: wick: this stage takes bytes, and the item says only where they lie
 // expect: write read() before it
 int main() {
   wick::loader train(wick::lines("corpus/*.txt") | wick::shuffle() | [](std::string_view text) {

@@ -5,7 +5,7 @@
 #include <wick/torch/batch.hpp>
 #include <wick/torch/transfer.hpp>
 
-// expect: wick: this stage works on batches, and what came is a single sample; write batch(n) before it
+// expect: wick: this stage works on batches, and the item is a single sample; write batch(n) before it
 // expect: transfer_stage
 
 int main() {

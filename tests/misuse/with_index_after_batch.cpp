@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: with_index() says which sample it is, and what came is a batch
+// expect: wick: with_index() says which sample it is, and the item is a batch
 // expect: write it before batch(n)
 
 int main() {

@@ -101,8 +101,8 @@ TEST_CASE("a quarantine list that is missing, no such list, of another data set 
            good[cut] == '\n'));
   }
   CHECK(contains(refused(good.substr(0, good.size() - 9), numbers{100}), "line 3 is cut off",
-                 "make the list anew"));
-  CHECK(contains(refused(good.substr(0, 30), numbers{100}), "line 1 is cut off", "make the list anew"));
+                 "make the list again"));
+  CHECK(contains(refused(good.substr(0, 30), numbers{100}), "line 1 is cut off", "make the list again"));
   CHECK(refused(good.substr(0, good.size() - 1), numbers{100}).empty());  // as some editors leave it
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
   CHECK(contains(

@@ -332,7 +332,7 @@ TEST_CASE("damaged headers are errors that say where, what was expected and what
   CHECK(contains(after("1.jpg", "x", {.size = 1LL << 32}),
                  "cut off: \"1.jpg\" (header at offset 2048, 4294967296 bytes)"));
   CHECK(contains(after("1.jpg", "x", {.size = INT64_MAX, .base_256 = true}), "cut off: \"1.jpg\""));
-  CHECK(contains(after("1.jpg", "x", {.type = 'M'}), "goes on from another volume (\"1.jpg\")"));
+  CHECK(contains(after("1.jpg", "x", {.type = 'M'}), "continues from another volume (\"1.jpg\")"));
 
   tar_writer no_size = tar_writer(start).add("1.jpg", "x");
   no_size.bytes.replace(2048 + 124, 4, "what");

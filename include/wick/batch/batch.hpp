@@ -130,12 +130,11 @@ class batch_stage {
       constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
       constexpr bool only_ragged = can_pad<Item>::value;
       constexpr bool has_a_shape = !is_read || !is_decoded || only_ragged;
-      static_assert(
-          is_read,
-          "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
-          "read() before it, and for pictures read() | decode()");
+      static_assert(is_read,
+                    "wick: batch() makes tensors, and the item only says where bytes lie (see 'Item'); write "
+                    "read() before it, and for pictures read() | decode()");
       static_assert(is_decoded,
-                    "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
+                    "wick: batch() makes tensors, and the item is bytes as they were read (see 'Item'); "
                     "write decode() before it for pictures, decode_mask() for masks, else a stage that "
                     "makes numbers of them");
       static_assert(
@@ -144,7 +143,7 @@ class batch_stage {
           "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
           "of the batch, or group(n) to keep the samples as they are");
       static_assert(has_a_shape,
-                    "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
+                    "wick: batch() can't put the item into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
                     "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
                     "batch() that gives it one");

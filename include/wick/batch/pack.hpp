@@ -107,14 +107,13 @@ class pack_stage {
   template <class Item>
   static consteval bool check() {
     constexpr bool rows = has_ragged<Item>::value;
-    static_assert(
-        rows,
-        "wick: pack() puts std::vector fields into rows, and what came has none (see 'Item'); write "
-        "batch(n) for what has one shape, or a stage before pack() that gives a std::vector of "
-        "numbers");
+    static_assert(rows,
+                  "wick: pack() puts std::vector fields into rows, and the item has none (see 'Item'); write "
+                  "batch(n) for what has one shape, or a stage before pack() that gives a std::vector of "
+                  "numbers");
     constexpr bool others = !rows || can_pad<Item>::value;
     static_assert(others,
-                  "wick: pack() can't put a field of what came into a tensor (see 'Item'): it takes "
+                  "wick: pack() can't put a field of the item into a tensor (see 'Item'): it takes "
                   "std::vector of numbers, and what batch(n) takes");
     return rows && can_pad<Item>::value;
   }

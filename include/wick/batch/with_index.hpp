@@ -60,7 +60,7 @@ struct with_index_stage {
   static consteval bool check() {
     constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
     static_assert(is_single,
-                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
+                  "wick: with_index() says which sample it is, and the item is a batch; write it before "
                   "batch(n)");
     return is_single;
   }

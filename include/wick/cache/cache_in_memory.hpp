@@ -79,7 +79,7 @@ class cache_in_memory_stage {
     constexpr bool copied = cloning<Came>::possible;
     static_assert(
         copied,
-        "wick: cache_in_memory() needs a copy of each sample, and what came ('Came', in the lines beside "
+        "wick: cache_in_memory() needs a copy of each sample, and the item ('Came', in the lines beside "
         "this) can't be copied; give it `Came clone() const`");
     return cache_fits<Before...>() && copied;
   }

@@ -131,7 +131,7 @@ class cache_on_disk_stage {
     static_assert(
         saved,
         "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
-        "optionals and structs of these; what came ('Came', in the lines beside this) is none. Write the "
+        "optionals and structs of these; the item ('Came', in the lines beside this) is none. Write the "
         "cache behind "
         "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
         "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");

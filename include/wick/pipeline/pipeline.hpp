@@ -171,7 +171,7 @@ consteval fit check_fit() {
   } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
     static_assert(
         has_batching<Before...>,
-        "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
+        "wick: this stage works on batches, and the item is a single sample; write batch(n) before it");
     return fit::no;
   } else if constexpr (stage_of<Stage, on_batching>) {
     return Stage::template check<Came>() ? fit::yes : fit::no;
@@ -192,29 +192,30 @@ consteval fit check_fit() {
                      can_be_called = why != reason::no_callable;
       constexpr bool takes_it = why != reason::another_type;
       static_assert(is_read,
-                    "wick: this stage takes bytes, and what came says only where they lie; write read() "
+                    "wick: this stage takes bytes, and the item says only where they lie; write read() "
                     "before it");
       static_assert(is_read_and_decoded,
-                    "wick: this stage takes a picture, and what came says only where its bytes lie; write "
+                    "wick: this stage takes a picture, and the item says only where its bytes lie; write "
                     "read() | decode() before it");
       static_assert(is_decoded,
-                    "wick: this stage takes a picture, and what came are bytes as they were read; write "
+                    "wick: this stage takes a picture, and the item is bytes as they were read; write "
                     "decode() before it");
       static_assert(is_picture,
-                    "wick: this stage takes a picture, and what came is an array in memory (of "
+                    "wick: this stage takes a picture, and the item is an array in memory (of "
                     "tensor_dataset(), idx(), decode_raw()); write to_image() before it");
       static_assert(is_single,
-                    "wick: this stage takes a single picture, and what came is a batch; write it before "
+                    "wick: this stage takes a single picture, and the item is a batch; write it before "
                     "batch(n)");
       static_assert(is_batched,
-                    "wick: this stage takes tensors or arrays, and what came is a single sample without any; "
+                    "wick: this stage takes tensors or arrays, and the item is a single sample without any; "
                     "write batch(n) before it");
-      static_assert(gives_something,
-                    "wick: this stage takes its item over and gives nothing back, so that nothing goes on; "
-                    "return the item, or take it by reference");
+      static_assert(
+          gives_something,
+          "wick: this stage takes its item over and gives nothing back, so that the next stage gets nothing; "
+          "return the item, or take it by reference");
       static_assert(can_be_called,
                     "wick: what stands behind | is neither a stage nor can it be called; write a stage, or a "
-                    "callable that takes what came ('Came')");
+                    "callable that takes the item ('Came')");
       static_assert(
           takes_it,
           "wick: this stage does not take what the stage before it gives ('Stage' and 'Came' above); "

@@ -66,7 +66,7 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
                 "wick: measure_lengths() wants all samples in the source's order; leave order stages and "
                 "batch() out: source | read() | tokenize");
   static_assert(detail::has_length<typename types::delivered>(),
-                "wick: measure_lengths() measures std::vector fields, and what comes has none; put the stage "
+                "wick: measure_lengths() measures std::vector fields, and the item has none; put the stage "
                 "that makes them (a tokenizer) at the end");
   options.on_error = {};
   loader from(std::move(what), std::move(options));

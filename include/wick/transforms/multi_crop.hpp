@@ -34,7 +34,7 @@ struct only_pictures {
   Item operator()(Item item, context&) const {
     static_assert(
         !is_of_parts<any_placed, Item>,
-        "wick: five_crop and multi_crop take a picture alone, and what came has a mask, boxes or other "
+        "wick: five_crop and multi_crop take a picture alone, and the item has a mask, boxes or other "
         "pictures, too; crop these by center_crop or random_crop, or leave them out before");
     return item;
   }

@@ -85,9 +85,10 @@ class packed_column : public fitting_column {
   void put(std::size_t i, std::vector<T>&& value) {
     const pack_table::place& p = how_->table->places[i];
     if (value.size() != p.whole) {
-      throw error("it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
-                  " was planned; lengths are those of what comes to pack(), so measure them behind the same "
-                  "stages");
+      throw error(
+          "it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
+          " was planned; lengths are those of the items that come to pack(), so measure them behind the same "
+          "stages");
     }
     std::byte* base = base_.load(std::memory_order_acquire);
     if (base == nullptr) base = begin_memory();

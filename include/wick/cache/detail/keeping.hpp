@@ -83,7 +83,7 @@ template <class... Before>
 consteval bool cache_fits() {
   constexpr bool single = !has_batching<Before...>;
   static_assert(single,
-                "wick: a cache keeps single samples, and what came is a batch; write it before batch(n)");
+                "wick: a cache keeps single samples, and the item is a batch; write it before batch(n)");
   constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
   static_assert(first, "wick: this pipeline has a cache already; write one of the two");
   constexpr bool alone = !(gathers_others<Before> || ...);

@@ -63,7 +63,7 @@ file_watch file_watch::begin(int file, const file_stamp* indexed) {
   const file_watch out{file_stamp::of(about)};
   if (indexed != nullptr) {
     require_same(*indexed, out.before, "indexed",
-                 "make the source and the loader anew, and give a changed file a new name while the old "
+                 "make the source and the loader again, and give a changed file a new name while the old "
                  "one is read");
   }
   return out;

@@ -82,7 +82,7 @@ void run_settings::check() const {
   }
   if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
     throw error("quarantine: " + std::to_string(bad.size()) +
-                " samples are not to be tried, and nothing is said of what comes in their place; set "
+                " samples are not to be tried, and no option says what takes their place; set "
                 "loader_options::on_error to on_error(on_error::skip) or on_error(on_error::replace)");
   }
   if (!policy.options().compact) return;

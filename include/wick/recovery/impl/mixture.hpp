@@ -166,7 +166,7 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
     throw error("set_mix_weights: " + place_name(where.epoch, where.batch) +
                 " lies before the last edit, that of " +
                 place_name(edits_.back().epoch, edits_.back().batch) +
-                "; make edits in their order, or go on with a copy of the journal without its last lines");
+                "; make edits in their order, or continue with a copy of the journal without its last lines");
   }
   return out;
 }

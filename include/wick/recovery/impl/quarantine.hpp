@@ -92,7 +92,7 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
   const auto check_end = [&](std::uint64_t number, const std::string& line) {
     if (in.eof() && !line.ends_with('}')) {
       throw error(who + "line " + std::to_string(number) + " is cut off (" + printable(line.substr(0, 100)) +
-                  "): the list was not copied whole; make the list anew");
+                  "): the list was not copied whole; make the list again");
     }
   };
   const std::string head = quarantine_head(from.samples, from.data);
@@ -105,7 +105,7 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
   }
   if (line != head) {
     throw error(who + "is of another data set (" + printable(line) + "; this loader's is " + head +
-                "): its names, labels or number of samples differ; make the list anew");
+                "): its names, labels or number of samples differ; make the list again");
   }
   std::vector<quarantine::entry> out;
   for (std::uint64_t number = 2; std::getline(in, line); ++number) {
@@ -117,14 +117,14 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
         std::from_chars(line.data() + begin.size(), line.data() + line.size(), e.index).ec != std::errc() ||
         e.index >= from.samples) {
       throw error(where + " names no sample of the data set (" + printable(line.substr(0, 100)) +
-                  "); make the list anew");
+                  "); make the list again");
     }
     const std::string wanted = quarantine_line(e.index, from.key(from.source, e.index), "");
     const std::string_view until_stage = std::string_view(wanted).substr(0, wanted.size() - 3);  // ""}
     if (!line.starts_with(until_stage) || !line.ends_with("\"}")) {
       throw error(where + " says " + printable(line.substr(0, 200)) + ", and sample " +
                   std::to_string(e.index) + " is " + printable(from.key(from.source, e.index)) +
-                  "; make the list anew");
+                  "; make the list again");
     }
     const std::string_view stage =
         std::string_view(line).substr(until_stage.size(), line.size() - until_stage.size() - 1);

@@ -100,7 +100,7 @@ std::string difference(const loader_state& state, const pipeline_identity& mine)
   if (saved.batch != mine.batch) {
     if (!mine.batched) {
       return "another number of ranks (" + number(saved.batch) + " samples are planned at a time, here " +
-             number(mine.batch) + "); a pipeline without batch() goes on only with as many ranks as before";
+             number(mine.batch) + "); a pipeline without batch() resumes only with as many ranks as before";
     }
     return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
            number(mine.batch) + "; give batch() that number whatever the number of ranks is";
@@ -148,7 +148,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
                 ", and this wick knows format " + std::to_string(version) + "; " +
                 (format == 0 || format >= 1000 ? "it is damaged: take an older one"
                  : format > version            ? "it was written by a newer wick"
-                                               : "it was written by an older wick: begin its epoch anew"));
+                                               : "it was written by an older wick: begin its epoch again"));
   }
   const auto length = r.number<std::uint32_t>();
   if (length < 24 || length > max_bytes)

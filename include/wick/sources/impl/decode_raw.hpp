@@ -19,7 +19,7 @@ raw_array decode_raw_stage::operator()(bytes data, context&) const {
   if (data.size() != format_->bytes) {
     throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
                 std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
-                "; check the shape, the type and what was read");
+                "; check the shape, the type and the bytes that were read");
   }
   return {std::move(data), format_};
 }

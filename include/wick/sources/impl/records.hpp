@@ -70,7 +70,7 @@ std::uint64_t fixed_records::fingerprint() const noexcept {
 
 void refuse_struct_size(std::size_t found, std::size_t wanted) {
   throw error(std::to_string(found) + " bytes were read, and the struct has " + std::to_string(wanted) +
-              "; check the struct's padding (#pragma pack), and what was read");
+              "; check the struct's padding (#pragma pack), and the bytes that were read");
 }
 
 }  // namespace wick::detail

@@ -261,7 +261,7 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
       break;
     case 'M':
       throw source_error(path_, "tar",
-                         "goes on from another volume (\"" + printable(out.name) +
+                         "continues from another volume (\"" + printable(out.name) +
                              "\"), and volumes of one archive cannot be read by themselves; write it "
                              "without --multi-volume");
     default:
