@@ -15,6 +15,11 @@ if(WICK_TORCH)
   install(EXPORT wickTorchTargets NAMESPACE wick:: DESTINATION "${_package}")
 endif()
 
+if(WICK_HAS_LMDB)
+  install(TARGETS wick_lmdb EXPORT wickLmdbTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT wickLmdbTargets NAMESPACE wick:: DESTINATION "${_package}")
+endif()
+
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wickConfig.cmake.in" "${PROJECT_BINARY_DIR}/wickConfig.cmake"
   INSTALL_DESTINATION "${_package}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/wickConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
@@ -22,6 +27,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/wickConfig.cmake"
   "${PROJECT_BINARY_DIR}/wickConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindLMDB.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibTorch.cmake"
   DESTINATION "${_package}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/wick")

@@ -1,6 +1,7 @@
 # The library's targets:
 #   wick::core  what does without Torch: the headers, and the decoders' code (stb_image; libjpeg-turbo and libdeflate where they are found)
 #   wick::wick  the same with LibTorch
+#   wick::lmdb  LMDB databases as sources, beside either, where LMDB is found
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
    OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
@@ -166,4 +167,28 @@ if(WICK_TORCH)
   if(LibTorch_CXX11_ABI EQUAL 0)
     target_compile_definitions(wick_core PUBLIC _GLIBCXX_USE_CXX11_ABI=0)
   endif()
+endif()
+
+# Sources that need a library of others are a target each, so that no program links what it does not use.
+set(WICK_HAS_LMDB FALSE)
+if(NOT WICK_LMDB MATCHES "^(auto|ON|OFF)$")
+  message(FATAL_ERROR "wick: WICK_LMDB is \"${WICK_LMDB}\"; it may be auto (where LMDB is found), ON or OFF")
+endif()
+if(NOT WICK_LMDB STREQUAL "OFF")
+  find_package(LMDB MODULE QUIET)
+  set(WICK_HAS_LMDB "${LMDB_FOUND}")
+endif()
+if(WICK_HAS_LMDB)
+  message(STATUS "wick: wick::lmdb with LMDB ${LMDB_VERSION} (${LMDB_LIBRARY})")
+  add_library(wick_lmdb STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_lmdb.cpp")
+  add_library(wick::lmdb ALIAS wick_lmdb)
+  set_target_properties(wick_lmdb PROPERTIES EXPORT_NAME lmdb CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(wick_lmdb PUBLIC wick_core PRIVATE LMDB::LMDB)
+elseif(WICK_LMDB STREQUAL "ON")
+  message(FATAL_ERROR "wick: WICK_LMDB=ON needs LMDB. One of these gets it:\n"
+    "  apt-get install liblmdb-dev\n"
+    "  vcpkg install lmdb\n"
+    "  cmake … -DLMDB_ROOT=/the/prefix/of/lmdb")
+else()
+  message(STATUS "wick: without wick::lmdb (LMDB databases): apt-get install liblmdb-dev")
 endif()

@@ -28,7 +28,7 @@ while (($#)); do
 done
 ((${#parts[@]})) || parts=(style threads memory rest)
 
-install() { wick_require build tests jpeg png torch data clang structure format spelling; }
+install() { wick_require build tests jpeg png lmdb torch data clang structure format spelling; }
 part_style() { bash tests/style.sh structure format spelling; }
 part_threads() { wick_build_preset landing-threads && wick_test_preset landing-threads; }
 part_memory() { wick_build_preset landing-memory && wick_test_preset landing-memory; }

@@ -46,7 +46,7 @@ done
 ((${#parts[@]})) || parts=("${all[@]}")
 
 needs() { # needs PART: the groups of tools/install_deps.sh that it takes
-  local build="build tests jpeg png"
+  local build="build tests jpeg png lmdb"
   case $1 in
     landing) echo "$build torch data clang structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;
@@ -89,10 +89,10 @@ part_torch-2() {
 part_python() {
   wick_make_venv torch-venv torch torchvision numpy
   wick_make_venv tensorboard-venv tensorboard
-  wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset
+  wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset lmdb
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
   export WICK_FILES_VENV=$wick_root/build/files-venv
-  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(csv|npy|safetensors|tar|tfrecords))'
+  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(csv|lmdb|npy|safetensors|tar|tfrecords))'
 }
 
 part_valgrind() {

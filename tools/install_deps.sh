@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests jpeg pillow torch data clang venv tbb structure format spelling tidy arm64
+#   wick_require build tests jpeg lmdb pillow torch data clang venv tbb structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
 #
@@ -174,6 +174,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         ;;
       jpeg) wick_has_libjpeg_turbo || echo libjpeg-dev ;;
       png) wick_has_header libdeflate.h || echo libdeflate-dev ;;
+      lmdb) wick_has_header lmdb.h || echo liblmdb-dev ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       pillow) wick_has_pillow || echo python3-pil ;;

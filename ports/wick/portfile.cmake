@@ -17,6 +17,12 @@ else()
   list(APPEND options -DWICK_PNG=zlib)
 endif()
 
+if("lmdb" IN_LIST FEATURES)
+  list(APPEND options -DWICK_LMDB=ON)
+else()
+  list(APPEND options -DWICK_LMDB=OFF)
+endif()
+
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS

@@ -3,9 +3,13 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <torch/torch.h>
 
+#include <wick/sources/lmdb.hpp>
 #include <wick/wick.hpp>
 
 namespace {
@@ -17,6 +21,21 @@ namespace {
   wick::loader train(wick::tfrecords("train-*.tfrecord") | wick::shuffle() | wick::read() |
                          wick::decode_tf_example() | take | wick::decode() | wick::random_resized_crop(224) |
                          wick::batch(256),
+                     {.seed = 42});
+  for (auto& batch : train.epoch(0)) (void)batch;
+}
+
+[[maybe_unused]] void lmdb() {
+  const auto with_class = [](wick::sample<wick::bytes, wick::bytes> s) {
+    const auto* const digits = reinterpret_cast<const char*>(s.target.data());
+    return wick::sample<wick::bytes, std::int64_t>{std::move(s.data),
+                                                   std::stoll(std::string(digits, s.target.size()))};
+  };
+  const auto number = [](std::string_view key) { return std::string(key.substr(key.find('-') + 1)); };
+  wick::loader train(wick::zip(number, wick::lmdb("train.lmdb", {.prefix = "image-"}),
+                               wick::lmdb("train.lmdb", {.prefix = "label-"})) |
+                         wick::shuffle() | wick::read() | with_class | wick::decode() |
+                         wick::random_resized_crop(224) | wick::batch(256),
                      {.seed = 42});
   for (auto& batch : train.epoch(0)) (void)batch;
 }
