@@ -30,6 +30,11 @@ ROOMS = {
         "soon as it has `size()` and `at(i)`: see [source](pipeline.md#source).",
         ["records", "record_files", "lists", "series", "changing_data", "from_python_dataloader", "from_torch_data"],
     ),
+    "tables": (
+        "Tables",
+        "Tables of rows and columns as sources, and as lists of files with their labels.",
+        ["lists"],
+    ),
     "text": (
         "Text",
         "Lines and documents of text files as samples of their own, reached at random. A tokenizer is a callable that takes a "

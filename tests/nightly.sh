@@ -92,11 +92,11 @@ part_python() {
   wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset lmdb
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
   export WICK_FILES_VENV=$wick_root/build/files-venv
-  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(csv|lmdb|npy|safetensors|tar|tfrecords))'
+  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(lmdb|npy|safetensors|tar|tfrecords)|tables/)'
 }
 
 part_valgrind() {
-  local room rooms=(codec sources text)
+  local room rooms=(codec sources tables text)
   wick_build_preset default "${rooms[@]/#/wick_test_}" || return
   for room in "${rooms[@]}"; do
     wick_step "valgrind-$room" valgrind -q --error-exitcode=9 --trace-children=no --child-silent-after-fork=yes \

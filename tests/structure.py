@@ -21,6 +21,7 @@ ARROWS = {
     "sampling": {"pipeline"},
     "io": {"async", "pipeline"},
     "sources": {"async", "io", "pipeline", "sampling"},
+    "tables": {"io", "pipeline", "sources"},
     "text": {"io", "pipeline", "sources"},
     "cache": {"async", "batch", "io", "pipeline"},
     "batch": {"async", "pipeline"},

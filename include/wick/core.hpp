@@ -44,7 +44,6 @@
 #include <wick/sampling/weighted.hpp>
 #include <wick/sampling/weights.hpp>
 #include <wick/sampling/zip.hpp>
-#include <wick/sources/csv.hpp>
 #include <wick/sources/decode_raw.hpp>
 #include <wick/sources/file_windows.hpp>
 #include <wick/sources/files.hpp>
@@ -59,6 +58,7 @@
 #include <wick/sources/tar.hpp>
 #include <wick/sources/tfrecords.hpp>
 #include <wick/sources/windows.hpp>
+#include <wick/tables/csv.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>
 #include <wick/tools/benchmark.hpp>

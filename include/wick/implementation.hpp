@@ -110,8 +110,6 @@
 #include <wick/sampling/impl/weighted.hpp>
 #include <wick/sampling/impl/weights.hpp>
 #include <wick/sampling/impl/zip.hpp>
-#include <wick/sources/impl/csv.hpp>
-#include <wick/sources/impl/csv_text.hpp>
 #include <wick/sources/impl/decode_raw.hpp>
 #include <wick/sources/impl/file_windows.hpp>
 #include <wick/sources/impl/files.hpp>
@@ -136,6 +134,8 @@
 #include <wick/sources/impl/walk.hpp>
 #include <wick/sources/impl/windows.hpp>
 #include <wick/sources/impl/zip_archive.hpp>
+#include <wick/tables/impl/csv.hpp>
+#include <wick/tables/impl/csv_text.hpp>
 #include <wick/text/impl/chunk_places.hpp>
 #include <wick/text/impl/kept_index.hpp>
 #include <wick/text/impl/lines.hpp>

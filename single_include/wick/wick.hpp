@@ -17301,122 +17301,9 @@ auto zip(Name&& name, Sources&&... sources) {
 
 }  // namespace wick
 
-// ==== wick/sources/csv.hpp
+// ==== wick/sources/decode_raw.hpp
 /// \file
-/// Tables in CSV: lists of files with labels, numbers, texts.
-
-// ==== wick/sources/detail/csv_text.hpp
-/// \file
-/// The text of a CSV file, and where its rows are.
-
-namespace wick::detail {
-
-/// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
-class csv_text {
- public:
-  /// \param header  the first row is none of rows()
-  /// \throws wick::error
-  csv_text(const std::string& path, char separator, bool header);
-
-  std::uint64_t rows() const noexcept { return begins_.size() - 1; }
-  /// The fields of the first row in the file.
-  const std::vector<std::string>& first() const noexcept { return first_; }
-  /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
-  template <class F>
-  void each(std::size_t column, F&& f) const {
-    std::string scratch;
-    for (std::uint64_t r = 0; r < rows(); ++r) f(r, field(row(r), column, scratch));
-  }
-  /// The same for several columns: f(row, which of them, field).
-  template <class F>
-  void each(const std::vector<std::size_t>& columns, F&& f) const {
-    std::string scratch;
-    std::vector<std::string_view> raw;
-    for (std::uint64_t r = 0; r < rows(); ++r) {
-      split(row(r), raw);
-      for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
-    }
-  }
-  /// The line in the file where a row begins, from 1.
-  std::uint64_t line_of(std::uint64_t row) const noexcept {
-    return line_at(static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]));
-  }
-
- private:
-  class row_finder;
-
-  void read(const std::string& path);
-  std::uint64_t line_at(std::size_t begin) const noexcept;
-  std::string_view row(std::uint64_t r) const noexcept;
-  /// The raw fields of a row, with their quotes.
-  void split(std::string_view row, std::vector<std::string_view>& to) const;
-  std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;
-  static std::string_view unquoted(std::string_view raw, std::string& scratch);
-
-  std::shared_ptr<const bytes> file_;
-  std::string_view text_;
-  char separator_;
-  std::vector<std::uint64_t> begins_;  // of each row, and the end
-  std::vector<std::string> first_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/sources/files.hpp
-/// \file
-/// A source of files, one sample each.
-
-namespace wick {
-
-/// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
-/// is missing or unreadable is an error of its sample when it is read.
-class files {
- public:
-  /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::string>& paths) { keep(paths); }
-  template <class Path>
-    requires std::convertible_to<const Path&, std::string>
-  explicit files(const std::vector<Path>& paths) {
-    keep(std::vector<std::string>(paths.begin(), paths.end()));
-  }
-  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
-
-  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
-  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
-  /// nothing matches, or a folder on the way can't be listed
-  template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::string>
-  explicit files(const Pattern& pattern) {
-    find(pattern);
-  }
-
-  std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  file_range at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
-  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct table {
-    std::string arena;  // path NUL path NUL …
-    std::vector<std::uint64_t> offsets;
-    std::size_t shared_prefix = 0;
-  };
-
-  void keep(std::span<const std::string> paths);
-  void find(const std::string& pattern);
-  static std::size_t shared_prefix(const table& data) noexcept;
-
-  std::shared_ptr<const table> data_;
-};
-
-}  // namespace wick
-
-// ==== wick/sources/memory.hpp
-/// \file
-/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
-/// targets.
+/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
 
 // ==== wick/sources/memory_view.hpp
 /// \file
@@ -17536,232 +17423,6 @@ namespace wick {
 
 namespace detail {
 
-/// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
-/// in_memory(vector).
-template <class T>
-class memory_items {
-  static_assert(!std::is_same_v<T, bool>,
-                "wick: std::vector<bool> holds no bools to refer to; use std::vector<char>");
-
- public:
-  explicit memory_items(std::vector<T> items)
-      : items_(std::make_shared<const std::vector<T>>(std::move(items))) {
-    if (items_->empty()) throw error("in_memory: the vector is empty; give it at least one sample");
-    first_ = items_->data();
-  }
-
-  std::uint64_t size() const noexcept { return items_->size(); }
-  decltype(auto) at(std::uint64_t i) const noexcept {
-    if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= 16) {
-      return T(first_[i]);
-    } else {
-      return static_cast<const T&>(first_[i]);
-    }
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(first_ + i, sizeof(T), most);
-  }
-  /// Of the items where their bytes or characters can be hashed, else of their number.
-  std::uint64_t fingerprint() const noexcept {
-    fingerprint_hash h;
-    if constexpr (std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>) {
-      h.add(items_->data(), items_->size() * sizeof(T));
-    } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-      for (const T& item : *items_) h.add(std::string_view(item));
-    }
-    return h.add(size()).value();
-  }
-
- private:
-  std::shared_ptr<const std::vector<T>> items_;
-  const T* first_;
-};
-
-/// The rows of an array as a source: `at(i)` is a memory_view, ready for batch().
-class array_rows {
- public:
-  /// `owner` keeps what `data` points to alive: `count` rows of that format, side by side.
-  array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
-             std::uint64_t count);
-
-  std::uint64_t size() const noexcept { return count_; }
-  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * stride_, *format_}; }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(data_ + i * stride_, stride_, most);
-  }
-  const row_format& format() const noexcept { return *format_; }
-  /// Of format and rows: all of them up to 16 MiB, else as many, evenly spaced.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct kept {
-    std::shared_ptr<const void> owner;
-    row_format format;
-  };
-  std::shared_ptr<const kept> kept_;
-  // What at() needs, without a way through kept_.
-  const std::byte* data_;
-  std::size_t stride_;
-  const row_format* format_;
-  std::uint64_t count_;
-};
-
-/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>. Made by in_memory(values,
-/// shape, targets) and by idx().
-class memory_rows {
- public:
-  /// As array_rows, with targets.size() rows.
-  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
-              std::vector<std::int64_t> targets);
-
-  std::uint64_t size() const noexcept { return rows_.size(); }
-  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return {rows_.at(i), first_[i]}; }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(first_ + i, sizeof(*first_), most);
-    rows_.prefetch(i, most);
-  }
-  const row_format& format() const noexcept { return rows_.format(); }
-  const std::vector<std::int64_t>& targets() const noexcept { return *targets_; }
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  array_rows rows_;
-  std::shared_ptr<const std::vector<std::int64_t>> targets_;
-  const std::int64_t* first_;
-};
-
-}  // namespace detail
-
-/// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
-template <class T>
-detail::memory_items<T> in_memory(std::vector<T> items) {
-  return detail::memory_items<T>(std::move(items));
-}
-
-/// Of what only refers to its items (std::span), or is another range, there is none: say so.
-template <class Range>
-  requires requires(const Range& r) { r.begin() != r.end(); }
-auto in_memory(const Range& items) {
-  using item = std::remove_cvref_t<decltype(*items.begin())>;
-  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
-  static_assert(is_vector,
-                "wick: in_memory() takes a std::vector over, and a std::span or another range was found (see "
-                "'Range'); write in_memory(std::vector(r.begin(), r.end())), which copies the items");
-  return detail::memory_items<item>(std::vector<item>());
-}
-
-/// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
-/// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
-/// wick::error when sizes disagree, or there is no row
-template <class T>
-  requires std::is_arithmetic_v<T>
-detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vector<std::int64_t> targets) {
-  const detail::row_format format(row, detail::dtype_of<T>());
-  if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
-    throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
-                std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
-                "; check both");
-  }
-  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
-  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
-  return detail::memory_rows(std::move(owner), data, format, std::move(targets));
-}
-
-/// The same over memory of the caller's, who keeps it alive and unchanged.
-/// \throws wick::error when there is no row, or a null pointer
-template <class T>
-  requires std::is_arithmetic_v<T>
-detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std::int64_t> targets) {
-  if (values == nullptr) throw error("in_memory: the pointer to the values is null");
-  return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values),
-                             detail::row_format(row, detail::dtype_of<T>()), std::move(targets));
-}
-
-/// Neither of what only refers to its numbers.
-template <class Range>
-  requires requires(const Range& r) { r.begin() != r.end(); }
-detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::int64_t> targets) {
-  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
-  static_assert(
-      is_vector,
-      "wick: in_memory() takes a std::vector of numbers over, and a std::span or another range was "
-      "found (see 'Range'); write in_memory(r.data(), row, targets) when what it refers to lives as "
-      "long as the loader, else in_memory(std::vector(r.begin(), r.end()), row, targets)");
-  return in_memory(std::vector<float>(), row, std::move(targets));
-}
-
-}  // namespace wick
-
-namespace wick {
-
-/// Options of csv.
-struct csv_options {
-  char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
-  bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
-  /// What an empty field is in a column of numbers; without it, it is an error.
-  std::optional<double> empty_number = {};
-};
-
-/// Options of csv::files().
-struct csv_files_options {
-  std::string root = {};    ///< what relative paths are below; empty: the folder of the table
-  std::string prefix = {};  ///< of each path: "images/"
-  std::string suffix = {};  ///< of each path: ".jpg"
-};
-
-/// A column of classes as numbers.
-struct csv_classes {
-  std::vector<std::string> names;    ///< all there are, sorted
-  std::vector<std::int64_t> labels;  ///< of each row, the number of its name
-};
-
-/// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
-/// byte order mark. It is read into memory, and its columns become sources:
-///
-///     const wick::csv table("train.csv");   // path,label
-///     wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) | shuffle() | read() |
-///     decode()
-///
-/// What a column gives is independent of the table, which may go. Rows are counted from 0. Messages name the
-/// file, the line, and the column.
-class csv {
- public:
-  /// \throws wick::error when the file can't be read, has no row, or a row has another number of fields than
-  /// the first
-  explicit csv(const std::string& path, const csv_options& options = {});
-
-  std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
-  const std::vector<std::string>& columns() const noexcept { return columns_; }
-
-  /// A source of the files that a column names. \throws wick::error for an empty field
-  wick::files files(std::string_view column, const csv_files_options& options = {}) const;
-  /// \throws wick::error for what is no whole number
-  std::vector<std::int64_t> integers(std::string_view column) const;
-  /// Labels that are names: sorted, and numbered from 0.
-  csv_classes classes(std::string_view column) const;
-  std::vector<std::string> texts(std::string_view column) const;
-  /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
-  detail::array_rows numbers(const std::vector<std::string>& columns) const;
-
- private:
-  std::size_t number_of(std::string_view column) const;
-
-  std::string path_;
-  csv_options options_;
-  detail::csv_text text_;
-  std::vector<std::string> columns_;
-};
-
-}  // namespace wick
-
-// ==== wick/sources/decode_raw.hpp
-/// \file
-/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
-
-namespace wick {
-
-namespace detail {
-
 /// Bytes that were read, and what they are.
 class raw_array {
  public:
@@ -17850,6 +17511,57 @@ class open_shards {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/sources/files.hpp
+/// \file
+/// A source of files, one sample each.
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
+/// is missing or unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    find(pattern);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  file_range at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
+
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick
 
 namespace wick::detail {
 
@@ -18206,6 +17918,171 @@ detail::framed_records records(const files& of, std::size_t header, Frame frame)
 // ==== wick/sources/idx.hpp
 /// \file
 /// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+
+// ==== wick/sources/memory.hpp
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
+
+namespace wick {
+
+namespace detail {
+
+/// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
+/// in_memory(vector).
+template <class T>
+class memory_items {
+  static_assert(!std::is_same_v<T, bool>,
+                "wick: std::vector<bool> holds no bools to refer to; use std::vector<char>");
+
+ public:
+  explicit memory_items(std::vector<T> items)
+      : items_(std::make_shared<const std::vector<T>>(std::move(items))) {
+    if (items_->empty()) throw error("in_memory: the vector is empty; give it at least one sample");
+    first_ = items_->data();
+  }
+
+  std::uint64_t size() const noexcept { return items_->size(); }
+  decltype(auto) at(std::uint64_t i) const noexcept {
+    if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= 16) {
+      return T(first_[i]);
+    } else {
+      return static_cast<const T&>(first_[i]);
+    }
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(T), most);
+  }
+  /// Of the items where their bytes or characters can be hashed, else of their number.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    if constexpr (std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>) {
+      h.add(items_->data(), items_->size() * sizeof(T));
+    } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+      for (const T& item : *items_) h.add(std::string_view(item));
+    }
+    return h.add(size()).value();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<T>> items_;
+  const T* first_;
+};
+
+/// The rows of an array as a source: `at(i)` is a memory_view, ready for batch().
+class array_rows {
+ public:
+  /// `owner` keeps what `data` points to alive: `count` rows of that format, side by side.
+  array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+             std::uint64_t count);
+
+  std::uint64_t size() const noexcept { return count_; }
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * stride_, *format_}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * stride_, stride_, most);
+  }
+  const row_format& format() const noexcept { return *format_; }
+  /// Of format and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct kept {
+    std::shared_ptr<const void> owner;
+    row_format format;
+  };
+  std::shared_ptr<const kept> kept_;
+  // What at() needs, without a way through kept_.
+  const std::byte* data_;
+  std::size_t stride_;
+  const row_format* format_;
+  std::uint64_t count_;
+};
+
+/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>. Made by in_memory(values,
+/// shape, targets) and by idx().
+class memory_rows {
+ public:
+  /// As array_rows, with targets.size() rows.
+  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+              std::vector<std::int64_t> targets);
+
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return {rows_.at(i), first_[i]}; }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(*first_), most);
+    rows_.prefetch(i, most);
+  }
+  const row_format& format() const noexcept { return rows_.format(); }
+  const std::vector<std::int64_t>& targets() const noexcept { return *targets_; }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  array_rows rows_;
+  std::shared_ptr<const std::vector<std::int64_t>> targets_;
+  const std::int64_t* first_;
+};
+
+}  // namespace detail
+
+/// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
+template <class T>
+detail::memory_items<T> in_memory(std::vector<T> items) {
+  return detail::memory_items<T>(std::move(items));
+}
+
+/// Of what only refers to its items (std::span), or is another range, there is none: say so.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+auto in_memory(const Range& items) {
+  using item = std::remove_cvref_t<decltype(*items.begin())>;
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(is_vector,
+                "wick: in_memory() takes a std::vector over, and a std::span or another range was found (see "
+                "'Range'); write in_memory(std::vector(r.begin(), r.end())), which copies the items");
+  return detail::memory_items<item>(std::vector<item>());
+}
+
+/// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
+/// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
+/// wick::error when sizes disagree, or there is no row
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vector<std::int64_t> targets) {
+  const detail::row_format format(row, detail::dtype_of<T>());
+  if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
+    throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
+                std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
+                "; check both");
+  }
+  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  return detail::memory_rows(std::move(owner), data, format, std::move(targets));
+}
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// \throws wick::error when there is no row, or a null pointer
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std::int64_t> targets) {
+  if (values == nullptr) throw error("in_memory: the pointer to the values is null");
+  return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values),
+                             detail::row_format(row, detail::dtype_of<T>()), std::move(targets));
+}
+
+/// Neither of what only refers to its numbers.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::int64_t> targets) {
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(
+      is_vector,
+      "wick: in_memory() takes a std::vector of numbers over, and a std::span or another range was "
+      "found (see 'Range'); write in_memory(r.data(), row, targets) when what it refers to lives as "
+      "long as the loader, else in_memory(std::vector(r.begin(), r.end()), row, targets)");
+  return in_memory(std::vector<float>(), row, std::move(targets));
+}
+
+}  // namespace wick
 
 namespace wick {
 
@@ -19074,6 +18951,129 @@ class decode_tf_example_stage {
 /// `[](tf_example e) { return sample<bytes, std::int64_t>{e.data("image/encoded"), e.integer("label")}; }`.
 /// \throws wick::error of the sample when it is no such message
 detail::decode_tf_example_stage decode_tf_example() noexcept;
+
+}  // namespace wick
+
+// ==== wick/tables/csv.hpp
+/// \file
+/// Tables in CSV: lists of files with labels, numbers, texts.
+
+// ==== wick/tables/detail/csv_text.hpp
+/// \file
+/// The text of a CSV file, and where its rows are.
+
+namespace wick::detail {
+
+/// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
+class csv_text {
+ public:
+  /// \param header  the first row is none of rows()
+  /// \throws wick::error
+  csv_text(const std::string& path, char separator, bool header);
+
+  std::uint64_t rows() const noexcept { return begins_.size() - 1; }
+  /// The fields of the first row in the file.
+  const std::vector<std::string>& first() const noexcept { return first_; }
+  /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
+  template <class F>
+  void each(std::size_t column, F&& f) const {
+    std::string scratch;
+    for (std::uint64_t r = 0; r < rows(); ++r) f(r, field(row(r), column, scratch));
+  }
+  /// The same for several columns: f(row, which of them, field).
+  template <class F>
+  void each(const std::vector<std::size_t>& columns, F&& f) const {
+    std::string scratch;
+    std::vector<std::string_view> raw;
+    for (std::uint64_t r = 0; r < rows(); ++r) {
+      split(row(r), raw);
+      for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
+    }
+  }
+  /// The line in the file where a row begins, from 1.
+  std::uint64_t line_of(std::uint64_t row) const noexcept {
+    return line_at(static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]));
+  }
+
+ private:
+  class row_finder;
+
+  void read(const std::string& path);
+  std::uint64_t line_at(std::size_t begin) const noexcept;
+  std::string_view row(std::uint64_t r) const noexcept;
+  /// The raw fields of a row, with their quotes.
+  void split(std::string_view row, std::vector<std::string_view>& to) const;
+  std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;
+  static std::string_view unquoted(std::string_view raw, std::string& scratch);
+
+  std::shared_ptr<const bytes> file_;
+  std::string_view text_;
+  char separator_;
+  std::vector<std::uint64_t> begins_;  // of each row, and the end
+  std::vector<std::string> first_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// Options of csv.
+struct csv_options {
+  char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
+  bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
+  /// What an empty field is in a column of numbers; without it, it is an error.
+  std::optional<double> empty_number = {};
+};
+
+/// Options of csv::files().
+struct csv_files_options {
+  std::string root = {};    ///< what relative paths are below; empty: the folder of the table
+  std::string prefix = {};  ///< of each path: "images/"
+  std::string suffix = {};  ///< of each path: ".jpg"
+};
+
+/// A column of classes as numbers.
+struct csv_classes {
+  std::vector<std::string> names;    ///< all there are, sorted
+  std::vector<std::int64_t> labels;  ///< of each row, the number of its name
+};
+
+/// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
+/// byte order mark. It is read into memory, and its columns become sources:
+///
+///     const wick::csv table("train.csv");   // path,label
+///     wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) | shuffle() | read() |
+///     decode()
+///
+/// What a column gives is independent of the table, which may go. Rows are counted from 0. Messages name the
+/// file, the line, and the column.
+class csv {
+ public:
+  /// \throws wick::error when the file can't be read, has no row, or a row has another number of fields than
+  /// the first
+  explicit csv(const std::string& path, const csv_options& options = {});
+
+  std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
+  const std::vector<std::string>& columns() const noexcept { return columns_; }
+
+  /// A source of the files that a column names. \throws wick::error for an empty field
+  wick::files files(std::string_view column, const csv_files_options& options = {}) const;
+  /// \throws wick::error for what is no whole number
+  std::vector<std::int64_t> integers(std::string_view column) const;
+  /// Labels that are names: sorted, and numbered from 0.
+  csv_classes classes(std::string_view column) const;
+  std::vector<std::string> texts(std::string_view column) const;
+  /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
+  detail::array_rows numbers(const std::vector<std::string>& columns) const;
+
+ private:
+  std::size_t number_of(std::string_view column) const;
+
+  std::string path_;
+  csv_options options_;
+  detail::csv_text text_;
+  std::vector<std::string> columns_;
+};
 
 }  // namespace wick
 
@@ -40448,455 +40448,6 @@ void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted
 
 }  // namespace wick::detail
 
-// ==== wick/sources/impl/csv.hpp
-/// \file
-/// The bodies of what sources/csv.hpp declares. Included in exactly one file of a program.
-
-#include <charconv>
-
-namespace wick::detail {
-
-namespace {
-
-/// "PATH: csv: line 7, column \"label\": …"
-error field_error(const std::string& path, const csv_text& text, std::uint64_t row, const std::string& column,
-                  std::string_view field, const std::string& what) {
-  return source_error(path, "csv",
-                      "line " + std::to_string(text.line_of(row)) + ", column \"" + printable(column) +
-                          "\": \"" + printable(field.substr(0, 64)) + "\" " + what);
-}
-
-std::string_view trimmed(std::string_view field) noexcept {
-  while (field.starts_with(' ') || field.starts_with('\t')) field.remove_prefix(1);
-  while (field.ends_with(' ') || field.ends_with('\t')) field.remove_suffix(1);
-  return field;
-}
-
-}  // namespace
-
-}  // namespace wick::detail
-
-namespace wick {
-
-csv::csv(const std::string& path, const csv_options& options)
-    : path_(path), options_(options), text_(path, options.separator, options.header) {
-  for (std::size_t i = 0; i < text_.first().size(); ++i)
-    columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
-        columns_.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw detail::source_error(path, "csv",
-                                 "two columns are called \"" + detail::printable(columns_[i]) +
-                                     "\"; rename one, or say .header = false where there is none");
-    }
-  }
-}
-
-std::size_t csv::number_of(std::string_view column) const {
-  const auto found = std::find(columns_.begin(), columns_.end(), column);
-  if (found == columns_.end()) {
-    std::string all;
-    for (const std::string& one : columns_) all += (all.empty() ? "" : ", ") + detail::printable(one);
-    throw detail::source_error(path_, "csv",
-                               "no column is called \"" + detail::printable(column) + "\"; there are " + all);
-  }
-  return static_cast<std::size_t>(found - columns_.begin());
-}
-
-files csv::files(std::string_view column, const csv_files_options& options) const {
-  const std::size_t slash = path_.rfind('/');
-  std::string root = !options.root.empty()        ? options.root
-                     : slash == std::string::npos ? std::string()
-                                                  : path_.substr(0, slash + 1);
-  if (!root.empty() && !root.ends_with('/')) root += '/';
-  const std::size_t number = number_of(column);
-  std::vector<std::string> paths;
-  paths.reserve(static_cast<std::size_t>(size()));
-  text_.each(number, [&](std::uint64_t row, std::string_view field) {
-    if (field.empty())
-      throw detail::field_error(path_, text_, row, columns_[number], field,
-                                "names no file; leave the row out");
-    std::string path = options.prefix + std::string(field) + options.suffix;
-    paths.push_back(path.starts_with('/') ? std::move(path) : root + path);
-  });
-  return wick::files(paths);
-}
-
-std::vector<std::int64_t> csv::integers(std::string_view column) const {
-  const std::size_t number = number_of(column);
-  std::vector<std::int64_t> out(static_cast<std::size_t>(size()));
-  text_.each(number, [&](std::uint64_t row, std::string_view field) {
-    const std::string_view digits = detail::trimmed(field);
-    const auto [end, fault] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), out[static_cast<std::size_t>(row)]);
-    if (fault != std::errc() || end != digits.data() + digits.size()) {
-      throw detail::field_error(
-          path_, text_, row, columns_[number], field,
-          "is no whole number; for names of classes write classes(), for fractions numbers()");
-    }
-  });
-  return out;
-}
-
-csv_classes csv::classes(std::string_view column) const {
-  const std::size_t number = number_of(column);
-  csv_classes out;
-  text_.each(number, [&](std::uint64_t, std::string_view field) {
-    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
-    if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
-  });
-  out.labels.reserve(static_cast<std::size_t>(size()));
-  text_.each(number, [&](std::uint64_t, std::string_view field) {
-    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
-    out.labels.push_back(at - out.names.begin());
-  });
-  return out;
-}
-
-std::vector<std::string> csv::texts(std::string_view column) const {
-  std::vector<std::string> out;
-  out.reserve(static_cast<std::size_t>(size()));
-  text_.each(number_of(column), [&](std::uint64_t, std::string_view field) { out.emplace_back(field); });
-  return out;
-}
-
-detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
-  if (columns.empty()) throw error("csv: numbers() of no column; name at least one");
-  std::vector<std::size_t> which;
-  for (const std::string& column : columns) which.push_back(number_of(column));
-  auto kept = std::make_shared<std::vector<float>>();
-  std::vector<float>& out = *kept;
-  out.reserve(static_cast<std::size_t>(size()) * which.size());
-  text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
-    std::string_view digits = detail::trimmed(field);
-    if (digits.starts_with('+')) digits.remove_prefix(1);
-    float n = 0;
-    if (digits.empty() && options_.empty_number) {
-      n = static_cast<float>(*options_.empty_number);
-    } else {
-      const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-      if (digits.empty() || fault != std::errc() || end != digits.data() + digits.size()) {
-        throw detail::field_error(path_, text_, row, columns[c], field,
-                                  digits.empty() ? "is no number; say {.empty_number = NAN} for gaps"
-                                                 : "is no number, or one that a float can't hold");
-      }
-    }
-    out.push_back(n);
-  });
-  const auto* const first = reinterpret_cast<const std::byte*>(out.data());
-  return {std::move(kept), first, {shape{static_cast<std::int64_t>(which.size())}, dtype::float32}, size()};
-}
-
-}  // namespace wick
-
-// ==== wick/sources/impl/csv_text.hpp
-/// \file
-/// The bodies of what sources/detail/csv_text.hpp declares. Included in exactly one file of a program.
-
-#include <sys/mman.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
-// ==== wick/sources/detail/gzip_file.hpp
-/// \file
-/// A file that may be packed by gzip, read from its beginning; a plain one comes as it is.
-
-#include <fcntl.h>
-#include <zlib.h>
-
-namespace wick::detail {
-
-class gzip_file {
- public:
-  /// By the first bytes of a file.
-  static bool is_packed(std::string_view start) noexcept { return start.starts_with("\x1F\x8B"); }
-
-  /// \param who  for messages; `path` and `who` live longer
-  /// \throws wick::error
-  gzip_file(const opened_file& opened, const std::string& path, const char* who) : path_(path), who_(who) {
-    file_handle second(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
-    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
-    if (gz_ == nullptr) throw source_error(path_, who_, "zlib can't open it: " + system_text(errno));
-    static_cast<void>(second.release());
-    ::gzbuffer(gz_.get(), 1 << 17);
-  }
-
-  /// Reads up to `size` bytes, fewer only at the end. \throws wick::error for data that are damaged or cut
-  /// off
-  std::size_t fill(void* to, std::size_t size) {
-    std::size_t done = 0;
-    while (done < size) {
-      const auto piece = static_cast<unsigned>(std::min<std::size_t>(size - done, std::size_t{1} << 30));
-      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
-      if (n > 0) done += static_cast<std::size_t>(n);
-      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
-      int code = Z_OK;
-      const char* const text = ::gzerror(gz_.get(), &code);
-      if (code == Z_BUF_ERROR)
-        throw source_error(path_, who_, "cut off within its gzip data; copy or download it again");
-      if (code == Z_ERRNO) throw source_error(path_, who_, "can't read it: " + system_text(errno));
-      if (code != Z_OK) {
-        throw source_error(
-            path_, who_, std::string("its gzip data are damaged (") + text + "); copy or download it again");
-      }
-      break;
-    }
-    return done;
-  }
-
- private:
-  struct closer {
-    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
-  };
-  const std::string& path_;
-  const char* who_;
-  std::unique_ptr<::gzFile_s, closer> gz_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-namespace {
-
-bytes plain_text(const opened_file& from) {
-  bytes out(static_cast<std::size_t>(from.stamp.size));
-#ifdef MADV_HUGEPAGE
-  // Half the time would go into pages of 4 KiB.
-  constexpr std::uintptr_t page = 4096;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(out.data()) + page - 1) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(out.data()) + out.size();
-  if (end > begin + (std::uintptr_t{4} << 20))
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-  out.shrink(read_up_to(from.file.get(), out.data(), out.size(), 0));
-  return out;
-}
-
-bytes unpacked_text(const opened_file& from, const std::string& path) {
-  gzip_file in(from, path, "csv");
-  std::string out;
-  for (std::size_t size = 0;;) {
-    const std::size_t room = std::max(std::size_t{4} << 20, size);
-    out.resize(size + room);
-    const std::size_t n = in.fill(out.data() + size, room);
-    size += n;
-    if (n != room) return {out.data(), size};
-  }
-}
-
-/// Where some characters stand in 64 of them, a bit each.
-struct marks {
-  std::uint64_t lines = 0, separators = 0, quotes = 0, nuls = 0;
-};
-
-marks marks_of(const char* text, char separator) noexcept {
-  marks out;
-#ifdef __SSE2__
-  const __m128i line = _mm_set1_epi8('\n'), part = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
-  for (unsigned i = 0; i < 64; i += 16) {
-    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
-    const auto where = [&](const __m128i& what) {
-      return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, what)))} << i;
-    };
-    out.lines |= where(line);
-    out.separators |= where(part);
-    out.quotes |= where(quote);
-    out.nuls |= where(_mm_setzero_si128());
-  }
-#else
-  for (unsigned i = 0; i < 64; ++i) {
-    out.lines |= std::uint64_t{text[i] == '\n'} << i;
-    out.separators |= std::uint64_t{text[i] == separator} << i;
-    out.quotes |= std::uint64_t{text[i] == '"'} << i;
-    out.nuls |= std::uint64_t{text[i] == '\0'} << i;
-  }
-#endif
-  return out;
-}
-
-}  // namespace
-
-void csv_text::read(const std::string& path) {
-  const opened_file opened = open_regular(path, "csv");
-  bytes out = plain_text(opened);
-  if (gzip_file::is_packed(out.text())) out = unpacked_text(opened, path);
-  require_unchanged(opened, path, "csv");
-  file_ = std::make_shared<const bytes>(std::move(out));
-  text_ = file_->text();
-  if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
-}
-
-/// Goes through the text once: 64 characters at a time, and one at a time where there are quotes.
-class csv_text::row_finder {
- public:
-  row_finder(csv_text& of, const std::string& path) noexcept : of_(of), path_(path) {}
-
-  /// \throws wick::error for a NUL, an open quote, or a row with another number of fields than the first
-  void run() {
-    const std::string_view text = of_.text_;
-    constexpr std::size_t step = 64;
-    std::size_t at = 0;
-    while (at + step <= text.size()) {
-      const marks here = marks_of(text.data() + at, of_.separator_);
-      if (here.nuls != 0) refuse_nul(at + static_cast<std::size_t>(std::countr_zero(here.nuls)));
-      if (here.quotes != 0 || open_) {
-        at = one_by_one(at, at + step);
-      } else {
-        take(here, at);
-        at += step;
-        field_begins_ = ((here.lines | here.separators) >> (step - 1) & 1) != 0;
-      }
-    }
-    if (const auto nul = text.find('\0', at); nul != std::string_view::npos) refuse_nul(nul);
-    one_by_one(at, text.size());
-    if (open_) {
-      throw source_error(path_, "csv",
-                         "line " + std::to_string(of_.line_at(begin_)) +
-                             ": a quote is not closed; write a quote in a quoted field twice");
-    }
-    if (begin_ < text.size()) row_ends(text.size());
-  }
-
- private:
-  /// Rows that end in 64 characters without quotes.
-  void take(const marks& here, std::size_t at) {
-    std::uint64_t parts = here.separators;
-    for (std::uint64_t lines = here.lines; lines != 0; lines &= lines - 1) {
-      const std::uint64_t before = (lines & -lines) - 1;
-      fields_ += static_cast<std::size_t>(std::popcount(parts & before));
-      parts &= ~before;
-      row_ends(at + static_cast<std::size_t>(std::countr_zero(lines)));
-    }
-    fields_ += static_cast<std::size_t>(std::popcount(parts));
-  }
-  /// Where it has come to: a quote that is written twice may reach past `end`.
-  std::size_t one_by_one(std::size_t at, std::size_t end) {
-    const std::string_view text = of_.text_;
-    for (; at < end; ++at) {
-      const char c = text[at];
-      if (open_) {
-        if (c == '"') open_ = at + 1 < text.size() && text[at + 1] == '"' && ++at != 0;
-        continue;
-      }
-      if (c == '\n') {
-        row_ends(at);
-        field_begins_ = true;
-        continue;
-      }
-      open_ = c == '"' && field_begins_;
-      field_begins_ = c == of_.separator_;
-      fields_ += field_begins_ ? 1u : 0u;
-    }
-    return at;
-  }
-  void row_ends(std::size_t at) {
-    const std::string_view row = of_.text_.substr(begin_, at - begin_);
-    if (row.find_first_not_of('\r') != std::string_view::npos) {
-      if (wanted_ == 0) wanted_ = fields_;
-      if (fields_ != wanted_) refuse_fields();
-      if (of_.begins_.size() == 1024) of_.begins_.reserve(of_.text_.size() / (begin_ / 1024) * 17 / 16);
-      of_.begins_.push_back(begin_);
-    }
-    begin_ = at + 1;
-    fields_ = 1;
-  }
-  [[noreturn]] void refuse_fields() const {
-    throw source_error(path_, "csv",
-                       "line " + std::to_string(of_.line_at(begin_)) + " has " + std::to_string(fields_) +
-                           " fields, and line " +
-                           std::to_string(of_.line_at(static_cast<std::size_t>(of_.begins_[0]))) + " has " +
-                           std::to_string(wanted_) +
-                           "; quote fields that have a separator in them, or say .separator");
-  }
-  [[noreturn]] void refuse_nul(std::size_t at) const {
-    throw source_error(path_, "csv",
-                       "has a NUL at byte " + std::to_string(at) +
-                           ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
-  }
-
-  csv_text& of_;
-  const std::string& path_;
-  std::size_t begin_ = 0, fields_ = 1, wanted_ = 0;
-  bool open_ = false, field_begins_ = true;
-};
-
-csv_text::csv_text(const std::string& path, char separator, bool header) : separator_(separator) {
-  if (separator == '"' || separator == '\n' || separator == '\r')
-    throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
-  read(path);
-  row_finder(*this, path).run();
-  if (begins_.empty()) throw source_error(path, "csv", "has no row");
-  begins_.push_back(text_.size());
-  std::vector<std::string_view> raw;
-  split(row(0), raw);
-  std::string scratch;
-  for (const std::string_view one : raw) first_.emplace_back(unquoted(one, scratch));
-  if (header) begins_.erase(begins_.begin());
-  if (begins_.capacity() > begins_.size() / 2 * 3) begins_.shrink_to_fit();
-}
-
-std::string_view csv_text::row(std::uint64_t r) const noexcept {
-  const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r)]),
-             end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r) + 1]);
-  std::string_view out(text_.data() + begin, end - begin);
-  while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
-  return out;
-}
-
-void csv_text::split(std::string_view row, std::vector<std::string_view>& to) const {
-  to.clear();
-  for (std::size_t begin = 0;;) {
-    std::size_t end = begin;
-    if (begin < row.size() && row[begin] == '"') {
-      bool open = true;
-      for (end = begin + 1; end < row.size() && (open || row[end] != separator_); ++end) {
-        if (open && row[end] == '"') open = end + 1 < row.size() && row[end + 1] == '"' && ++end != 0;
-      }
-    } else {
-      end = std::min(row.find(separator_, begin), row.size());
-    }
-    to.push_back(row.substr(begin, end - begin));
-    if (end >= row.size()) return;
-    begin = end + 1;
-  }
-}
-
-std::string_view csv_text::field(std::string_view row, std::size_t column, std::string& scratch) const {
-  if (row.find('"') == std::string_view::npos) {
-    for (; column > 0; --column) row.remove_prefix(row.find(separator_) + 1);
-    return row.substr(0, row.find(separator_));
-  }
-  std::vector<std::string_view> raw;
-  split(row, raw);
-  return unquoted(raw[column], scratch);
-}
-
-std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) {
-  if (!raw.starts_with('"')) return raw;
-  scratch.clear();
-  raw.remove_prefix(1);
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] == '"') {
-      if (i + 1 >= raw.size() || raw[i + 1] != '"') {
-        scratch.append(raw.substr(i + 1));  // some writers go on behind the quote
-        break;
-      }
-      ++i;
-    }
-    scratch += raw[i];
-  }
-  return scratch;
-}
-
-std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
-  return 1 + static_cast<std::uint64_t>(
-                 std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
-}
-
-}  // namespace wick::detail
-
 // ==== wick/sources/impl/decode_raw.hpp
 /// \file
 /// The bodies of what sources/decode_raw.hpp declares. Included in exactly one file of a program.
@@ -41497,6 +41048,64 @@ inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t
     }
   }
 }
+
+}  // namespace wick::detail
+
+// ==== wick/sources/detail/gzip_file.hpp
+/// \file
+/// A file that may be packed by gzip, read from its beginning; a plain one comes as it is.
+
+#include <fcntl.h>
+#include <zlib.h>
+
+namespace wick::detail {
+
+class gzip_file {
+ public:
+  /// By the first bytes of a file.
+  static bool is_packed(std::string_view start) noexcept { return start.starts_with("\x1F\x8B"); }
+
+  /// \param who  for messages; `path` and `who` live longer
+  /// \throws wick::error
+  gzip_file(const opened_file& opened, const std::string& path, const char* who) : path_(path), who_(who) {
+    file_handle second(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
+    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
+    if (gz_ == nullptr) throw source_error(path_, who_, "zlib can't open it: " + system_text(errno));
+    static_cast<void>(second.release());
+    ::gzbuffer(gz_.get(), 1 << 17);
+  }
+
+  /// Reads up to `size` bytes, fewer only at the end. \throws wick::error for data that are damaged or cut
+  /// off
+  std::size_t fill(void* to, std::size_t size) {
+    std::size_t done = 0;
+    while (done < size) {
+      const auto piece = static_cast<unsigned>(std::min<std::size_t>(size - done, std::size_t{1} << 30));
+      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
+      if (n > 0) done += static_cast<std::size_t>(n);
+      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
+      int code = Z_OK;
+      const char* const text = ::gzerror(gz_.get(), &code);
+      if (code == Z_BUF_ERROR)
+        throw source_error(path_, who_, "cut off within its gzip data; copy or download it again");
+      if (code == Z_ERRNO) throw source_error(path_, who_, "can't read it: " + system_text(errno));
+      if (code != Z_OK) {
+        throw source_error(
+            path_, who_, std::string("its gzip data are damaged (") + text + "); copy or download it again");
+      }
+      break;
+    }
+    return done;
+  }
+
+ private:
+  struct closer {
+    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
+  };
+  const std::string& path_;
+  const char* who_;
+  std::unique_ptr<::gzFile_s, closer> gz_;
+};
 
 }  // namespace wick::detail
 
@@ -44050,6 +43659,397 @@ std::string zip_archive::unpack(const member& of, const std::string& packed) con
   if (code != Z_STREAM_END || written != out.size())
     damaged("has \"" + printable(of.name) + "\" with damaged data");
   return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/tables/impl/csv.hpp
+/// \file
+/// The bodies of what tables/csv.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+
+namespace wick::detail {
+
+namespace {
+
+/// "PATH: csv: line 7, column \"label\": …"
+error field_error(const std::string& path, const csv_text& text, std::uint64_t row, const std::string& column,
+                  std::string_view field, const std::string& what) {
+  return source_error(path, "csv",
+                      "line " + std::to_string(text.line_of(row)) + ", column \"" + printable(column) +
+                          "\": \"" + printable(field.substr(0, 64)) + "\" " + what);
+}
+
+std::string_view trimmed(std::string_view field) noexcept {
+  while (field.starts_with(' ') || field.starts_with('\t')) field.remove_prefix(1);
+  while (field.ends_with(' ') || field.ends_with('\t')) field.remove_suffix(1);
+  return field;
+}
+
+}  // namespace
+
+}  // namespace wick::detail
+
+namespace wick {
+
+csv::csv(const std::string& path, const csv_options& options)
+    : path_(path), options_(options), text_(path, options.separator, options.header) {
+  for (std::size_t i = 0; i < text_.first().size(); ++i)
+    columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
+        columns_.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw detail::source_error(path, "csv",
+                                 "two columns are called \"" + detail::printable(columns_[i]) +
+                                     "\"; rename one, or say .header = false where there is none");
+    }
+  }
+}
+
+std::size_t csv::number_of(std::string_view column) const {
+  const auto found = std::find(columns_.begin(), columns_.end(), column);
+  if (found == columns_.end()) {
+    std::string all;
+    for (const std::string& one : columns_) all += (all.empty() ? "" : ", ") + detail::printable(one);
+    throw detail::source_error(path_, "csv",
+                               "no column is called \"" + detail::printable(column) + "\"; there are " + all);
+  }
+  return static_cast<std::size_t>(found - columns_.begin());
+}
+
+files csv::files(std::string_view column, const csv_files_options& options) const {
+  const std::size_t slash = path_.rfind('/');
+  std::string root = !options.root.empty()        ? options.root
+                     : slash == std::string::npos ? std::string()
+                                                  : path_.substr(0, slash + 1);
+  if (!root.empty() && !root.ends_with('/')) root += '/';
+  const std::size_t number = number_of(column);
+  std::vector<std::string> paths;
+  paths.reserve(static_cast<std::size_t>(size()));
+  text_.each(number, [&](std::uint64_t row, std::string_view field) {
+    if (field.empty())
+      throw detail::field_error(path_, text_, row, columns_[number], field,
+                                "names no file; leave the row out");
+    std::string path = options.prefix + std::string(field) + options.suffix;
+    paths.push_back(path.starts_with('/') ? std::move(path) : root + path);
+  });
+  return wick::files(paths);
+}
+
+std::vector<std::int64_t> csv::integers(std::string_view column) const {
+  const std::size_t number = number_of(column);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(size()));
+  text_.each(number, [&](std::uint64_t row, std::string_view field) {
+    const std::string_view digits = detail::trimmed(field);
+    const auto [end, fault] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), out[static_cast<std::size_t>(row)]);
+    if (fault != std::errc() || end != digits.data() + digits.size()) {
+      throw detail::field_error(
+          path_, text_, row, columns_[number], field,
+          "is no whole number; for names of classes write classes(), for fractions numbers()");
+    }
+  });
+  return out;
+}
+
+csv_classes csv::classes(std::string_view column) const {
+  const std::size_t number = number_of(column);
+  csv_classes out;
+  text_.each(number, [&](std::uint64_t, std::string_view field) {
+    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
+    if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
+  });
+  out.labels.reserve(static_cast<std::size_t>(size()));
+  text_.each(number, [&](std::uint64_t, std::string_view field) {
+    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
+    out.labels.push_back(at - out.names.begin());
+  });
+  return out;
+}
+
+std::vector<std::string> csv::texts(std::string_view column) const {
+  std::vector<std::string> out;
+  out.reserve(static_cast<std::size_t>(size()));
+  text_.each(number_of(column), [&](std::uint64_t, std::string_view field) { out.emplace_back(field); });
+  return out;
+}
+
+detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
+  if (columns.empty()) throw error("csv: numbers() of no column; name at least one");
+  std::vector<std::size_t> which;
+  for (const std::string& column : columns) which.push_back(number_of(column));
+  auto kept = std::make_shared<std::vector<float>>();
+  std::vector<float>& out = *kept;
+  out.reserve(static_cast<std::size_t>(size()) * which.size());
+  text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
+    std::string_view digits = detail::trimmed(field);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    float n = 0;
+    if (digits.empty() && options_.empty_number) {
+      n = static_cast<float>(*options_.empty_number);
+    } else {
+      const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+      if (digits.empty() || fault != std::errc() || end != digits.data() + digits.size()) {
+        throw detail::field_error(path_, text_, row, columns[c], field,
+                                  digits.empty() ? "is no number; say {.empty_number = NAN} for gaps"
+                                                 : "is no number, or one that a float can't hold");
+      }
+    }
+    out.push_back(n);
+  });
+  const auto* const first = reinterpret_cast<const std::byte*>(out.data());
+  return {std::move(kept), first, {shape{static_cast<std::int64_t>(which.size())}, dtype::float32}, size()};
+}
+
+}  // namespace wick
+
+// ==== wick/tables/impl/csv_text.hpp
+/// \file
+/// The bodies of what tables/detail/csv_text.hpp declares. Included in exactly one file of a program.
+
+#include <sys/mman.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace wick::detail {
+
+namespace {
+
+bytes plain_text(const opened_file& from) {
+  bytes out(static_cast<std::size_t>(from.stamp.size));
+#ifdef MADV_HUGEPAGE
+  // Half the time would go into pages of 4 KiB.
+  constexpr std::uintptr_t page = 4096;
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(out.data()) + page - 1) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(out.data()) + out.size();
+  if (end > begin + (std::uintptr_t{4} << 20))
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+  out.shrink(read_up_to(from.file.get(), out.data(), out.size(), 0));
+  return out;
+}
+
+bytes unpacked_text(const opened_file& from, const std::string& path) {
+  gzip_file in(from, path, "csv");
+  std::string out;
+  for (std::size_t size = 0;;) {
+    const std::size_t room = std::max(std::size_t{4} << 20, size);
+    out.resize(size + room);
+    const std::size_t n = in.fill(out.data() + size, room);
+    size += n;
+    if (n != room) return {out.data(), size};
+  }
+}
+
+/// Where some characters stand in 64 of them, a bit each.
+struct marks {
+  std::uint64_t lines = 0, separators = 0, quotes = 0, nuls = 0;
+};
+
+marks marks_of(const char* text, char separator) noexcept {
+  marks out;
+#ifdef __SSE2__
+  const __m128i line = _mm_set1_epi8('\n'), part = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
+  for (unsigned i = 0; i < 64; i += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
+    const auto where = [&](const __m128i& what) {
+      return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, what)))} << i;
+    };
+    out.lines |= where(line);
+    out.separators |= where(part);
+    out.quotes |= where(quote);
+    out.nuls |= where(_mm_setzero_si128());
+  }
+#else
+  for (unsigned i = 0; i < 64; ++i) {
+    out.lines |= std::uint64_t{text[i] == '\n'} << i;
+    out.separators |= std::uint64_t{text[i] == separator} << i;
+    out.quotes |= std::uint64_t{text[i] == '"'} << i;
+    out.nuls |= std::uint64_t{text[i] == '\0'} << i;
+  }
+#endif
+  return out;
+}
+
+}  // namespace
+
+void csv_text::read(const std::string& path) {
+  const opened_file opened = open_regular(path, "csv");
+  bytes out = plain_text(opened);
+  if (gzip_file::is_packed(out.text())) out = unpacked_text(opened, path);
+  require_unchanged(opened, path, "csv");
+  file_ = std::make_shared<const bytes>(std::move(out));
+  text_ = file_->text();
+  if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
+}
+
+/// Goes through the text once: 64 characters at a time, and one at a time where there are quotes.
+class csv_text::row_finder {
+ public:
+  row_finder(csv_text& of, const std::string& path) noexcept : of_(of), path_(path) {}
+
+  /// \throws wick::error for a NUL, an open quote, or a row with another number of fields than the first
+  void run() {
+    const std::string_view text = of_.text_;
+    constexpr std::size_t step = 64;
+    std::size_t at = 0;
+    while (at + step <= text.size()) {
+      const marks here = marks_of(text.data() + at, of_.separator_);
+      if (here.nuls != 0) refuse_nul(at + static_cast<std::size_t>(std::countr_zero(here.nuls)));
+      if (here.quotes != 0 || open_) {
+        at = one_by_one(at, at + step);
+      } else {
+        take(here, at);
+        at += step;
+        field_begins_ = ((here.lines | here.separators) >> (step - 1) & 1) != 0;
+      }
+    }
+    if (const auto nul = text.find('\0', at); nul != std::string_view::npos) refuse_nul(nul);
+    one_by_one(at, text.size());
+    if (open_) {
+      throw source_error(path_, "csv",
+                         "line " + std::to_string(of_.line_at(begin_)) +
+                             ": a quote is not closed; write a quote in a quoted field twice");
+    }
+    if (begin_ < text.size()) row_ends(text.size());
+  }
+
+ private:
+  /// Rows that end in 64 characters without quotes.
+  void take(const marks& here, std::size_t at) {
+    std::uint64_t parts = here.separators;
+    for (std::uint64_t lines = here.lines; lines != 0; lines &= lines - 1) {
+      const std::uint64_t before = (lines & -lines) - 1;
+      fields_ += static_cast<std::size_t>(std::popcount(parts & before));
+      parts &= ~before;
+      row_ends(at + static_cast<std::size_t>(std::countr_zero(lines)));
+    }
+    fields_ += static_cast<std::size_t>(std::popcount(parts));
+  }
+  /// Where it has come to: a quote that is written twice may reach past `end`.
+  std::size_t one_by_one(std::size_t at, std::size_t end) {
+    const std::string_view text = of_.text_;
+    for (; at < end; ++at) {
+      const char c = text[at];
+      if (open_) {
+        if (c == '"') open_ = at + 1 < text.size() && text[at + 1] == '"' && ++at != 0;
+        continue;
+      }
+      if (c == '\n') {
+        row_ends(at);
+        field_begins_ = true;
+        continue;
+      }
+      open_ = c == '"' && field_begins_;
+      field_begins_ = c == of_.separator_;
+      fields_ += field_begins_ ? 1u : 0u;
+    }
+    return at;
+  }
+  void row_ends(std::size_t at) {
+    const std::string_view row = of_.text_.substr(begin_, at - begin_);
+    if (row.find_first_not_of('\r') != std::string_view::npos) {
+      if (wanted_ == 0) wanted_ = fields_;
+      if (fields_ != wanted_) refuse_fields();
+      if (of_.begins_.size() == 1024) of_.begins_.reserve(of_.text_.size() / (begin_ / 1024) * 17 / 16);
+      of_.begins_.push_back(begin_);
+    }
+    begin_ = at + 1;
+    fields_ = 1;
+  }
+  [[noreturn]] void refuse_fields() const {
+    throw source_error(path_, "csv",
+                       "line " + std::to_string(of_.line_at(begin_)) + " has " + std::to_string(fields_) +
+                           " fields, and line " +
+                           std::to_string(of_.line_at(static_cast<std::size_t>(of_.begins_[0]))) + " has " +
+                           std::to_string(wanted_) +
+                           "; quote fields that have a separator in them, or say .separator");
+  }
+  [[noreturn]] void refuse_nul(std::size_t at) const {
+    throw source_error(path_, "csv",
+                       "has a NUL at byte " + std::to_string(at) +
+                           ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
+  }
+
+  csv_text& of_;
+  const std::string& path_;
+  std::size_t begin_ = 0, fields_ = 1, wanted_ = 0;
+  bool open_ = false, field_begins_ = true;
+};
+
+csv_text::csv_text(const std::string& path, char separator, bool header) : separator_(separator) {
+  if (separator == '"' || separator == '\n' || separator == '\r')
+    throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
+  read(path);
+  row_finder(*this, path).run();
+  if (begins_.empty()) throw source_error(path, "csv", "has no row");
+  begins_.push_back(text_.size());
+  std::vector<std::string_view> raw;
+  split(row(0), raw);
+  std::string scratch;
+  for (const std::string_view one : raw) first_.emplace_back(unquoted(one, scratch));
+  if (header) begins_.erase(begins_.begin());
+  if (begins_.capacity() > begins_.size() / 2 * 3) begins_.shrink_to_fit();
+}
+
+std::string_view csv_text::row(std::uint64_t r) const noexcept {
+  const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r)]),
+             end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r) + 1]);
+  std::string_view out(text_.data() + begin, end - begin);
+  while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
+  return out;
+}
+
+void csv_text::split(std::string_view row, std::vector<std::string_view>& to) const {
+  to.clear();
+  for (std::size_t begin = 0;;) {
+    std::size_t end = begin;
+    if (begin < row.size() && row[begin] == '"') {
+      bool open = true;
+      for (end = begin + 1; end < row.size() && (open || row[end] != separator_); ++end) {
+        if (open && row[end] == '"') open = end + 1 < row.size() && row[end + 1] == '"' && ++end != 0;
+      }
+    } else {
+      end = std::min(row.find(separator_, begin), row.size());
+    }
+    to.push_back(row.substr(begin, end - begin));
+    if (end >= row.size()) return;
+    begin = end + 1;
+  }
+}
+
+std::string_view csv_text::field(std::string_view row, std::size_t column, std::string& scratch) const {
+  if (row.find('"') == std::string_view::npos) {
+    for (; column > 0; --column) row.remove_prefix(row.find(separator_) + 1);
+    return row.substr(0, row.find(separator_));
+  }
+  std::vector<std::string_view> raw;
+  split(row, raw);
+  return unquoted(raw[column], scratch);
+}
+
+std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) {
+  if (!raw.starts_with('"')) return raw;
+  scratch.clear();
+  raw.remove_prefix(1);
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] == '"') {
+      if (i + 1 >= raw.size() || raw[i + 1] != '"') {
+        scratch.append(raw.substr(i + 1));  // some writers go on behind the quote
+        break;
+      }
+      ++i;
+    }
+    scratch += raw[i];
+  }
+  return scratch;
+}
+
+std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
+  return 1 + static_cast<std::uint64_t>(
+                 std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
 }
 
 }  // namespace wick::detail

@@ -18,8 +18,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/zip.hpp>
-#include <wick/sources/csv.hpp>
 #include <wick/sources/memory.hpp>
+#include <wick/tables/csv.hpp>
 #include <wick/transforms/resize.hpp>
 
 using namespace wick_test;

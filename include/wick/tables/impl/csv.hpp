@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/csv.hpp declares. Included in exactly one file of a program.
+/// The bodies of what tables/csv.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/csv.hpp>
-#include <wick/sources/detail/csv_text.hpp>
 #include <wick/sources/files.hpp>
+#include <wick/tables/csv.hpp>
+#include <wick/tables/detail/csv_text.hpp>
 
 namespace wick::detail {
 

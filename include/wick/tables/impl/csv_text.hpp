@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/csv_text.hpp declares. Included in exactly one file of a program.
+/// The bodies of what tables/detail/csv_text.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/sources/detail/csv_text.hpp>
 #include <wick/sources/detail/gzip_file.hpp>
+#include <wick/tables/detail/csv_text.hpp>
 
 namespace wick::detail {
 

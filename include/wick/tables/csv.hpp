@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/sources/detail/csv_text.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/memory.hpp>
+#include <wick/tables/detail/csv_text.hpp>
 
 namespace wick {
 
