@@ -4,6 +4,7 @@
 /// beside it.
 #pragma once
 
+#include <wick/async/impl/concurrency.hpp>
 #include <wick/async/impl/cpu_set.hpp>
 #include <wick/async/impl/cpus.hpp>
 #include <wick/async/impl/executor.hpp>

@@ -1708,6 +1708,51 @@ class tenants {
 /// \file
 /// Threads for calls that block, so that workers never do.
 
+// ==== wick/async/detail/concurrency.hpp
+/// \file
+/// How many blocking calls at a time give the most, found while they run.
+
+namespace wick::detail {
+
+/// A limit that follows goodput: it is tried higher and lower, and stays where more calls end a second. What
+/// is read lies on a local disk, or behind a network; a disk with a head is slower with many calls, a network
+/// needs hundreds. One thread at a time.
+///
+/// A window is some calls at one limit. Calls that began under another limit are not in it. A higher limit
+/// must give 5 % more, a lower one may give 2 % less. What fails is tried again after a pause, each time
+/// twice as long; when the calls take another time than before, the pauses end.
+class concurrency {
+ public:
+  /// Begins at `first`; stays in [least, most].
+  concurrency(std::size_t first, std::size_t least, std::size_t most) noexcept
+      : least_(least), most_(most), limit_(first), base_(first), skip_(first) {}
+
+  std::size_t limit() const noexcept { return limit_; }
+  std::size_t most() const noexcept { return most_; }
+  bool fixed() const noexcept { return least_ == most_; }
+
+  /// A call has ended, at a time in seconds. `more_wait`: others wait for a thread. True: the limit is
+  /// another.
+  bool ended(double now, bool more_wait) noexcept;
+
+ private:
+  static constexpr std::uint64_t first_pause = 8;
+
+  void begin(double now) noexcept;
+  void judge(double rate, bool wanted) noexcept;
+
+  std::size_t least_, most_, limit_;
+  std::size_t base_;     // what was best so far; the limit is another while it is tried
+  double rate_ = 0;      // calls a second there
+  std::size_t way_ = 0;  // what is tried next
+  std::uint64_t rest_ = 0, pause_ = first_pause;  // windows until then
+  std::uint64_t skip_;                            // calls that are not in the window
+  double begun_ = 0;
+  std::uint64_t calls_ = 0, waits_ = 0;  // in the window
+};
+
+}  // namespace wick::detail
+
 namespace wick {
 
 class executor;
@@ -1718,9 +1763,10 @@ inline void post_to(executor& on, job* j) noexcept;
 
 namespace detail {
 
-/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)`
-/// runs f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
-/// before the call is visible to f, and what f wrote to who continues.
+/// A FIFO queue and threads, started with the first call and kept. `co_await io.run(ex, f)` runs
+/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
+/// before the call is visible to f, and what f wrote to who continues. How many calls run at a time is given,
+/// or follows goodput: see concurrency.
 ///
 /// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the
 /// processors that the thread which made the pool may run on, whoever makes the first call, and take no
@@ -1728,12 +1774,17 @@ namespace detail {
 /// threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads);
+  explicit io_pool(std::size_t threads) : io_pool(concurrency(threads, threads, threads)) {}
+  explicit io_pool(const concurrency& at_a_time);
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
   ~io_pool();
 
-  std::size_t threads() const noexcept { return count_; }
+  /// Calls that run at a time, at most: now, and ever.
+  std::size_t threads() const noexcept { return limit_.load(std::memory_order_relaxed); }
+  std::size_t most_threads() const noexcept { return most_; }
+  /// Whether it finds out itself how many calls run at a time.
+  bool chooses_threads() const noexcept { return chooses_; }
   /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time
   /// (0 where the system doesn't say).
   struct usage {
@@ -1814,16 +1865,21 @@ class io_pool {
  private:
   struct shared;
 
-  void start();
+  /// As many threads as may be, with the first call; then one more where calls wait and it may be. Under the
+  /// mutex.
+  void grow();
+  void start_one();
   /// Of the calling thread: its pool, null where it is of none, and its number there.
   struct membership {
     const shared* of = nullptr;
     std::uint32_t number = 0;
   };
   [[gnu::noinline]] static membership& mine() noexcept;
-  static void work(shared& s) noexcept;
+  void work(shared& s) noexcept;
 
-  const std::size_t count_;
+  const std::size_t most_;
+  const bool chooses_;
+  std::atomic<std::size_t> limit_;
   const detail::process_mark born_;
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
   owned<shared> shared_;
@@ -1905,8 +1961,10 @@ namespace wick {
 
 /// How many threads an executor has, and which.
 struct executor_options {
-  std::size_t workers = 0;            ///< threads that run jobs; 0: as many as processors are available
-  std::size_t io_threads = 0;         ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t workers = 0;  ///< threads that run jobs; 0: as many as processors are available
+  /// For calls that block; 0: as many as give most calls a second, found while they run, up to 256. It begins
+  /// with twice the workers, at least 4, at most 32.
+  std::size_t io_threads = 0;
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";          ///< of the threads, as top shows them
   std::vector<int> pin_to =
@@ -11305,7 +11363,8 @@ struct loader_options {
   std::uint64_t seed = 0;
   /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
   std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  /// Threads for blocking reads; 0: as many as give most reads a second, found while they run, up to 256. Not
+  /// with `executor`.
   std::size_t io_threads = 0;
   /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
   /// 8 while these and the loop's fit into 16 MiB.
@@ -11681,6 +11740,7 @@ class trace_file {
   void event(std::string_view phase, std::string_view name, std::string_view category, std::uint64_t track,
              std::uint64_t at, const T&... rest);
   void name_track(std::uint64_t track, std::string_view name);
+  void name_io_threads(std::size_t count);
   void begin_about(std::string_view name);
   void flush();
   bool write_at(std::uint64_t at, std::string_view text) noexcept;
@@ -11692,6 +11752,7 @@ class trace_file {
   const process_mark born_;
   file_handle file_;
   std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
+  std::size_t io_named_ = 0;  // I/O threads whose tracks have names
   std::uint64_t base_ = 0,
                 offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
   std::vector<reading> clocks_;     // ticks between two are interpolated
@@ -11773,11 +11834,12 @@ struct load_model {
 /// What a loader has measured: the model that it follows, and how fast it really was.
 struct measured_load {
   load_model model;
-  std::vector<std::string> names;  ///< of model.stages; "" for what is none of the user's
-  std::string batch_stage;         ///< the longest of those behind batch()
-  double samples_per_second = 0;   ///< 0: nothing was taken
-  double error = 0;                ///< of the times of stages, relative
-  bool chooses_in_flight = true;   ///< from workers and I/O threads, as loader_options::in_flight says
+  std::vector<std::string> names;   ///< of model.stages; "" for what is none of the user's
+  std::string batch_stage;          ///< the longest of those behind batch()
+  double samples_per_second = 0;    ///< 0: nothing was taken
+  double error = 0;                 ///< of the times of stages, relative
+  bool chooses_in_flight = true;    ///< from workers and I/O threads, as loader_options::in_flight says
+  bool chooses_io_threads = false;  ///< by their goodput, as loader_options::io_threads says
 };
 
 }  // namespace wick::detail
@@ -12756,7 +12818,8 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
 namespace wick::detail {
 
 /// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread.
+/// told so, to fetch somebody. Any thread. The limit may change: where it falls, those that are taken stay
+/// so.
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
@@ -12769,7 +12832,8 @@ class tokens {
   std::uint64_t take(std::uint64_t most) noexcept {
     std::uint64_t taken = taken_.load(std::memory_order_acquire);
     for (;;) {
-      const std::uint64_t n = std::min(most, limit_ - taken);
+      const std::uint64_t limit = this->limit();
+      const std::uint64_t n = limit > taken ? std::min(most, limit - taken) : 0;
       if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
                                                  std::memory_order_acquire)) {
         return n;
@@ -12777,13 +12841,19 @@ class tokens {
     }
   }
   /// True when there was none before.
-  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
-  std::uint64_t limit() const noexcept { return limit_; }
+  bool give(std::uint64_t n) noexcept {
+    const std::uint64_t taken = taken_.fetch_sub(n, std::memory_order_acq_rel), limit = this->limit();
+    return taken >= limit && taken - n < limit;
+  }
+  std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
+  void set_limit(std::uint64_t limit) noexcept {
+    if (limit != this->limit()) limit_.store(limit, std::memory_order_relaxed);
+  }
   std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit(); }
 
  private:
-  const std::uint64_t limit_;
+  std::atomic<std::uint64_t> limit_;
   alignas(64) std::atomic<std::uint64_t> taken_{0};
 };
 
@@ -25289,6 +25359,89 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 /// file that defines WICK_IMPLEMENTATION. The decoders of others, stb_image and libjpeg-turbo, are compiled
 /// beside it.
 
+// ==== wick/async/impl/concurrency.hpp
+/// \file
+/// The bodies of what async/detail/concurrency.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+namespace {
+
+constexpr double least_seconds = 0.2, most_seconds = 1.5;
+/// Ways from the base, tried one after the other; the one that helped is tried again first.
+constexpr double steps[] = {2, 0.5, 1.25, 0.8};
+constexpr std::size_t ways = sizeof steps / sizeof *steps;
+
+}  // namespace
+
+bool concurrency::ended(double now, bool more_wait) noexcept {
+  if (fixed()) return false;
+  if (skip_ != 0) {
+    if (--skip_ == 0) begin(now);
+    return false;
+  }
+  ++calls_;
+  waits_ += more_wait ? 1u : 0u;
+  const double took = now - begun_;
+  const bool enough = calls_ >= std::max<std::uint64_t>(400, 4 * limit_) && took >= least_seconds;
+  if (!enough && !(calls_ >= 32 && took >= most_seconds)) return false;
+  const std::size_t before = limit_;
+  judge(static_cast<double>(calls_) / took, 2 * waits_ >= calls_);
+  if (limit_ != before)
+    skip_ = std::max(before, limit_);
+  else
+    begin(now);
+  return limit_ != before;
+}
+
+void concurrency::begin(double now) noexcept {
+  begun_ = now;
+  calls_ = waits_ = 0;
+}
+
+void concurrency::judge(double rate, bool wanted) noexcept {
+  if (limit_ != base_) {
+    const bool up = limit_ > base_;
+    if (rate >= (up ? 1.05 : 0.98) * rate_) {
+      base_ = limit_;
+      rate_ = rate;
+      pause_ = first_pause;
+    } else {
+      limit_ = base_;
+      ++way_;
+    }
+  } else {
+    const double change = rate_ == 0 ? 1 : rate / rate_;
+    const bool other = change > 1.3 || change < 0.7;
+    rate_ = rate_ == 0 || other ? rate : (rate_ + rate) / 2;
+    if (other) {
+      way_ = change > 1 ? 0 : 1;
+      pause_ = first_pause;
+      rest_ = 0;
+    }
+  }
+  // Where calls don't wait for threads, more of them change nothing.
+  if (limit_ != base_ || !wanted) return;
+  if (way_ >= ways) {
+    way_ = 0;
+    rest_ = pause_;
+    pause_ = std::min<std::uint64_t>(2 * pause_, 16 * first_pause);
+  }
+  if (rest_ != 0) {
+    --rest_;
+    return;
+  }
+  for (; way_ < ways; ++way_) {
+    const auto to = static_cast<std::size_t>(std::lround(steps[way_] * static_cast<double>(base_)));
+    limit_ = std::clamp(to, least_, most_);
+    if (limit_ != base_) return;
+  }
+}
+
+}  // namespace wick::detail
+
 // ==== wick/async/impl/cpu_set.hpp
 /// \file
 /// The bodies of what async/detail/cpu_set.hpp declares. Included in exactly one file of a program.
@@ -25521,10 +25674,19 @@ void executor::bind(binding& to, int cpu) noexcept {
   to.tried.set();
 }
 
+namespace {
+
+detail::concurrency calls_at_a_time(std::size_t io_threads, std::size_t workers) noexcept {
+  if (io_threads != 0) return {io_threads, io_threads, io_threads};
+  return {std::clamp<std::size_t>(2 * workers, 4, 32), 1, 256};
+}
+
+}  // namespace
+
 executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
       threads_(detail::make_owned<threads>()),
-      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
+      io_(calls_at_a_time(options.io_threads, workers())) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
@@ -25627,17 +25789,25 @@ std::string html_text(std::string_view text) {
 namespace wick::detail {
 
 struct io_pool::shared {
+  explicit shared(const concurrency& c) : at_a_time(c) {}
+  bool may_run() const noexcept { return first != nullptr && (running < at_a_time.limit() || stopping); }
+
+  concurrency at_a_time;
   std::mutex mutex;
   condition wake;
   job* first = nullptr;
   job** last = &first;
-  std::size_t running = 0;
+  std::size_t queued = 0, running = 0, idle = 0;  // jobs, jobs, threads
   bool stopping = false;
   std::chrono::steady_clock::duration calls{};
   std::vector<std::thread> threads;
 };
 
-io_pool::io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(make_owned<shared>()) {}
+io_pool::io_pool(const concurrency& at_a_time)
+    : most_(std::max<std::size_t>(at_a_time.most(), 1)),
+      chooses_(!at_a_time.fixed()),
+      limit_(std::max<std::size_t>(at_a_time.limit(), 1)),
+      shared_(make_owned<shared>(at_a_time)) {}
 
 io_pool::~io_pool() {
   stop();
@@ -25670,7 +25840,15 @@ void io_pool::post(job* j) {
           "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks "
           "end before");
     }
-    if (s.threads.empty()) start();
+    ++s.queued;
+    try {
+      grow();
+    } catch (...) {  // another thread will do it, if there is one
+      if (s.threads.empty()) {
+        --s.queued;
+        throw;
+      }
+    }
     j->next = nullptr;
     *s.last = j;
     s.last = &j->next;
@@ -25692,17 +25870,27 @@ void io_pool::stop() noexcept {
   s.threads.clear();
 }
 
-void io_pool::start() {
-  shared_->threads.reserve(count_);
-  const detail::signals_blocked quiet;
-  for (std::size_t i = 0; i < count_; ++i) {
-    shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
-      detail::name_this_thread("wick-io", i);
-      cpus.apply();  // the caller may be a worker that is bound to one
-      mine() = {&s, static_cast<std::uint32_t>(i)};
-      work(s);
-    });
+void io_pool::grow() {
+  shared& s = *shared_;
+  const std::size_t limit = threads();
+  if (s.threads.empty()) {
+    s.threads.reserve(most_);
+    while (s.threads.size() < limit) start_one();
+  } else if (!s.stopping && s.queued > s.idle && s.threads.size() < limit) {
+    start_one();
   }
+}
+
+void io_pool::start_one() {
+  shared& s = *shared_;
+  const std::size_t number = s.threads.size();
+  const detail::signals_blocked quiet;
+  s.threads.emplace_back([this, &s, number] {
+    detail::name_this_thread("wick-io", number);
+    cpus_.apply();  // the caller may be a worker that is bound to one
+    mine() = {&s, static_cast<std::uint32_t>(number)};
+    work(s);
+  });
 }
 
 io_pool::membership& io_pool::mine() noexcept {
@@ -25713,19 +25901,31 @@ io_pool::membership& io_pool::mine() noexcept {
 void io_pool::work(shared& s) noexcept {
   std::unique_lock lock(s.mutex);
   for (;;) {
-    s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
+    ++s.idle;
+    s.wake.wait(lock, [&] { return s.may_run() || s.stopping; });
+    --s.idle;
     if (s.first == nullptr) return;
     job* const j = s.first;
     s.first = j->next;
     if (s.first == nullptr) s.last = &s.first;
+    --s.queued;
     ++s.running;
     lock.unlock();
     const auto begun = std::chrono::steady_clock::now();
     j->execute(j);
-    const auto took = std::chrono::steady_clock::now() - begun;
+    const auto ended = std::chrono::steady_clock::now();
     lock.lock();
     --s.running;
-    s.calls += took;
+    s.calls += ended - begun;
+    const double now = std::chrono::duration<double>(ended.time_since_epoch()).count();
+    if (s.at_a_time.ended(now, s.queued != 0)) {
+      limit_.store(s.at_a_time.limit(), std::memory_order_relaxed);
+      s.wake.notify_all();
+    }
+    try {
+      grow();
+    } catch (...) {  // no memory for a thread: those that are there do the calls
+    }
   }
 }
 
@@ -32789,6 +32989,7 @@ void report_book::measure(const subject& of, report& r, const std::vector<std::s
   m.loop_helps = of.figures.loop_helps && r.helped > 0;
   m.at_a_time = of.figures.at_a_time;
   load.chooses_in_flight = of.figures.chooses_in_flight;
+  load.chooses_io_threads = of.on.io().chooses_threads();
   if (r.samples == 0 || r.taking <= 0) return;
   load.samples_per_second = r.samples_per_second();
   const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
@@ -33647,6 +33848,8 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
 /// Claims one run from the oldest batch that has any left, and runs it.
 bool scheduler::run_some() noexcept {
   const std::uint64_t length = runner_.grain().run_length();
+  if (suspends_ && chooses_in_flight_ && on_.io().chooses_threads())
+    tokens_.set_limit(tokens::limit_for(on_.workers(), on_.io().threads()));
   const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
   if (most == 0) return false;
   const auto claimed = ahead_.claim(most, [&](bool another_follows) {
@@ -35834,14 +36037,17 @@ class adviser {
     }
     if (most == nullptr || latency_ <= 0 || calls + most->waits.io_thread < 0.1 * latency_) return {};
     const std::size_t more = 4 * r_.io_threads;
+    const std::string what =
+        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")";
+    // The loader has found how many calls at a time give the most: what is left is the storage.
+    if (r_.load.chooses_io_threads)
+      return make(bound::reads, most->name, what, {faster(most->name), more_prefetch()});
     option both = more_prefetch();
     both.change.io_threads = more;
     both.name += " as well";
     both.adds = true;
-    return make(
-        bound::reads, most->name,
-        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")",
-        {{"With .io_threads = " + std::to_string(more), {.io_threads = more}}, both});
+    return make(bound::reads, most->name, what,
+                {{"With .io_threads = " + std::to_string(more), {.io_threads = more}}, both});
   }
 
   /// The stage with the most work, or the processors.
@@ -37762,6 +37968,7 @@ void trace_file::write(const laid_out& of) {
     event("e", name, category, 0, ended, ",\"id\":", id, "}");
     return;
   }
+  if (s.kind == span_kind::call) name_io_threads(std::size_t{s.thread} + 1);
   const bool on_worker = s.kind == span_kind::work;
   const bool first = on_worker && s.row == of_.first, last = on_worker && s.row == of_.last;
   const std::uint64_t track = s.kind == span_kind::call ? io_tracks + s.thread % io_tracks : 1 + of.slot;
@@ -37815,6 +38022,12 @@ void trace_file::write(const queue_depths& of) {
   counter("batches ready", of.ready);
   counter("samples in flight", of.samples);
   counter("bytes in flight", of.bytes);
+}
+
+/// The first `count`: those that are started later are named with their first call.
+void trace_file::name_io_threads(std::size_t count) {
+  for (; io_named_ < count; ++io_named_)
+    name_track(io_tracks + io_named_ % io_tracks, "I/O thread " + std::to_string(io_named_));
 }
 
 void trace_file::name_track(std::uint64_t track, std::string_view name) {
@@ -37896,8 +38109,7 @@ trace_file::trace_file(std::string path, const trace_options& options, trace_sub
     name_track(1 + slot,
                (helps ? "loop that helps " : "worker ") + std::to_string(helps ? slot - of_.workers : slot));
   }
-  for (std::size_t thread = 0; thread < of_.io_threads; ++thread)
-    name_track(io_tracks + thread % io_tracks, "I/O thread " + std::to_string(thread));
+  name_io_threads(of_.io_threads);
   if (text_.size() + end_bytes > options_.max_bytes)
     throw error("trace: max_bytes is " + std::to_string(options_.max_bytes) +
                 "; the least for this loader is " + std::to_string(text_.size() + end_bytes));

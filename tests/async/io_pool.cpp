@@ -1,4 +1,6 @@
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include "../support/eventually.hpp"
 #include "support.hpp"
 #include <wick/async/executor.hpp>
 #include <wick/async/io_pool.hpp>
@@ -215,4 +218,36 @@ TEST_CASE("a call that is never awaited never runs") {
     (void)operation;
   }
   CHECK_FALSE(ran);
+}
+
+TEST_CASE("a pool that chooses runs more calls at a time where that gives more, and no more than it says") {
+  executor ex(2);
+  const std::size_t first = ex.io().threads();
+  REQUIRE(ex.io().chooses_threads());
+  std::atomic<std::size_t> running{0}, most{0}, done{0};
+  std::atomic<bool> enough{false};
+  const auto call = [&] {
+    const std::size_t now = ++running;
+    for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    --running;
+    ++done;
+  };
+  const auto lane = [](executor* on, const auto* f, const std::atomic<bool>* stop) -> task<void> {
+    while (!*stop) {
+      auto operation = on->io().run(*on, [f] { (*f)(); });
+      co_await operation;
+    }
+  };
+  {
+    scope all(ex);
+    for (int i = 0; i < 200; ++i) all.spawn(lane(&ex, &call, &enough));
+    CHECK(wick_test::eventually([&] { return ex.io().threads() >= 2 * first; }));
+    enough = true;
+    all.wait();
+  }
+  CHECK(most <= ex.io().most_threads());
+  CHECK(most > first);
+  CHECK(ex.io().at_rest());
 }

@@ -128,7 +128,7 @@ TEST_CASE(
   };
   counted source;
   const auto copies = source.copies;
-  wick::executor ex(2);
+  wick::executor ex(wick::executor_options{.workers = 2, .io_threads = 4});
   wick::loader l(std::move(source) | wick::shuffle() | hop | wick::array_batch(64),
                  {.seed = 1, .executor = &ex});
   bytes_of(l, 0);

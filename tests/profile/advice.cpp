@@ -232,6 +232,18 @@ TEST_CASE("reads that wait for an I/O thread") {
   CHECK(has(d.text, " With .io_threads = 16: throughput 4.0x (±"));
 }
 
+TEST_CASE("reads whose number at a time the loader has chosen are bounded by the storage") {
+  made m;
+  m.read().io = 20e-3;
+  m.r.load.chooses_io_threads = true;
+  const diagnosis d = diagnose(m.measured());
+  CAPTURE(d.text);
+  CHECK(d.by == bound::reads);
+  CHECK(has(d.text, "Bottleneck: I/O in read (20.0 ms a sample, 4 I/O threads). "));
+  CHECK(has(d.text, " With read 2x faster: throughput 2.0x (±"));
+  CHECK_FALSE(has(d.text, "io_threads"));
+}
+
 TEST_CASE("a stage that keeps its workers without a processor") {
   made m;
   m.decode().held = 800e-6;

@@ -26,8 +26,10 @@ namespace wick {
 
 /// How many threads an executor has, and which.
 struct executor_options {
-  std::size_t workers = 0;            ///< threads that run jobs; 0: as many as processors are available
-  std::size_t io_threads = 0;         ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t workers = 0;  ///< threads that run jobs; 0: as many as processors are available
+  /// For calls that block; 0: as many as give most calls a second, found while they run, up to 256. It begins
+  /// with twice the workers, at least 4, at most 32.
+  std::size_t io_threads = 0;
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";          ///< of the threads, as top shows them
   std::vector<int> pin_to =

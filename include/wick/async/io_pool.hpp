@@ -2,6 +2,7 @@
 /// Threads for calls that block, so that workers never do.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include <wick/async/detail/activity.hpp>
+#include <wick/async/detail/concurrency.hpp>
 #include <wick/async/detail/cpu_set.hpp>
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/process.hpp>
@@ -28,9 +30,10 @@ inline void post_to(executor& on, job* j) noexcept;
 
 namespace detail {
 
-/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)`
-/// runs f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
-/// before the call is visible to f, and what f wrote to who continues.
+/// A FIFO queue and threads, started with the first call and kept. `co_await io.run(ex, f)` runs
+/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
+/// before the call is visible to f, and what f wrote to who continues. How many calls run at a time is given,
+/// or follows goodput: see concurrency.
 ///
 /// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the
 /// processors that the thread which made the pool may run on, whoever makes the first call, and take no
@@ -38,12 +41,17 @@ namespace detail {
 /// threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads);
+  explicit io_pool(std::size_t threads) : io_pool(concurrency(threads, threads, threads)) {}
+  explicit io_pool(const concurrency& at_a_time);
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
   ~io_pool();
 
-  std::size_t threads() const noexcept { return count_; }
+  /// Calls that run at a time, at most: now, and ever.
+  std::size_t threads() const noexcept { return limit_.load(std::memory_order_relaxed); }
+  std::size_t most_threads() const noexcept { return most_; }
+  /// Whether it finds out itself how many calls run at a time.
+  bool chooses_threads() const noexcept { return chooses_; }
   /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time
   /// (0 where the system doesn't say).
   struct usage {
@@ -124,16 +132,21 @@ class io_pool {
  private:
   struct shared;
 
-  void start();
+  /// As many threads as may be, with the first call; then one more where calls wait and it may be. Under the
+  /// mutex.
+  void grow();
+  void start_one();
   /// Of the calling thread: its pool, null where it is of none, and its number there.
   struct membership {
     const shared* of = nullptr;
     std::uint32_t number = 0;
   };
   [[gnu::noinline]] static membership& mine() noexcept;
-  static void work(shared& s) noexcept;
+  void work(shared& s) noexcept;
 
-  const std::size_t count_;
+  const std::size_t most_;
+  const bool chooses_;
+  std::atomic<std::size_t> limit_;
   const detail::process_mark born_;
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
   owned<shared> shared_;

@@ -18,7 +18,8 @@ struct loader_options {
   std::uint64_t seed = 0;
   /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
   std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  /// Threads for blocking reads; 0: as many as give most reads a second, found while they run, up to 256. Not
+  /// with `executor`.
   std::size_t io_threads = 0;
   /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
   /// 8 while these and the loop's fit into 16 MiB.

@@ -10,7 +10,8 @@
 namespace wick::detail {
 
 /// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread.
+/// told so, to fetch somebody. Any thread. The limit may change: where it falls, those that are taken stay
+/// so.
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
@@ -23,7 +24,8 @@ class tokens {
   std::uint64_t take(std::uint64_t most) noexcept {
     std::uint64_t taken = taken_.load(std::memory_order_acquire);
     for (;;) {
-      const std::uint64_t n = std::min(most, limit_ - taken);
+      const std::uint64_t limit = this->limit();
+      const std::uint64_t n = limit > taken ? std::min(most, limit - taken) : 0;
       if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
                                                  std::memory_order_acquire)) {
         return n;
@@ -31,13 +33,19 @@ class tokens {
     }
   }
   /// True when there was none before.
-  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
-  std::uint64_t limit() const noexcept { return limit_; }
+  bool give(std::uint64_t n) noexcept {
+    const std::uint64_t taken = taken_.fetch_sub(n, std::memory_order_acq_rel), limit = this->limit();
+    return taken >= limit && taken - n < limit;
+  }
+  std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
+  void set_limit(std::uint64_t limit) noexcept {
+    if (limit != this->limit()) limit_.store(limit, std::memory_order_relaxed);
+  }
   std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit(); }
 
  private:
-  const std::uint64_t limit_;
+  std::atomic<std::uint64_t> limit_;
   alignas(64) std::atomic<std::uint64_t> taken_{0};
 };
 

@@ -41,10 +41,19 @@ void executor::bind(binding& to, int cpu) noexcept {
   to.tried.set();
 }
 
+namespace {
+
+detail::concurrency calls_at_a_time(std::size_t io_threads, std::size_t workers) noexcept {
+  if (io_threads != 0) return {io_threads, io_threads, io_threads};
+  return {std::clamp<std::size_t>(2 * workers, 4, 32), 1, 256};
+}
+
+}  // namespace
+
 executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
       threads_(detail::make_owned<threads>()),
-      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
+      io_(calls_at_a_time(options.io_threads, workers())) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.

@@ -2,6 +2,8 @@
 /// The bodies of what async/io_pool.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <mutex>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <wick/async/detail/concurrency.hpp>
 #include <wick/async/detail/condition.hpp>
 #include <wick/async/detail/cpu_set.hpp>
 #include <wick/async/detail/owned.hpp>
@@ -22,17 +25,25 @@
 namespace wick::detail {
 
 struct io_pool::shared {
+  explicit shared(const concurrency& c) : at_a_time(c) {}
+  bool may_run() const noexcept { return first != nullptr && (running < at_a_time.limit() || stopping); }
+
+  concurrency at_a_time;
   std::mutex mutex;
   condition wake;
   job* first = nullptr;
   job** last = &first;
-  std::size_t running = 0;
+  std::size_t queued = 0, running = 0, idle = 0;  // jobs, jobs, threads
   bool stopping = false;
   std::chrono::steady_clock::duration calls{};
   std::vector<std::thread> threads;
 };
 
-io_pool::io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(make_owned<shared>()) {}
+io_pool::io_pool(const concurrency& at_a_time)
+    : most_(std::max<std::size_t>(at_a_time.most(), 1)),
+      chooses_(!at_a_time.fixed()),
+      limit_(std::max<std::size_t>(at_a_time.limit(), 1)),
+      shared_(make_owned<shared>(at_a_time)) {}
 
 io_pool::~io_pool() {
   stop();
@@ -65,7 +76,15 @@ void io_pool::post(job* j) {
           "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks "
           "end before");
     }
-    if (s.threads.empty()) start();
+    ++s.queued;
+    try {
+      grow();
+    } catch (...) {  // another thread will do it, if there is one
+      if (s.threads.empty()) {
+        --s.queued;
+        throw;
+      }
+    }
     j->next = nullptr;
     *s.last = j;
     s.last = &j->next;
@@ -87,17 +106,27 @@ void io_pool::stop() noexcept {
   s.threads.clear();
 }
 
-void io_pool::start() {
-  shared_->threads.reserve(count_);
-  const detail::signals_blocked quiet;
-  for (std::size_t i = 0; i < count_; ++i) {
-    shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
-      detail::name_this_thread("wick-io", i);
-      cpus.apply();  // the caller may be a worker that is bound to one
-      mine() = {&s, static_cast<std::uint32_t>(i)};
-      work(s);
-    });
+void io_pool::grow() {
+  shared& s = *shared_;
+  const std::size_t limit = threads();
+  if (s.threads.empty()) {
+    s.threads.reserve(most_);
+    while (s.threads.size() < limit) start_one();
+  } else if (!s.stopping && s.queued > s.idle && s.threads.size() < limit) {
+    start_one();
   }
+}
+
+void io_pool::start_one() {
+  shared& s = *shared_;
+  const std::size_t number = s.threads.size();
+  const detail::signals_blocked quiet;
+  s.threads.emplace_back([this, &s, number] {
+    detail::name_this_thread("wick-io", number);
+    cpus_.apply();  // the caller may be a worker that is bound to one
+    mine() = {&s, static_cast<std::uint32_t>(number)};
+    work(s);
+  });
 }
 
 io_pool::membership& io_pool::mine() noexcept {
@@ -108,19 +137,31 @@ io_pool::membership& io_pool::mine() noexcept {
 void io_pool::work(shared& s) noexcept {
   std::unique_lock lock(s.mutex);
   for (;;) {
-    s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
+    ++s.idle;
+    s.wake.wait(lock, [&] { return s.may_run() || s.stopping; });
+    --s.idle;
     if (s.first == nullptr) return;
     job* const j = s.first;
     s.first = j->next;
     if (s.first == nullptr) s.last = &s.first;
+    --s.queued;
     ++s.running;
     lock.unlock();
     const auto begun = std::chrono::steady_clock::now();
     j->execute(j);
-    const auto took = std::chrono::steady_clock::now() - begun;
+    const auto ended = std::chrono::steady_clock::now();
     lock.lock();
     --s.running;
-    s.calls += took;
+    s.calls += ended - begun;
+    const double now = std::chrono::duration<double>(ended.time_since_epoch()).count();
+    if (s.at_a_time.ended(now, s.queued != 0)) {
+      limit_.store(s.at_a_time.limit(), std::memory_order_relaxed);
+      s.wake.notify_all();
+    }
+    try {
+      grow();
+    } catch (...) {  // no memory for a thread: those that are there do the calls
+    }
   }
 }
 

@@ -335,6 +335,7 @@ void report_book::measure(const subject& of, report& r, const std::vector<std::s
   m.loop_helps = of.figures.loop_helps && r.helped > 0;
   m.at_a_time = of.figures.at_a_time;
   load.chooses_in_flight = of.figures.chooses_in_flight;
+  load.chooses_io_threads = of.on.io().chooses_threads();
   if (r.samples == 0 || r.taking <= 0) return;
   load.samples_per_second = r.samples_per_second();
   const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));

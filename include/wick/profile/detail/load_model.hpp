@@ -59,11 +59,12 @@ struct load_model {
 /// What a loader has measured: the model that it follows, and how fast it really was.
 struct measured_load {
   load_model model;
-  std::vector<std::string> names;  ///< of model.stages; "" for what is none of the user's
-  std::string batch_stage;         ///< the longest of those behind batch()
-  double samples_per_second = 0;   ///< 0: nothing was taken
-  double error = 0;                ///< of the times of stages, relative
-  bool chooses_in_flight = true;   ///< from workers and I/O threads, as loader_options::in_flight says
+  std::vector<std::string> names;   ///< of model.stages; "" for what is none of the user's
+  std::string batch_stage;          ///< the longest of those behind batch()
+  double samples_per_second = 0;    ///< 0: nothing was taken
+  double error = 0;                 ///< of the times of stages, relative
+  bool chooses_in_flight = true;    ///< from workers and I/O threads, as loader_options::in_flight says
+  bool chooses_io_threads = false;  ///< by their goodput, as loader_options::io_threads says
 };
 
 }  // namespace wick::detail

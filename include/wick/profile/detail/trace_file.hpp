@@ -90,6 +90,7 @@ class trace_file {
   void event(std::string_view phase, std::string_view name, std::string_view category, std::uint64_t track,
              std::uint64_t at, const T&... rest);
   void name_track(std::uint64_t track, std::string_view name);
+  void name_io_threads(std::size_t count);
   void begin_about(std::string_view name);
   void flush();
   bool write_at(std::uint64_t at, std::string_view text) noexcept;
@@ -101,6 +102,7 @@ class trace_file {
   const process_mark born_;
   file_handle file_;
   std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
+  std::size_t io_named_ = 0;  // I/O threads whose tracks have names
   std::uint64_t base_ = 0,
                 offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
   std::vector<reading> clocks_;     // ticks between two are interpolated

@@ -237,14 +237,17 @@ class adviser {
     }
     if (most == nullptr || latency_ <= 0 || calls + most->waits.io_thread < 0.1 * latency_) return {};
     const std::size_t more = 4 * r_.io_threads;
+    const std::string what =
+        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")";
+    // The loader has found how many calls at a time give the most: what is left is the storage.
+    if (r_.load.chooses_io_threads)
+      return make(bound::reads, most->name, what, {faster(most->name), more_prefetch()});
     option both = more_prefetch();
     both.change.io_threads = more;
     both.name += " as well";
     both.adds = true;
-    return make(
-        bound::reads, most->name,
-        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")",
-        {{"With .io_threads = " + std::to_string(more), {.io_threads = more}}, both});
+    return make(bound::reads, most->name, what,
+                {{"With .io_threads = " + std::to_string(more), {.io_threads = more}}, both});
   }
 
   /// The stage with the most work, or the processors.

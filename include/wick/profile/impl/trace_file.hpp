@@ -90,8 +90,7 @@ trace_file::trace_file(std::string path, const trace_options& options, trace_sub
     name_track(1 + slot,
                (helps ? "loop that helps " : "worker ") + std::to_string(helps ? slot - of_.workers : slot));
   }
-  for (std::size_t thread = 0; thread < of_.io_threads; ++thread)
-    name_track(io_tracks + thread % io_tracks, "I/O thread " + std::to_string(thread));
+  name_io_threads(of_.io_threads);
   if (text_.size() + end_bytes > options_.max_bytes)
     throw error("trace: max_bytes is " + std::to_string(options_.max_bytes) +
                 "; the least for this loader is " + std::to_string(text_.size() + end_bytes));

@@ -76,6 +76,7 @@ void trace_file::write(const laid_out& of) {
     event("e", name, category, 0, ended, ",\"id\":", id, "}");
     return;
   }
+  if (s.kind == span_kind::call) name_io_threads(std::size_t{s.thread} + 1);
   const bool on_worker = s.kind == span_kind::work;
   const bool first = on_worker && s.row == of_.first, last = on_worker && s.row == of_.last;
   const std::uint64_t track = s.kind == span_kind::call ? io_tracks + s.thread % io_tracks : 1 + of.slot;
@@ -129,6 +130,12 @@ void trace_file::write(const queue_depths& of) {
   counter("batches ready", of.ready);
   counter("samples in flight", of.samples);
   counter("bytes in flight", of.bytes);
+}
+
+/// The first `count`: those that are started later are named with their first call.
+void trace_file::name_io_threads(std::size_t count) {
+  for (; io_named_ < count; ++io_named_)
+    name_track(io_tracks + io_named_ % io_tracks, "I/O thread " + std::to_string(io_named_));
 }
 
 void trace_file::name_track(std::uint64_t track, std::string_view name) {
