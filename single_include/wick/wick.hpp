@@ -3177,6 +3177,12 @@ template <class T>
 struct once_read {
   using type = void;
 };
+/// An item that reads itself says what it becomes: see reads_itself in io/read.hpp.
+template <class T>
+  requires requires { typename T::read_type; }
+struct once_read<T> {
+  using type = typename T::read_type;
+};
 template <class T>
 struct once_decoded {
   using type = void;
@@ -9361,6 +9367,15 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
+/// An item that knows how it is read, for samples that are no ranges of files: a row of a table, a value of a
+/// database. `read(c, options)` gives what is awaited for a `read_type`. It never blocks a worker, takes its
+/// memory from the loader's bound, and does not refer to the item, which is gone by then.
+template <class T>
+concept reads_itself = requires(const T& where, context& c, const read_options& options) {
+  typename T::read_type;
+  { where.read(c, options) } -> awaitable;
+};
+
 /// What read() makes of an item: bytes of each file range in it.
 template <class T>
 struct once_all_read {
@@ -9406,6 +9421,10 @@ task<typename once_all_read<T>::type> read_part(T part, context* c, read_options
     auto reading = read_tuple(std::move(part), c, options);
     auto got = co_await std::move(reading);
     co_return got;
+  } else if constexpr (reads_itself<T>) {
+    auto reading = part.read(*c, options);
+    auto got = co_await std::move(reading);
+    co_return got;
   } else {
     read_operation<T> reading(std::move(part), *c, options);
     auto got = co_await reading;
@@ -9448,6 +9467,10 @@ class read_stage {
   read_operation<From> operator()(From where, context& c) const {
     return {std::move(where), c, options_};
   }
+  template <reads_itself Item>
+  auto operator()(Item where, context& c) const {
+    return where.read(c, options_);
+  }
   template <class Item>
     requires is_read_whole<Item>
   task<typename once_all_read<Item>::type> operator()(Item where, context& c) const {
@@ -9460,7 +9483,8 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes. Never
+/// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes, and a
+/// row of a table into its values. Never
 /// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
 /// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
 /// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
@@ -17180,9 +17204,11 @@ enum class pair_by : std::uint8_t {
 
 namespace detail {
 
-/// Whether an item says where bytes lie: the keys of such a source are paths.
+/// Whether an item says where bytes lie: the keys of such a source are paths. Those of what reads itself are
+/// not.
 template <class T>
-inline constexpr bool lies_somewhere = !std::is_void_v<typename once_read<T>::type>;
+inline constexpr bool lies_somewhere =
+    !std::is_void_v<typename once_read<T>::type> && !requires { typename T::read_type; };
 template <class D, class T>
 inline constexpr bool lies_somewhere<sample<D, T>> = lies_somewhere<D> || lies_somewhere<T>;
 template <class... T>

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <sys/resource.h>
+#include <tuple>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -15,12 +16,15 @@
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/async/sync_wait.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
+#include <wick/sampling/zip.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/image_folder.hpp>
+#include <wick/sources/memory.hpp>
 #include <wick/sources/tar.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::detail::on_sample_or_data>);
@@ -371,4 +375,68 @@ TEST_CASE("a loader that is destroyed while it reads leaves no descriptor open")
     if (round % 2 != 0) (void)l.next();
   }
   CHECK(open_now() == before);
+}
+
+namespace {
+
+/// A value of a store that is no file: what a source gives when its samples read themselves.
+struct stored_text {
+  using read_type = std::string;
+  const std::vector<std::string>* from;
+  std::uint64_t number;
+  wick::task<std::string> read(wick::context& c, const wick::detail::read_options& options) const {
+    return look(*this, &c, options);
+  }
+  static wick::task<std::string> look(stored_text what, wick::context* c,
+                                      wick::detail::read_options options) {
+    const std::string& text = (*what.from)[static_cast<std::size_t>(what.number)];
+    wick::detail::check_size(text.size(), options);
+    auto room = c->reserve(text.size());
+    co_await room;
+    if (text == "bad") throw wick::error("is damaged");
+    auto copying = c->run_blocking([&text] { return text; });
+    std::string out = co_await copying;
+    co_return out;
+  }
+};
+static_assert(wick::detail::reads_itself<stored_text>);
+
+struct store {
+  std::vector<std::string> texts;
+  std::uint64_t size() const { return texts.size(); }
+  stored_text at(std::uint64_t i) const { return {&texts, i}; }
+  std::string key(std::uint64_t i) const { return "text " + std::to_string(i); }
+};
+
+}  // namespace
+
+TEST_CASE("an item that reads itself is read alone, in a sample, in a tuple, and by a plain call") {
+  const store texts{{"zero", "one", "two", "three"}};
+  const store others{{"a", "b", "c", "d"}};
+  const auto joined = [](auto&& pipeline) {
+    wick::loader l(std::move(pipeline), {.workers = 2, .memory = 6});
+    std::string all;
+    for (auto& text : l.epoch(0)) all += text + " ";
+    return all;
+  };
+  CHECK(joined(texts | wick::read()) == "zero one two three ");
+  CHECK(joined(wick::zip(texts, wick::in_memory(std::vector<int>{5, 6, 7, 8})) | wick::read() |
+               [](wick::sample<std::string, int> s) { return s.data + std::to_string(s.target); }) ==
+        "zero5 one6 two7 three8 ");
+  CHECK(joined(wick::zip(wick::in_memory(std::vector<int>{5, 6, 7, 8}), texts, others) | wick::read() |
+               [](std::tuple<int, std::string, std::string> t) {
+                 return std::to_string(std::get<0>(t)) + std::get<1>(t) + std::get<2>(t);
+               }) == "5zeroa 6oneb 7twoc 8threed ");
+  wick::context plain({});
+  auto reading = wick::read()(texts.at(2), plain);
+  CHECK(wick::sync_wait(std::move(reading)) == "two");
+}
+
+TEST_CASE("an item that reads itself fails with its key and the stage, and knows the bound of read()") {
+  const store texts{{"good", "bad", "too long"}};
+  wick::loader l(texts | wick::read({.max_bytes = 5}), {.workers = 1});
+  CHECK(*l.next() == "good");
+  CHECK(wick_test::message_of([&] { return l.next(); }) == "text 1: read: is damaged");
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }),
+                 "text 2: read: has 8 bytes, more than the 5"));
 }

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/async/awaitable.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/io/detail/cached_read.hpp>
@@ -206,6 +207,15 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
+/// An item that knows how it is read, for samples that are no ranges of files: a row of a table, a value of a
+/// database. `read(c, options)` gives what is awaited for a `read_type`. It never blocks a worker, takes its
+/// memory from the loader's bound, and does not refer to the item, which is gone by then.
+template <class T>
+concept reads_itself = requires(const T& where, context& c, const read_options& options) {
+  typename T::read_type;
+  { where.read(c, options) } -> awaitable;
+};
+
 /// What read() makes of an item: bytes of each file range in it.
 template <class T>
 struct once_all_read {
@@ -251,6 +261,10 @@ task<typename once_all_read<T>::type> read_part(T part, context* c, read_options
     auto reading = read_tuple(std::move(part), c, options);
     auto got = co_await std::move(reading);
     co_return got;
+  } else if constexpr (reads_itself<T>) {
+    auto reading = part.read(*c, options);
+    auto got = co_await std::move(reading);
+    co_return got;
   } else {
     read_operation<T> reading(std::move(part), *c, options);
     auto got = co_await reading;
@@ -293,6 +307,10 @@ class read_stage {
   read_operation<From> operator()(From where, context& c) const {
     return {std::move(where), c, options_};
   }
+  template <reads_itself Item>
+  auto operator()(Item where, context& c) const {
+    return where.read(c, options_);
+  }
   template <class Item>
     requires is_read_whole<Item>
   task<typename once_all_read<Item>::type> operator()(Item where, context& c) const {
@@ -305,7 +323,8 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes. Never
+/// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes, and a
+/// row of a table into its values. Never
 /// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
 /// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
 /// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file

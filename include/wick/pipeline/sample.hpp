@@ -36,6 +36,12 @@ template <class T>
 struct once_read {
   using type = void;
 };
+/// An item that reads itself says what it becomes: see reads_itself in io/read.hpp.
+template <class T>
+  requires requires { typename T::read_type; }
+struct once_read<T> {
+  using type = typename T::read_type;
+};
 template <class T>
 struct once_decoded {
   using type = void;

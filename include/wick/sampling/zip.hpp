@@ -31,9 +31,11 @@ enum class pair_by : std::uint8_t {
 
 namespace detail {
 
-/// Whether an item says where bytes lie: the keys of such a source are paths.
+/// Whether an item says where bytes lie: the keys of such a source are paths. Those of what reads itself are
+/// not.
 template <class T>
-inline constexpr bool lies_somewhere = !std::is_void_v<typename once_read<T>::type>;
+inline constexpr bool lies_somewhere =
+    !std::is_void_v<typename once_read<T>::type> && !requires { typename T::read_type; };
 template <class D, class T>
 inline constexpr bool lies_somewhere<sample<D, T>> = lies_somewhere<D> || lies_somewhere<T>;
 template <class... T>
