@@ -16364,6 +16364,50 @@ struct block_shuffle_stage {
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
 };
 
+/// The same of blocks that the source has in any lengths, also of none. Keeps 16 bytes a block; finding one
+/// takes a binary search.
+class unequal_block_order {
+ public:
+  /// \param begins  the first position of each block in the source, and the end of the last
+  unequal_block_order(std::shared_ptr<const std::vector<std::uint64_t>> begins, std::size_t window,
+                      std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage);
+
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
+  void map(std::uint64_t* positions, std::size_t count) const noexcept;
+
+ private:
+  struct window {
+    std::uint64_t from = 0, to = 0;  // positions
+    std::size_t first = 0, end = 0;  // blocks, in the order of this epoch
+    permutation order;
+  };
+  window window_of(std::uint64_t p) const noexcept;
+  std::uint64_t index_of(const window& w, std::uint64_t p) const noexcept;
+
+  std::shared_ptr<const std::vector<std::uint64_t>> begins_;
+  std::vector<std::uint64_t> places_;  // where each block begins in the order of this epoch, and the end
+  std::size_t window_;
+  std::uint64_t seed_, epoch_;
+  std::uint32_t stage_;
+  permutation blocks_;
+};
+
+class unequal_block_shuffle_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "block_shuffle";
+  unequal_block_shuffle_stage(const std::vector<std::uint64_t>& blocks, std::uint64_t window);
+  std::uint64_t size(std::uint64_t n) const;
+  unequal_block_order prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                              std::uint32_t stage) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> begins_;
+  std::size_t window_;  // at most all blocks
+};
+
 }  // namespace detail
 
 /// A new order each epoch, for data that is fast only in runs (tar archives over a network): runs of `block`
@@ -16371,6 +16415,12 @@ struct block_shuffle_stage {
 /// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
 /// give the same order everywhere. \throws wick::error when either is 0
 detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window);
+
+/// The same where the source's own blocks are read as wholes, and have these lengths: the row groups of
+/// Parquet files, `rows | block_shuffle(rows.groups(), 8) | read()`. \throws wick::error when `window` is 0;
+/// in a pipeline, when there are not as many samples as the lengths say together
+detail::unequal_block_shuffle_stage block_shuffle(const std::vector<std::uint64_t>& blocks,
+                                                  std::uint64_t window);
 
 }  // namespace wick
 
@@ -39745,6 +39795,77 @@ block_order block_shuffle_stage::prepare(std::uint64_t n, std::uint64_t seed, st
   return {n, block, window, seed, epoch, stage};
 }
 
+unequal_block_order::unequal_block_order(std::shared_ptr<const std::vector<std::uint64_t>> begins,
+                                         std::size_t window, std::uint64_t seed, std::uint64_t epoch,
+                                         std::uint32_t stage)
+    : begins_(std::move(begins)), window_(window), seed_(seed), epoch_(epoch), stage_(stage) {
+  const std::vector<std::uint64_t>& all = *begins_;
+  if (all.size() > 1) blocks_ = permutation(all.size() - 1, seed, epoch, stage);
+  places_.reserve(all.size());
+  places_.push_back(0);
+  for (std::size_t b = 0; b + 1 < all.size(); ++b) {
+    const auto block = static_cast<std::size_t>(blocks_(b));
+    places_.push_back(places_.back() + all[block + 1] - all[block]);
+  }
+}
+
+void unequal_block_order::map(std::uint64_t* positions, std::size_t count) const noexcept {
+  window w;
+  for (std::uint64_t* p = positions; p != positions + count; ++p) {
+    if (*p < w.from || *p >= w.to) w = window_of(*p);
+    *p = index_of(w, *p);
+  }
+}
+
+unequal_block_order::window unequal_block_order::window_of(std::uint64_t p) const noexcept {
+  const auto behind = std::upper_bound(places_.begin(), places_.end(), p);
+  const auto block = static_cast<std::size_t>(behind - places_.begin()) - 1;
+  const std::size_t first = block / window_ * window_, end = std::min(first + window_, places_.size() - 1);
+  const std::uint64_t from = places_[first], to = places_[end];
+  const std::uint64_t seed = fingerprint_hash().add(seed_).add(std::uint64_t{first}).value();
+  return {from, to, first, end, permutation(to - from, seed, epoch_, stage_)};
+}
+
+std::uint64_t unequal_block_order::index_of(const window& w, std::uint64_t p) const noexcept {
+  const std::uint64_t at = w.from + w.order(p - w.from);
+  const auto first = places_.begin() + static_cast<std::ptrdiff_t>(w.first);
+  const auto end = places_.begin() + static_cast<std::ptrdiff_t>(w.end);
+  const auto place = std::upper_bound(first, end, at) - 1;  // empty blocks lie before it
+  const auto block = static_cast<std::size_t>(blocks_(static_cast<std::uint64_t>(place - places_.begin())));
+  return (*begins_)[block] + at - *place;
+}
+
+unequal_block_shuffle_stage::unequal_block_shuffle_stage(const std::vector<std::uint64_t>& blocks,
+                                                         std::uint64_t window)
+    : window_(static_cast<std::size_t>(
+          std::min<std::uint64_t>(window, std::max<std::uint64_t>(blocks.size(), 1)))) {
+  auto begins = std::make_shared<std::vector<std::uint64_t>>();
+  begins->reserve(blocks.size() + 1);
+  begins->push_back(0);
+  for (const std::uint64_t length : blocks) begins->push_back(begins->back() + length);
+  begins_ = std::move(begins);
+}
+
+std::uint64_t unequal_block_shuffle_stage::size(std::uint64_t n) const {
+  if (n == begins_->back()) return n;
+  throw error("block_shuffle: its " + std::to_string(begins_->size() - 1) + " blocks have " +
+              std::to_string(begins_->back()) + " samples together, and " + std::to_string(n) +
+              " come to it; write it directly behind the source whose blocks these are");
+}
+
+unequal_block_order unequal_block_shuffle_stage::prepare(std::uint64_t n, std::uint64_t seed,
+                                                         std::uint64_t epoch, std::uint32_t stage) const {
+  size(n);
+  return {begins_, window_, seed, epoch, stage};
+}
+
+std::uint64_t unequal_block_shuffle_stage::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(std::uint64_t{window_});
+  for (const std::uint64_t begin : *begins_) h.add(begin);
+  return h.value();
+}
+
 }  // namespace wick::detail
 
 namespace wick {
@@ -39757,6 +39878,12 @@ detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t win
   if (window > detail::endless / block)
     window = detail::endless / block + 1;  // all blocks: nothing overflows
   return {block, window};
+}
+
+detail::unequal_block_shuffle_stage block_shuffle(const std::vector<std::uint64_t>& blocks,
+                                                  std::uint64_t window) {
+  if (window == 0) throw error("block_shuffle(blocks, 0): a window has at least one block");
+  return {blocks, window};
 }
 
 }  // namespace wick

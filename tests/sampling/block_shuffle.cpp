@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <wick/sampling/block_shuffle.hpp>
 
 static_assert(wick::order_stage<wick::detail::block_shuffle_stage>);
+static_assert(wick::order_stage<wick::detail::unequal_block_shuffle_stage>);
 
 using wick_test::contains;
 using wick_test::message_of;
@@ -21,6 +23,23 @@ std::vector<std::uint64_t> order_of(std::uint64_t block, std::uint64_t window, s
   const auto order = wick::block_shuffle(block, window).prepare(n, 1, epoch, 2);
   std::vector<std::uint64_t> out;
   for (std::uint64_t p = 0; p < n; ++p) out.push_back(order(p));
+  return out;
+}
+
+using lengths = std::vector<std::uint64_t>;
+
+std::vector<std::uint64_t> order_of(const lengths& blocks, std::uint64_t window, std::uint64_t epoch = 0) {
+  const std::uint64_t n = std::accumulate(blocks.begin(), blocks.end(), std::uint64_t{0});
+  const auto order = wick::block_shuffle(blocks, window).prepare(n, 1, epoch, 2);
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t p = 0; p < n; ++p) out.push_back(order(p));
+  return out;
+}
+
+/// Which block each sample is of.
+std::vector<std::size_t> blocks_of(const lengths& blocks) {
+  std::vector<std::size_t> out;
+  for (std::size_t b = 0; b < blocks.size(); ++b) out.insert(out.end(), blocks[b], b);
   return out;
 }
 
@@ -133,4 +152,96 @@ TEST_CASE("a block or window of nothing is refused; parameters have a fingerprin
   CHECK(contains(message_of([] { return wick::block_shuffle(0, 3); }), "block_shuffle(0, 3)"));
   CHECK(contains(message_of([] { return wick::block_shuffle(3, 0); }), "at least one block"));
   CHECK(wick::block_shuffle(2, 3).fingerprint() != wick::block_shuffle(3, 2).fingerprint());
+}
+
+TEST_CASE("blocks of any lengths: a bijection, one by one and many at a time") {
+  const std::vector<lengths> all = {{},
+                                    {0},
+                                    {0, 0},
+                                    {1},
+                                    {5},
+                                    {0, 3, 0},
+                                    {4, 4, 4, 4},
+                                    {1, 1, 1, 1, 1},
+                                    {100, 1},
+                                    {7, 0, 30},
+                                    {0, 0, 9, 2, 0},
+                                    {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5},
+                                    {1000, 20, 300}};
+  for (const lengths& blocks : all) {
+    for (const std::uint64_t window :
+         {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{5}, ~std::uint64_t{0}}) {
+      for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
+        CAPTURE(blocks.size());
+        CAPTURE(window);
+        const std::vector<std::uint64_t> each = order_of(blocks, window, epoch);
+        std::vector<std::uint64_t> many(each.size());
+        std::iota(many.begin(), many.end(), std::uint64_t{0});
+        wick::block_shuffle(blocks, window).prepare(each.size(), 1, epoch, 2).map(many.data(), many.size());
+        CHECK(many == each);
+        std::sort(many.begin(), many.end());
+        bool good = true;
+        for (std::uint64_t i = 0; i < many.size(); ++i) good = good && many[i] == i;
+        REQUIRE(good);
+      }
+    }
+  }
+}
+
+TEST_CASE("blocks of any lengths: those of a window come to their end before others are begun") {
+  const lengths blocks = {10, 3, 0, 25, 1, 8, 8, 40, 2, 2, 17, 0, 5};
+  const std::vector<std::size_t> block_of = blocks_of(blocks);
+  const std::vector<std::uint64_t> order = order_of(blocks, 3, 7);
+  std::set<std::size_t> done, open;
+  lengths seen(blocks.size());
+  for (const std::uint64_t i : order) {
+    const std::size_t b = block_of[i];
+    CHECK(done.count(b) == 0);
+    open.insert(b);
+    CHECK(open.size() <= 3);
+    ++seen[b];
+    // Blocks without samples are part of a window that nobody sees: one that ended may have had fewer.
+    if (std::all_of(open.begin(), open.end(), [&](std::size_t o) { return seen[o] == blocks[o]; })) {
+      done.insert(open.begin(), open.end());
+      open.clear();
+    }
+  }
+  CHECK(done.size() == 11);
+}
+
+TEST_CASE("blocks of any lengths: each comes anywhere, each sample of a window, and epochs differ") {
+  const lengths blocks = {4, 1, 3};
+  std::vector<std::uint64_t> first_block(3), first_of_window(8), place_of_last(8);
+  for (std::uint64_t epoch = 0; epoch < 20'000; ++epoch) {
+    ++first_block[blocks_of(blocks)[order_of(blocks, 1, epoch).front()]];
+    const std::vector<std::uint64_t> mixed = order_of(blocks, 3, epoch);
+    ++first_of_window[mixed.front()];
+    ++place_of_last[static_cast<std::size_t>(std::find(mixed.begin(), mixed.end(), 7) - mixed.begin())];
+  }
+  CHECK(uniform(first_block));
+  CHECK(uniform(first_of_window));
+  CHECK(uniform(place_of_last));
+  CHECK(order_of(blocks, 2, 4) == order_of(blocks, 2, 4));
+  CHECK(order_of(lengths(50, 9), 4, 4) != order_of(lengths(50, 9), 4, 5));
+}
+
+TEST_CASE("blocks of any lengths: the order of one seed is the same everywhere") {
+  CHECK(order_of(lengths{3, 1, 4, 2}, 2, 5) == lengths{2, 4, 6, 7, 5, 0, 1, 3, 9, 8});
+}
+
+TEST_CASE("blocks that are not the source's are refused; blocks and window have a fingerprint") {
+  CHECK(contains(message_of([] { return wick::block_shuffle(lengths{3}, 0); }), "at least one block"));
+  CHECK(contains(message_of([] {
+                   return wick::block_shuffle(lengths{3, 4}, 1).size(8);
+                 }),
+                 "its 2 blocks have 7 samples together, and 8 come to it"));
+  CHECK(contains(message_of([] {
+                   return wick::block_shuffle(lengths{3, 4}, 1).prepare(6, 1, 0, 0);
+                 }),
+                 "and 6 come to it"));
+  const std::set<std::uint64_t> prints = {wick::block_shuffle(lengths{3, 4}, 1).fingerprint(),
+                                          wick::block_shuffle(lengths{4, 3}, 1).fingerprint(),
+                                          wick::block_shuffle(lengths{3, 4}, 2).fingerprint(),
+                                          wick::block_shuffle(lengths{7}, 1).fingerprint()};
+  CHECK(prints.size() == 4);
 }

@@ -73,6 +73,7 @@ TEST_CASE("block shuffles: the ranks' slices put together are the batches of one
   same_for_all_ranks(numbers{250} | wick::block_shuffle(7, 3));
   same_for_all_ranks(numbers{245} | wick::block_shuffle(7, 1));
   same_for_all_ranks(numbers{250} | wick::block_shuffle(100, 2));
+  same_for_all_ranks(numbers{250} | wick::block_shuffle(std::vector<std::uint64_t>{100, 0, 17, 3, 130}, 2));
 }
 
 TEST_CASE("weighted draws: the ranks' slices put together are the batches of one rank") {

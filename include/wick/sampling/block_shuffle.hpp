@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -89,6 +91,50 @@ struct block_shuffle_stage {
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
 };
 
+/// The same of blocks that the source has in any lengths, also of none. Keeps 16 bytes a block; finding one
+/// takes a binary search.
+class unequal_block_order {
+ public:
+  /// \param begins  the first position of each block in the source, and the end of the last
+  unequal_block_order(std::shared_ptr<const std::vector<std::uint64_t>> begins, std::size_t window,
+                      std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage);
+
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
+  void map(std::uint64_t* positions, std::size_t count) const noexcept;
+
+ private:
+  struct window {
+    std::uint64_t from = 0, to = 0;  // positions
+    std::size_t first = 0, end = 0;  // blocks, in the order of this epoch
+    permutation order;
+  };
+  window window_of(std::uint64_t p) const noexcept;
+  std::uint64_t index_of(const window& w, std::uint64_t p) const noexcept;
+
+  std::shared_ptr<const std::vector<std::uint64_t>> begins_;
+  std::vector<std::uint64_t> places_;  // where each block begins in the order of this epoch, and the end
+  std::size_t window_;
+  std::uint64_t seed_, epoch_;
+  std::uint32_t stage_;
+  permutation blocks_;
+};
+
+class unequal_block_shuffle_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "block_shuffle";
+  unequal_block_shuffle_stage(const std::vector<std::uint64_t>& blocks, std::uint64_t window);
+  std::uint64_t size(std::uint64_t n) const;
+  unequal_block_order prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                              std::uint32_t stage) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> begins_;
+  std::size_t window_;  // at most all blocks
+};
+
 }  // namespace detail
 
 /// A new order each epoch, for data that is fast only in runs (tar archives over a network): runs of `block`
@@ -96,5 +142,11 @@ struct block_shuffle_stage {
 /// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
 /// give the same order everywhere. \throws wick::error when either is 0
 detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window);
+
+/// The same where the source's own blocks are read as wholes, and have these lengths: the row groups of
+/// Parquet files, `rows | block_shuffle(rows.groups(), 8) | read()`. \throws wick::error when `window` is 0;
+/// in a pipeline, when there are not as many samples as the lengths say together
+detail::unequal_block_shuffle_stage block_shuffle(const std::vector<std::uint64_t>& blocks,
+                                                  std::uint64_t window);
 
 }  // namespace wick
