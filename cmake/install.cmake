@@ -1,5 +1,5 @@
-# Installing wick and its CMake package: find_package(wick) gives all, find_package(wick COMPONENTS core) what does
-# without LibTorch.
+# Installing wick and its CMake package: find_package(wick) gives all but what reads Parquet, find_package(wick COMPONENTS
+# core) what does without LibTorch, find_package(wick COMPONENTS core arrow) what reads Parquet beside it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
@@ -19,6 +19,10 @@ if(WICK_HAS_LMDB)
   install(TARGETS wick_lmdb EXPORT wickLmdbTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   install(EXPORT wickLmdbTargets NAMESPACE wick:: DESTINATION "${_package}")
 endif()
+if(WICK_HAS_ARROW)
+  install(TARGETS wick_arrow EXPORT wickArrowTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT wickArrowTargets NAMESPACE wick:: DESTINATION "${_package}")
+endif()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wickConfig.cmake.in" "${PROJECT_BINARY_DIR}/wickConfig.cmake"
   INSTALL_DESTINATION "${_package}" NO_SET_AND_CHECK_MACRO)
@@ -26,6 +30,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/wickConfigVersion.cmake"
 install(FILES
   "${PROJECT_BINARY_DIR}/wickConfig.cmake"
   "${PROJECT_BINARY_DIR}/wickConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindArrowParquet.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibDeflate.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLMDB.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibTorch.cmake"

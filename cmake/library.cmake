@@ -2,6 +2,7 @@
 #   wick::core  what does without Torch: the headers, and the decoders' code (stb_image; libjpeg-turbo and libdeflate where they are found)
 #   wick::wick  the same with LibTorch
 #   wick::lmdb  LMDB databases as sources, beside either, where LMDB is found
+#   wick::arrow Parquet files as sources, beside either, where Arrow is found
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
    OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
@@ -87,6 +88,33 @@ else()
     "libdeflate (-DWICK_PNG=zlib: don't look for it)")
 endif()
 
+# Parquet, by a target of its own.
+if(NOT WICK_ARROW MATCHES "^(auto|ON|OFF)$")
+  message(FATAL_ERROR "wick: WICK_ARROW is \"${WICK_ARROW}\"; it may be auto (wick::arrow where Arrow is found), ON or OFF")
+endif()
+set(WICK_HAS_ARROW FALSE)
+if(WICK_ARROW STREQUAL "OFF")
+  message(STATUS "wick: no Parquet (WICK_ARROW=OFF)")
+else()
+  find_package(ArrowParquet 15 MODULE QUIET)
+  if(ArrowParquet_FOUND AND NOT "${LibTorch_CXX11_ABI}" STREQUAL "0")
+    set(WICK_HAS_ARROW TRUE)
+    message(STATUS "wick: Parquet by Arrow ${ArrowParquet_VERSION} from ${ArrowParquet_ORIGIN}")
+  elseif(WICK_ARROW STREQUAL "ON" AND ArrowParquet_FOUND)
+    message(FATAL_ERROR "wick: this LibTorch has the old std::string (_GLIBCXX_USE_CXX11_ABI=0), and Arrow has the new one; "
+      "take LibTorch 2.6 or newer, or cmake … -DWICK_ARROW=OFF")
+  elseif(WICK_ARROW STREQUAL "ON")
+    message(FATAL_ERROR "wick: WICK_ARROW=ON needs Arrow and Parquet 15 or newer. One of these gets them:\n"
+      "  pip install pyarrow                             then configure again, with that python3 on the PATH\n"
+      "  cmake … -DArrowParquet_PYTHON=/a/venv/bin/python3   the same of another python3\n"
+      "  vcpkg install arrow[parquet]\n"
+      "  cmake … -DCMAKE_PREFIX_PATH=/the/prefix/of/arrow")
+  else()
+    message(STATUS "wick: no Parquet; pip install pyarrow, or vcpkg install arrow[parquet], makes wick::arrow "
+      "(-DWICK_ARROW=OFF: don't look for it)")
+  endif()
+endif()
+
 set(_depends "")
 if(PROJECT_IS_TOP_LEVEL)
   set(_depends CONFIGURE_DEPENDS)  # Headers come and go while wick is worked on, not while it's used.
@@ -153,6 +181,14 @@ endif()
 if(WICK_HAS_LIBDEFLATE)
   target_compile_definitions(wick_core PRIVATE WICK_HAS_LIBDEFLATE)
   target_link_libraries(wick_core PRIVATE LibDeflate::LibDeflate)
+endif()
+
+if(WICK_HAS_ARROW)
+  add_library(wick_arrow STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_arrow.cpp")
+  add_library(wick::arrow ALIAS wick_arrow)
+  set_target_properties(wick_arrow PROPERTIES EXPORT_NAME arrow CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(wick_arrow PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
+  target_link_libraries(wick_arrow PUBLIC wick_core PRIVATE ArrowParquet::ArrowParquet)
 endif()
 
 if(WICK_TORCH)

@@ -32,8 +32,9 @@ ROOMS = {
     ),
     "tables": (
         "Tables",
-        "Tables of rows and columns as sources, and as lists of files with their labels.",
-        ["lists"],
+        "Tables of rows and columns as sources, and as lists of files with their labels. `parquet` needs the CMake target `wick::arrow`, "
+        "and its header is not in `<wick/wick.hpp>`.",
+        ["lists", "parquet"],
     ),
     "text": (
         "Text",

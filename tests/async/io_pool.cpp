@@ -241,7 +241,7 @@ TEST_CASE("a pool that chooses runs more calls at a time where that gives more, 
     }
   };
   {
-    scope all(ex);
+    wick::detail::scope all(ex);
     for (int i = 0; i < 200; ++i) all.spawn(lane(&ex, &call, &enough));
     CHECK(wick_test::eventually([&] { return ex.io().threads() >= 2 * first; }));
     enough = true;

@@ -384,11 +384,10 @@ struct stored_text {
   using read_type = std::string;
   const std::vector<std::string>* from;
   std::uint64_t number;
-  wick::task<std::string> read(wick::context& c, const wick::detail::read_options& options) const {
+  wick::task<std::string> read(wick::context& c, const wick::read_options& options) const {
     return look(*this, &c, options);
   }
-  static wick::task<std::string> look(stored_text what, wick::context* c,
-                                      wick::detail::read_options options) {
+  static wick::task<std::string> look(stored_text what, wick::context* c, wick::read_options options) {
     const std::string& text = (*what.from)[static_cast<std::size_t>(what.number)];
     wick::detail::check_size(text.size(), options);
     auto room = c->reserve(text.size());

@@ -14,7 +14,13 @@ namespace wick_test {
 inline std::string python_with(const std::string& packages) {
   const char* const venv = std::getenv("WICK_FILES_VENV");
   const std::string own = venv == nullptr ? std::string() : std::string(venv) + "/bin/python";
-  for (const std::string& python : {own, std::string("python3"), std::string("/usr/bin/python3")}) {
+#ifdef WICK_TEST_ARROW_PYTHON
+  const std::string with_arrow = WICK_TEST_ARROW_PYTHON;  // whose Arrow wick::arrow links
+#else
+  const std::string with_arrow;
+#endif
+  for (const std::string& python :
+       {own, with_arrow, std::string("python3"), std::string("/usr/bin/python3")}) {
     if (!python.empty() && std::system((python + " -c 'import " + packages + "' 2>/dev/null").c_str()) == 0)
       return python;
   }
