@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes a virtual environment with the Python loaders that bench/images is compared with, from PyPI:
+# Makes a virtual environment with the Python loaders that bench/images and bench/cache are compared with, from PyPI:
 #
-#   bash bench/peers.sh [DIR]        build/peers; then WICK_PEERS=DIR bash bench/run.sh images
+#   bash bench/peers.sh [DIR]        build/peers; then WICK_PEERS=DIR bash bench/run.sh images, or cache
 #
 # Several GB with PyTorch (PyPI's wheel for x86-64 brings CUDA along; WICK_PEERS_SKIP="torch …" leaves packages out).
-# What can't be installed is named, the rest goes on.
+# FFCV is compiled here, with OpenCV from apt-get. What can't be installed is named, the rest goes on.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/tools/install_deps.sh"
@@ -19,10 +19,11 @@ fi
 
 missing=()
 # Each alone: one that can't be built must not take the others along. Both wheels of torch must fit each other.
-for packages in "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "ffcv"; do
+for packages in "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "ffcv numba torch pillow"; do
   name=${packages%% *}
   [[ " ${WICK_PEERS_SKIP:-} " == *" $name "* ]] && continue
   start=$SECONDS
+  [[ $name == ffcv ]] && (wick_require ffcv)
   if "$venv/bin/python" -m pip install --quiet $packages >>"$log" 2>&1; then
     wick_say "$packages: $((SECONDS - start)) s"
   else
@@ -31,4 +32,4 @@ for packages in "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvisio
   fi
 done
 ((${#missing[@]})) && wick_say "could not be installed: ${missing[*]}; the whole of it is in $log"
-wick_say "WICK_PEERS=$venv bash bench/run.sh images"
+wick_say "WICK_PEERS=$venv bash bench/run.sh images (or cache)"

@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests jpeg lmdb pillow torch data clang venv tbb structure format spelling tidy arm64
+#   wick_require build tests jpeg lmdb pillow torch data clang venv ffcv tbb structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
 #
@@ -179,6 +179,11 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       pillow) wick_has_pillow || echo python3-pil ;;
       venv) python3 -c 'import ensurepip' >/dev/null 2>&1 || echo python3-venv ;;
+      ffcv) # what bench/peers.sh compiles it with
+        command -v pkg-config >/dev/null 2>&1 || echo pkg-config
+        wick_has_header opencv4/opencv2/core.hpp || echo libopencv-dev
+        wick_has_header turbojpeg.h || echo libturbojpeg0-dev
+        ;;
       tbb) wick_has_header oneapi/tbb/task_group.h || echo libtbb-dev ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;
       structure) command -v python3 >/dev/null 2>&1 || echo python3 ;;

@@ -1,17 +1,21 @@
 // An epoch of RandomResizedCrop from JPEGs, and from what caches keep of them: files, pictures, pictures of
 // 320 pixels in memory and on disk; and from pictures of 320 pixels by bare threads.
+//
+// With WICK_PEERS, a virtual environment that bench/peers.sh makes, then also wick's caches beside
+// TurboLoader's and FFCV's files of decoded pictures: see peers.cpp.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "cache/peers.hpp"
 #include "support/jpeg_folder.hpp"
 #include "support/options.hpp"
 #include "support/temp_folder.hpp"
@@ -21,7 +25,7 @@
 namespace {
 
 constexpr std::size_t batch_size = 32;
-constexpr int output = 224, longer_side = 320;
+using caches::output, caches::longer_side;
 
 wick::loader_options options(const wick_bench::options& o) {
   return {.seed = 7, .workers = o.workers, .prefetch_next_epoch = false};
@@ -64,13 +68,16 @@ class bare {
   std::uint64_t epoch_ = 0;
 };
 
-int run(const wick_bench::options& o) {
-  std::optional<wick_bench::temp_folder> own;
-  std::filesystem::path folder = o.folder;
-  if (o.folder.empty()) {
-    folder = own.emplace().path();
-    wick_bench::make_jpeg_folder(folder, o.quick ? 96 : 1024);
-  }
+/// The user's pictures, or some of our own.
+std::filesystem::path folder_of(const wick_bench::options& o, const wick_bench::temp_folder& own,
+                                std::size_t count) {
+  if (!o.folder.empty()) return o.folder;
+  wick_bench::make_jpeg_folder(own.path(), count);
+  return own.path();
+}
+
+void kept(const wick_bench::options& o, const std::filesystem::path& folder,
+          const std::filesystem::path& at) {
   const wick::image_folder pictures(folder.string());
   const auto count = static_cast<double>(pictures.size());
   const auto crop =
@@ -89,9 +96,8 @@ int run(const wick_bench::options& o) {
   wick::loader of_size(
       decoded | wick::resize({.max_size = longer_side}) | wick::cache_in_memory({.bytes = room}) | crop,
       options(o));
-  const wick_bench::temp_folder at;
   wick::loader on_disk(decoded | wick::resize({.max_size = longer_side}) |
-                           wick::cache_on_disk(at.path().string(), {.bytes = room}) | crop,
+                           wick::cache_on_disk(at.string(), {.bytes = room}) | crop,
                        options(o));
   bare limit(folder, o.workers);
 
@@ -124,15 +130,31 @@ int run(const wick_bench::options& o) {
       ratio(sides[4], sides[1]), ratio(sides[4], sides[6]), cpu_ratio(sides[4], sides[6]),
       ratio(sides[5], sides[1]), ratio(sides[5], sides[4]), cpu_ratio(sides[5], sides[4]), o.rounds,
       o.workers, std::thread::hardware_concurrency());
-  return 0;
+}
+
+void run(const wick_bench::options& o) {
+  const wick_bench::temp_folder own, at, own_of_peers, at_of_peers, scratch;
+  const char* const environment = std::getenv("WICK_PEERS");
+  const bool peers = std::string("peers").starts_with(o.which);
+  if (peers && environment == nullptr)
+    std::printf("no peers: WICK_PEERS names no virtual environment (bash bench/peers.sh makes one)\n");
+  if (std::string("kept").starts_with(o.which)) kept(o, folder_of(o, own, o.quick ? 96 : 1024), at.path());
+  if (peers && environment != nullptr) {
+    // More pictures, so that what a peer does at the beginning of an epoch counts for little.
+    caches::against_peers(o, folder_of(o, own_of_peers, o.quick ? 512 : 4096), scratch.path(),
+                          at_of_peers.path(), environment);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(wick_bench::options::parse(argc, argv, "Epochs from what caches keep",
-                                          {wick_bench::options::folder_option}));
+    run(wick_bench::options::parse(argc, argv, "Epochs from what caches keep",
+                                   {wick_bench::options::folder_option,
+                                    {"--batch", "N", "pictures a batch where peers are compared (256)"},
+                                    wick_bench::options::case_option}));
+    return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "cache: %s\n", e.what());
     return 1;

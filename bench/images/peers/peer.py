@@ -2,7 +2,8 @@
 
 A peer is a script NAME.py WORKLOAD FOLDER WORKERS that calls serve() with a function batches(workload, folder, workers):
 an endless generator of how many pictures each batch has. A second generator function, pictures(folder, workers), gives
-val's pictures in the order of the sorted files, for the pixel error.
+val's pictures in the order of the sorted files, for the pixel error. Where whole_epochs is set, batches() says how many
+each epoch had, and nothing is fetched ahead between two of them: that is how bench/cache asks.
 
     run N       at least N pictures in the steady state: answers "PICTURES WALL_SECONDS CPU_SECONDS"
     pixels FILE the first pictures of val as raw bytes [N, 224, 224, 3]: answers "N"
@@ -46,7 +47,7 @@ def _cpu_seconds():
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def serve(batches, about, pictures=None):
+def serve(batches, about, pictures=None, whole_epochs=False):
     workload, folder, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # a library's own printing must not be taken for an answer
@@ -54,14 +55,14 @@ def serve(batches, about, pictures=None):
         begun = time.monotonic()
         stream = batches(workload, folder, workers)
         next(stream)
-        answers.write(f"ready {about()}; first batch after {time.monotonic() - begun:.1f} s\n")
+        answers.write(f"ready {about()}; first {'epoch' if whole_epochs else 'batch'} after {time.monotonic() - begun:.1f} s\n")
     except (Missing, ImportError, OSError, RuntimeError) as e:
         answers.write(f"missing {str(e).splitlines()[0][:200]}\n")
         return
     for line in sys.stdin:
         words = line.split()
         if words[0] == "run":
-            for _ in range(WARM):
+            for _ in range(0 if whole_epochs else WARM):
                 next(stream)
             wanted, seen = int(words[1]), 0
             cpu, wall = _cpu_seconds(), time.monotonic()
