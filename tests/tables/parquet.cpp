@@ -70,8 +70,7 @@ types = {
 }
 t = pa.table(types)
 pq.write_table(t, 'types.parquet', row_group_size=7)
-half = __import__('numpy').arange(n).astype('float16') / 8
-pq.write_table(pa.table({'f16': pa.array(half), 'f16list': pa.array([[h, h] for h in half], pa.list_(pa.float16()))}), 'half.parquet')
+pq.write_table(pa.table({'f16': col(pa.float16(), lambda i: i / 8), 'f16list': col(pa.list_(pa.float16()), lambda i: [i / 8] * 2)}), 'half.parquet')
 plain = t.select(['string', 'i64', 'list', 'dict', 'f64'])
 for c in ['none', 'snappy', 'zstd', 'gzip', 'brotli', 'lz4']:
     pq.write_table(plain, 'way-%s.parquet' % c, compression=c, row_group_size=11, write_page_checksum=True)
@@ -86,6 +85,7 @@ part('part-2.parquet', 40, 30, 10)
 part('part-10.parquet', 70, 5, 3)
 part('part-1.parquet', 0, 40, 16)
 part('part-3.parquet', 0, 0, 16)
+part('many.parquet', 0, 600, 10)
 pq.write_table(pa.table({'text': ['a'], 'label': pa.array([1], pa.int32())}), 'other.parquet')
 pq.write_table(pa.table({'text': ['a']}), 'short.parquet')
 nulls = pa.table({
@@ -405,6 +405,17 @@ TEST_CASE("only the wanted columns are read, once") {
   CHECK(contains(two.note(), "4 times one of 4 row groups was decoded"));
 }
 
+TEST_CASE("row groups that come in order are decoded ahead, each once") {
+  if (made() == nullptr) return;
+  const wick::parquet<std::string> source(file("many.parquet"), {"text"});
+  for (const std::size_t workers : {1, 4}) {
+    const auto found = all_of(source, workers);
+    REQUIRE(found.size() == 600);
+    for (std::size_t i = 0; i < 600; ++i) CHECK(found[i] == "t" + std::to_string(i));
+  }
+  CHECK(contains(source.note(), "parquet: 60 times one of 60 row groups was decoded; 60 are in memory"));
+}
+
 TEST_CASE("row groups whose statistics exclude a range are left out") {
   if (made() == nullptr) return;
   const wick::parquet<std::int64_t> some(file("years.parquet"), {"x"}, {.where = {"year", 2003, 2005.5}});
@@ -578,5 +589,13 @@ TEST_CASE("a loader is destroyed at any moment of its epoch") {
                    {.workers = 1 + static_cast<std::size_t>(round) % 3});
     l.epoch(0);
     for (int taken = 0; taken < round; ++taken) CHECK(l.next());
+  }
+  for (int round = 0; round < 30; ++round) {  // while groups are decoded ahead
+    std::optional<wick::parquet<std::string>> source;
+    source.emplace(file("many.parquet"), texts{"text"}, wick::detail::parquet_options{.kept_bytes = 3000});
+    wick::loader l(*source | wick::read(), {.workers = 1 + static_cast<std::size_t>(round) % 3});
+    source.reset();
+    l.epoch(0);
+    for (int taken = 0; taken < 20 * round; ++taken) CHECK(l.next());
   }
 }

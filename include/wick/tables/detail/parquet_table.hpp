@@ -28,8 +28,8 @@ struct parquet_options {
   /// What a null is in a field of numbers, and in an array or list of them; without it, it is an error of its
   /// sample.
   std::optional<double> null_number = {};
-  /// The most that decoded row groups take which are kept for further rows, beside loader_options::memory.
-  /// That of the last one is kept in any case.
+  /// The most that decoded row groups take which are kept for further rows, beside loader_options::memory; a
+  /// quarter of it is for memory that is used again for the next ones. The last group is kept in any case.
   std::size_t kept_bytes = std::size_t{256} << 20;
   /// Leaves out row groups whose statistics exclude this range of a column. Rows outside of it that lie in
   /// other groups stay: filter() leaves those out.
@@ -128,7 +128,7 @@ class parquet_table {
 
  private:
   struct state;
-  std::unique_ptr<state> state_;
+  std::shared_ptr<state> state_;  // also of a group that is decoded ahead
 };
 
 }  // namespace wick::detail

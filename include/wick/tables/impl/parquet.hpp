@@ -3,224 +3,35 @@
 #pragma once
 
 #include <algorithm>
-#include <arrow/api.h>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <memory>
-#include <optional>
-#include <parquet/arrow/reader.h>
-#include <parquet/metadata.h>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <wick/async/executor.hpp>
 #include <wick/async/io_pool.hpp>
+#include <wick/async/job.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
-#include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
-#include <wick/tables/impl/parquet_columns.hpp>
-#include <wick/tables/impl/parquet_file.hpp>
+#include <wick/tables/impl/parquet_files.hpp>
 #include <wick/tables/impl/parquet_groups.hpp>
-#include <wick/tables/impl/parquet_types.hpp>
 
 namespace wick::detail {
 
-using namespace with_arrow;
-
-struct parquet_table::state {
-  struct file {
-    std::shared_ptr<parquet::FileMetaData> footer;
-    std::vector<int> leaves;  // of the wanted columns
-  };
-  struct field_plan {
-    parquet_field field;
-    std::size_t first = 0, count = 1;  // of the columns
-  };
-
+struct parquet_table::state : parquet_files, std::enable_shared_from_this<state> {
   state(const files& of, const std::vector<std::string>& names, const std::vector<parquet_field>& fields,
         const parquet_options& how)
-      : paths(of),
-        open(static_cast<std::size_t>(of.size())),
-        columns(names),
-        options(how),
-        kept(how.kept_bytes) {
-    if (options.null_number) check_null_number(fields);
-    for (std::size_t f = 0; f < of.size(); ++f) {
-      opened_file opened = open_regular(of.path(f), "parquet");
-      try {
-        as_errors([&] { look_into(f, opened, fields); });
-      } catch (const error& e) {
-        throw source_error(of.path(f), "parquet", e.what());
-      }
-      require_unchanged(opened, of.path(f), "parquet");
-      stamps.push_back(opened.stamp);
-      open.keep(std::move(opened.file));
-    }
-  }
-
-  // ---- the files ----
-
-  void check_null_number(const std::vector<parquet_field>& fields) const {
-    for (const parquet_field& field : fields) {
-      if (field.kind == parquet_field::kinds::text) continue;
-      with_number(arrow_type_of(field.number), [&]<class N>(N) {
-        if constexpr (std::is_integral_v<N>) {
-          const double d = *options.null_number;
-          if (!(d >= static_cast<double>(std::numeric_limits<N>::lowest()) &&
-                d < std::ldexp(1.0, std::numeric_limits<N>::digits) && d == std::trunc(d))) {
-            throw error("parquet: .null_number is " + std::to_string(d) +
-                        ", which a field of whole numbers can't hold; write one that it can, or make the "
-                        "field a double");
-          }
-        }
-      });
-    }
-  }
-
-  /// Which columns each field takes.
-  void plan_fields(const std::vector<column_type>& types, const std::vector<parquet_field>& fields) {
-    std::size_t next = 0;
-    for (const parquet_field& field : fields) {
-      field_plan plan{field, next};
-      if (field.kind == parquet_field::kinds::array && next < types.size() && types[next].lists == 0 &&
-          !types[next].number.empty())
-        plan.count = field.count();
-      next += plan.count;
-      plans.push_back(std::move(plan));
-    }
-    if (next != types.size()) {
-      throw error("a row has " + std::to_string(fields.size()) + " fields, which take " +
-                  std::to_string(next) + " columns, and " + std::to_string(types.size()) +
-                  " are named; name one for each field, or N numbers for a std::array<number, N>");
-    }
-    for (const field_plan& plan : plans) {
-      for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
-        if (fits(plan.field, types[c])) continue;
-        throw error("column \"" + printable(columns[c]) + "\" is " + types[c].text + ", which field " +
-                    std::to_string(&plan - plans.data() + 1) + " of the row does not take; " +
-                    advice_for(types[c]));
-      }
-    }
-  }
-
-  void look_into(std::size_t f, const opened_file& opened, const std::vector<parquet_field>& fields) {
-    const auto reader =
-        reader_of(std::make_shared<counted_file>(opened.file.get(), opened.stamp.size, bytes_read), nullptr);
-    file here{reader->parquet_reader()->metadata(), {}};
-    const parquet::FileMetaData& footer = *here.footer;
-    std::vector<column_type> types;
-    for (const std::string& name : columns) {
-      const found_column found = column_of(reader->manifest(), name);
-      types.push_back(found.type);
-      here.leaves.push_back(found.leaf);
-    }
-    if (f == 0) {
-      plan_fields(types, fields);
-      for (const column_type& type : types) first_types.push_back(type.text);
-    }
-    for (std::size_t c = 0; c < types.size(); ++c) {
-      if (types[c].text == first_types[c]) continue;
-      throw error("column \"" + printable(columns[c]) + "\" is " + types[c].text + ", and " + first_types[c] +
-                  " in " + paths.key(0) + "; give all files of a source one type");
-    }
-    std::optional<found_column> range;
-    if (!options.where.column.empty()) {
-      range = column_of(reader->manifest(), options.where.column);
-      if (range->type.lists != 0 || range->type.number.empty())
-        throw error("column \"" + printable(options.where.column) + "\" of .where is " + range->type.text +
-                    ", no number");
-    }
-    std::uint64_t row = 0;
-    for (int g = 0; g < footer.num_row_groups(); ++g) {
-      const auto about = footer.RowGroup(g);
-      if (about->num_rows() < 0 || about->num_rows() > footer.num_rows())
-        throw error("row group " + std::to_string(g) + " has " + std::to_string(about->num_rows()) +
-                    " rows; the file is damaged");
-      const auto rows = static_cast<std::uint64_t>(about->num_rows());
-      if (rows != 0 && (!range || !excludes(*about, range->leaf, options.where))) {
-        groups.push_back(std::make_unique<row_group>(f, g, row, size_of_group(*about, here)));
-        begins.push_back(begins.back() + rows);
-      }
-      row += rows;
-    }
-    if (row != static_cast<std::uint64_t>(footer.num_rows())) {
-      throw error("its row groups have " + std::to_string(row) + " rows, and the file says " +
-                  std::to_string(footer.num_rows()) + "; it is damaged");
-    }
-    all_files.push_back(std::move(here));
-  }
-
-  std::size_t size_of_group(const parquet::RowGroupMetaData& about, const file& of) const {
-    std::uint64_t sum = 0;
-    for (const field_plan& plan : plans) {
-      std::uint64_t bytes = 0;
-      for (std::size_t c = plan.first; c < plan.first + plan.count; ++c)
-        bytes += static_cast<std::uint64_t>(
-            std::max<std::int64_t>(0, about.ColumnChunk(of.leaves[c])->total_uncompressed_size()));
-      if (plan.field.kind == parquet_field::kinds::array || plan.field.kind == parquet_field::kinds::number)
-        bytes = std::max(bytes, static_cast<std::uint64_t>(about.num_rows()) * plan.field.count() *
-                                    size_of(plan.field.number));
-      sum += bytes;
-    }
-    return static_cast<std::size_t>(std::min<std::uint64_t>(sum, std::uint64_t{1} << 40));
-  }
-
-  // ---- decoding ----
-
-  /// Blocks. Null: told to stop.
-  group_ptr decode(const row_group& of, const stop_token& stop) {
-    const file& in = all_files[of.file];
-    file_handle own;
-    int opened = open[of.file];
-    if (opened < 0) {
-      own = open_file(paths.path(of.file));
-      opened = own.get();
-    }
-    const file_stamp& stamp = stamps[of.file];
-    file_watch watch = file_watch::begin(opened, &stamp);
-    const auto from = std::make_shared<counted_file>(opened, stamp.size, bytes_read);
-    auto out = std::make_shared<parquet_group>();
-    std::string column;
-    try {
-      const bool all = as_errors([&] {
-        const auto rows = static_cast<std::size_t>(in.footer->RowGroup(of.number)->num_rows());
-        const auto reader = reader_of(from, in.footer);
-        for (const field_plan& plan : plans) {
-          std::vector<std::shared_ptr<arrow::ChunkedArray>> parts;
-          for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
-            if (stop.stop_requested()) return false;
-            column = columns[c];
-            parts.push_back(read_column(*reader, of.number, in.leaves[c]));
-          }
-          make_column(*out, plan.field, parts, rows, options.null_number);
-        }
-        return true;
-      });
-      if (!all) return nullptr;
-    } catch (const error& e) {
-      watch.end(opened, &stamp);
-      const std::string what =
-          "row group " + std::to_string(of.number) + ", column \"" + printable(column) + "\": " + e.what();
-      if (from->failed()) throw error(what);
-      throw damaged_group(what);
-    }
-    watch.end(opened, &stamp);
-    return out;
-  }
+      : parquet_files(of, names, fields, how), kept(how.kept_bytes / 4 * 3) {}
 
   /// What an I/O thread does. (A lambda here would be a warning of g++.)
   struct decoder {
@@ -233,12 +44,49 @@ struct parquet_table::state {
     }
   };
 
+  /// The same for a group that nobody waits for yet. Is never told to stop: its loader may be gone by then.
+  struct ahead_job final : job {
+    std::shared_ptr<state> all;
+    row_group* of;
+    kept_groups::claim by;
+
+    ahead_job(std::shared_ptr<state> in, row_group& g) : all(std::move(in)), of(&g), by(all->kept, g) {
+      execute = [](job* self) noexcept {
+        const std::unique_ptr<ahead_job> mine(static_cast<ahead_job*>(self));
+        try {
+          mine->by.run([&] { return mine->all->decode(*mine->of, {}); });
+        } catch (...) {  // who wants it finds out
+        }
+      };
+    }
+  };
+  /// The first row of a group that was decoded: where groups come in order, those behind it are begun.
+  void came_to(std::size_t number, context& c) {
+    const bool follows = last.exchange(number, std::memory_order_relaxed) + 1 == number;
+    const unsigned run = follows ? in_order.load(std::memory_order_relaxed) + 1 : 0;
+    in_order.store(run, std::memory_order_relaxed);
+    for (std::size_t next = number + 1; run >= 2 && next <= number + 2 && next < groups.size(); ++next) {
+      if (groups[next]->bytes > kept.most() / 4) return;
+      try {
+        auto ahead = std::make_unique<ahead_job>(shared_from_this(), *groups[next]);
+        if (!ahead->by.mine()) continue;
+        c.on()->io().post(ahead.get());
+        static_cast<void>(ahead.release());
+      } catch (...) {  // it is decoded when it is wanted
+      }
+    }
+  }
+
   // ---- rows ----
 
   std::size_t group_of(std::uint64_t row) const noexcept {
     return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), row) - begins.begin()) - 1;
   }
-  parquet_place place(std::size_t number, std::uint64_t row, group_ptr in) const {
+  parquet_place place(std::size_t number, std::uint64_t row, group_ptr in, context* c) {
+    row_group& of = *groups[number];
+    if (of.fresh.load(std::memory_order_relaxed) && of.fresh.exchange(false, std::memory_order_relaxed) &&
+        c != nullptr)
+      came_to(number, *c);
     const parquet_column* const columns_of = in->columns.data();
     return {std::move(in), columns_of, static_cast<std::size_t>(row - begins[number])};
   }
@@ -253,23 +101,14 @@ struct parquet_table::state {
     return bytes;
   }
 
-  files paths;
-  open_shards open;
-  std::vector<std::string> columns;
-  parquet_options options;
-  std::vector<file_stamp> stamps;
-  std::vector<file> all_files;
-  std::vector<std::string> first_types;
-  std::vector<field_plan> plans;
-  std::vector<std::unique_ptr<row_group>> groups;
-  std::vector<std::uint64_t> begins{0};  // the first row of each group, and the end
   kept_groups kept;
-  std::atomic<std::uint64_t> bytes_read{0};
+  std::atomic<std::size_t> last{0};   // group that samples came to
+  std::atomic<unsigned> in_order{0};  // groups that followed each other so far
 };
 
 parquet_table::parquet_table(const files& of, const std::vector<std::string>& columns,
                              const std::vector<parquet_field>& fields, const parquet_options& options)
-    : state_(std::make_unique<state>(of, columns, fields, options)) {}
+    : state_(std::make_shared<state>(of, columns, fields, options)) {}
 parquet_table::~parquet_table() = default;
 
 std::uint64_t parquet_table::size() const noexcept { return state_->begins.back(); }
@@ -319,7 +158,7 @@ bool parquet_table::find(std::uint64_t row, context& c, parquet_place& out) {
   const std::size_t number = state_->group_of(row);
   group_ptr in = state_->kept.find(*state_->groups[number]);
   if (in == nullptr) return false;
-  out = state_->place(number, row, std::move(in));
+  out = state_->place(number, row, std::move(in), &c);
   const std::size_t beside = state_->bytes_beside(out);
   return beside == 0 || c.try_reserve(beside);
 }
@@ -348,7 +187,7 @@ task<parquet_place> parquet_table::fetch(std::uint64_t row, context* c) {
       got = decoding->got;  // null: its loader has ended
     }
   }
-  parquet_place out = all.place(number, row, std::move(got));
+  parquet_place out = all.place(number, row, std::move(got), c);
   if (const std::size_t beside = all.bytes_beside(out); beside != 0) {
     auto room = c->reserve(beside);
     co_await room;
@@ -365,7 +204,7 @@ parquet_place parquet_table::read_now(std::uint64_t row) {
     if (claim.mine()) claim.run([&] { return got = state_->decode(of, {}); });
     if (got == nullptr) got = state_->decode(of, {});  // another thread does, too
   }
-  return state_->place(number, row, std::move(got));
+  return state_->place(number, row, std::move(got), nullptr);
 }
 
 void parquet_table::refuse(const parquet_place& where, std::size_t field) const {

@@ -139,8 +139,9 @@ void convert(const arrow::Array& from, To* out, std::size_t stride,
 /// Makes columns, and keeps what they point to.
 class column_maker {
  public:
-  column_maker(parquet_group& of, std::size_t rows, const std::optional<double>& null_number)
-      : group_(of), rows_(rows), null_number_(null_number) {}
+  column_maker(parquet_group& of, std::size_t rows, const std::optional<double>& null_number,
+               arrow::MemoryPool& memory)
+      : group_(of), rows_(rows), null_number_(null_number), memory_(memory) {}
 
   /// \param parts  one, or as many columns of numbers as an array has
   void make(const parquet_field& field, const std::vector<std::shared_ptr<arrow::ChunkedArray>>& parts) {
@@ -184,7 +185,7 @@ class column_maker {
   }
   std::byte* room(std::size_t bytes) {
     const std::shared_ptr<arrow::Buffer> made =
-        require(arrow::AllocateBuffer(static_cast<std::int64_t>(bytes)));
+        require(arrow::AllocateBuffer(static_cast<std::int64_t>(bytes), &memory_));
     keep(made, made->size());
     return reinterpret_cast<std::byte*>(made->mutable_data());
   }
@@ -256,14 +257,8 @@ class column_maker {
   parquet_group& group_;
   std::size_t rows_;
   const std::optional<double>& null_number_;
+  arrow::MemoryPool& memory_;
 };
-
-/// \param parts  one, or as many columns of numbers as an array has
-void make_column(parquet_group& of, const parquet_field& field,
-                 const std::vector<std::shared_ptr<arrow::ChunkedArray>>& parts, std::size_t rows,
-                 const std::optional<double>& null_number) {
-  column_maker(of, rows, null_number).make(field, parts);
-}
 
 }  // namespace with_arrow
 

@@ -45,8 +45,8 @@ decltype(auto) as_errors(F&& f) {
 /// An open file, for one thread, that counts what is read. Does not close it.
 class counted_file final : public arrow::io::RandomAccessFile {
  public:
-  counted_file(int file, std::uint64_t size, std::atomic<std::uint64_t>& count)
-      : file_(file), size_(static_cast<std::int64_t>(size)), count_(count) {
+  counted_file(int file, std::uint64_t size, std::atomic<std::uint64_t>& count, arrow::MemoryPool& memory)
+      : file_(file), size_(static_cast<std::int64_t>(size)), count_(count), memory_(memory) {
     set_mode(arrow::io::FileMode::READ);
   }
   arrow::Status Close() override { return arrow::Status::OK(); }
@@ -73,12 +73,13 @@ class counted_file final : public arrow::io::RandomAccessFile {
   }
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t size) override {
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<arrow::ResizableBuffer> out,
-                          arrow::AllocateResizableBuffer(static_cast<std::int64_t>(most(size))));
+                          arrow::AllocateResizableBuffer(static_cast<std::int64_t>(most(size)), &memory_));
     ARROW_ASSIGN_OR_RAISE(const std::int64_t got, Read(size, out->mutable_data()));
     ARROW_RETURN_NOT_OK(out->Resize(got, false));
     return std::shared_ptr<arrow::Buffer>(std::move(out));
   }
 
+  arrow::MemoryPool& memory() const noexcept { return memory_; }
   /// Whether the system could not read it.
   bool failed() const noexcept { return failed_; }
 
@@ -90,19 +91,20 @@ class counted_file final : public arrow::io::RandomAccessFile {
   int file_;
   std::int64_t size_, at_ = 0;
   std::atomic<std::uint64_t>& count_;
+  arrow::MemoryPool& memory_;
   bool failed_ = false;
 };
 
 /// \param footer  what was read of it before; null: it is read
 std::unique_ptr<parquet::arrow::FileReader> reader_of(const std::shared_ptr<counted_file>& file,
                                                       std::shared_ptr<parquet::FileMetaData> footer) {
-  parquet::ReaderProperties checked;
+  parquet::ReaderProperties checked(&file->memory());
   checked.set_page_checksum_verification(true);
   parquet::ArrowReaderProperties here(false);  // on this thread alone
   here.set_pre_buffer(false);
   parquet::arrow::FileReaderBuilder builder;
   require(builder.Open(file, checked, std::move(footer)));
-  builder.properties(here);
+  builder.memory_pool(&file->memory())->properties(here);
   std::unique_ptr<parquet::arrow::FileReader> out;
   require(builder.Build(&out));
   return out;

@@ -45,6 +45,7 @@ struct row_group {
   const std::size_t bytes;        // about, decoded
 
   std::atomic<std::uint64_t> used{0};  // when, counted in decoded groups
+  std::atomic<bool> fresh{false};      // nobody had a row of it since it was decoded
   std::mutex mutex;
   group_ptr kept;
   std::shared_ptr<group_decoding> under_way;
@@ -116,6 +117,7 @@ class kept_groups {
       {
         std::lock_guard lock(of_.mutex);
         of_.kept = ended.got;
+        of_.fresh.store(true, std::memory_order_relaxed);
         of_.under_way = nullptr;
         of_.failure = is_damage(ended.failure) ? ended.failure : nullptr;
         of_.failed = std::chrono::steady_clock::now();

@@ -1,0 +1,233 @@
+/// \file
+/// The Parquet files of a source: what their footers say, and the columns of a row group in memory. Included
+/// in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <arrow/api.h>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <parquet/arrow/reader.h>
+#include <parquet/metadata.h>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/async/stop_token.hpp>
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/files.hpp>
+#include <wick/tables/detail/parquet_table.hpp>
+#include <wick/tables/impl/parquet_columns.hpp>
+#include <wick/tables/impl/parquet_file.hpp>
+#include <wick/tables/impl/parquet_groups.hpp>
+#include <wick/tables/impl/parquet_memory.hpp>
+#include <wick/tables/impl/parquet_types.hpp>
+
+namespace wick::detail {
+
+using namespace with_arrow;
+
+/// What the footers say: which row groups there are, and how each becomes columns in memory.
+struct parquet_files {
+  struct file {
+    std::shared_ptr<parquet::FileMetaData> footer;
+    std::vector<int> leaves;  // of the wanted columns
+  };
+  struct field_plan {
+    parquet_field field;
+    std::size_t first = 0, count = 1;  // of the columns
+  };
+
+  parquet_files(const files& of, const std::vector<std::string>& names,
+                const std::vector<parquet_field>& fields, const parquet_options& how)
+      : paths(of), open(static_cast<std::size_t>(of.size())), columns(names), options(how) {
+    memory.keep_at_most(how.kept_bytes / 4);
+    if (options.null_number) check_null_number(fields);
+    for (std::size_t f = 0; f < of.size(); ++f) {
+      opened_file opened = open_regular(of.path(f), "parquet");
+      try {
+        as_errors([&] { look_into(f, opened, fields); });
+      } catch (const error& e) {
+        throw source_error(of.path(f), "parquet", e.what());
+      }
+      require_unchanged(opened, of.path(f), "parquet");
+      stamps.push_back(opened.stamp);
+      open.keep(std::move(opened.file));
+    }
+  }
+
+  // ---- the files ----
+
+  void check_null_number(const std::vector<parquet_field>& fields) const {
+    for (const parquet_field& field : fields) {
+      if (field.kind == parquet_field::kinds::text) continue;
+      with_number(arrow_type_of(field.number), [&]<class N>(N) {
+        if constexpr (std::is_integral_v<N>) {
+          const double d = *options.null_number;
+          if (!(d >= static_cast<double>(std::numeric_limits<N>::lowest()) &&
+                d < std::ldexp(1.0, std::numeric_limits<N>::digits) && d == std::trunc(d))) {
+            throw error("parquet: .null_number is " + std::to_string(d) +
+                        ", which a field of whole numbers can't hold; write one that it can, or make the "
+                        "field a double");
+          }
+        }
+      });
+    }
+  }
+
+  /// Which columns each field takes.
+  void plan_fields(const std::vector<column_type>& types, const std::vector<parquet_field>& fields) {
+    std::size_t next = 0;
+    for (const parquet_field& field : fields) {
+      field_plan plan{field, next};
+      if (field.kind == parquet_field::kinds::array && next < types.size() && types[next].lists == 0 &&
+          !types[next].number.empty())
+        plan.count = field.count();
+      next += plan.count;
+      plans.push_back(std::move(plan));
+    }
+    if (next != types.size()) {
+      throw error("a row has " + std::to_string(fields.size()) + " fields, which take " +
+                  std::to_string(next) + " columns, and " + std::to_string(types.size()) +
+                  " are named; name one for each field, or N numbers for a std::array<number, N>");
+    }
+    for (const field_plan& plan : plans) {
+      for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
+        if (fits(plan.field, types[c])) continue;
+        throw error("column \"" + printable(columns[c]) + "\" is " + types[c].text + ", which field " +
+                    std::to_string(&plan - plans.data() + 1) + " of the row does not take; " +
+                    advice_for(types[c]));
+      }
+    }
+  }
+
+  void look_into(std::size_t f, const opened_file& opened, const std::vector<parquet_field>& fields) {
+    const auto reader = reader_of(
+        std::make_shared<counted_file>(opened.file.get(), opened.stamp.size, bytes_read, memory), nullptr);
+    file here{reader->parquet_reader()->metadata(), {}};
+    const parquet::FileMetaData& footer = *here.footer;
+    std::vector<column_type> types;
+    for (const std::string& name : columns) {
+      const found_column found = column_of(reader->manifest(), name);
+      types.push_back(found.type);
+      here.leaves.push_back(found.leaf);
+    }
+    if (f == 0) {
+      plan_fields(types, fields);
+      for (const column_type& type : types) first_types.push_back(type.text);
+    }
+    for (std::size_t c = 0; c < types.size(); ++c) {
+      if (types[c].text == first_types[c]) continue;
+      throw error("column \"" + printable(columns[c]) + "\" is " + types[c].text + ", and " + first_types[c] +
+                  " in " + paths.key(0) + "; give all files of a source one type");
+    }
+    std::optional<found_column> range;
+    if (!options.where.column.empty()) {
+      range = column_of(reader->manifest(), options.where.column);
+      if (range->type.lists != 0 || range->type.number.empty())
+        throw error("column \"" + printable(options.where.column) + "\" of .where is " + range->type.text +
+                    ", no number");
+    }
+    std::uint64_t row = 0;
+    for (int g = 0; g < footer.num_row_groups(); ++g) {
+      const auto about = footer.RowGroup(g);
+      if (about->num_rows() < 0 || about->num_rows() > footer.num_rows())
+        throw error("row group " + std::to_string(g) + " has " + std::to_string(about->num_rows()) +
+                    " rows; the file is damaged");
+      const auto rows = static_cast<std::uint64_t>(about->num_rows());
+      if (rows != 0 && (!range || !excludes(*about, range->leaf, options.where))) {
+        groups.push_back(std::make_unique<row_group>(f, g, row, size_of_group(*about, here)));
+        begins.push_back(begins.back() + rows);
+      }
+      row += rows;
+    }
+    if (row != static_cast<std::uint64_t>(footer.num_rows())) {
+      throw error("its row groups have " + std::to_string(row) + " rows, and the file says " +
+                  std::to_string(footer.num_rows()) + "; it is damaged");
+    }
+    all_files.push_back(std::move(here));
+  }
+
+  std::size_t size_of_group(const parquet::RowGroupMetaData& about, const file& of) const {
+    std::uint64_t sum = 0;
+    for (const field_plan& plan : plans) {
+      std::uint64_t bytes = 0;
+      for (std::size_t c = plan.first; c < plan.first + plan.count; ++c)
+        bytes += static_cast<std::uint64_t>(
+            std::max<std::int64_t>(0, about.ColumnChunk(of.leaves[c])->total_uncompressed_size()));
+      if (plan.field.kind == parquet_field::kinds::array || plan.field.kind == parquet_field::kinds::number)
+        bytes = std::max(bytes, static_cast<std::uint64_t>(about.num_rows()) * plan.field.count() *
+                                    size_of(plan.field.number));
+      sum += bytes;
+    }
+    return static_cast<std::size_t>(std::min<std::uint64_t>(sum, std::uint64_t{1} << 40));
+  }
+
+  // ---- decoding ----
+
+  /// Blocks. Null: told to stop.
+  group_ptr decode(const row_group& of, const stop_token& stop) {
+    const file& in = all_files[of.file];
+    file_handle own;
+    int opened = open[of.file];
+    if (opened < 0) {
+      own = open_file(paths.path(of.file));
+      opened = own.get();
+    }
+    const file_stamp& stamp = stamps[of.file];
+    file_watch watch = file_watch::begin(opened, &stamp);
+    const auto from = std::make_shared<counted_file>(opened, stamp.size, bytes_read, memory);
+    auto out = std::make_shared<parquet_group>();
+    std::string column;
+    try {
+      const bool all = as_errors([&] {
+        const auto rows = static_cast<std::size_t>(in.footer->RowGroup(of.number)->num_rows());
+        const auto reader = reader_of(from, in.footer);
+        for (const field_plan& plan : plans) {
+          std::vector<std::shared_ptr<arrow::ChunkedArray>> parts;
+          for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
+            if (stop.stop_requested()) return false;
+            column = columns[c];
+            parts.push_back(read_column(*reader, of.number, in.leaves[c]));
+          }
+          column_maker(*out, rows, options.null_number, memory).make(plan.field, parts);
+        }
+        return true;
+      });
+      if (!all) return nullptr;
+    } catch (const error& e) {
+      watch.end(opened, &stamp);
+      const std::string what =
+          "row group " + std::to_string(of.number) + ", column \"" + printable(column) + "\": " + e.what();
+      if (from->failed()) throw error(what);
+      throw damaged_group(what);
+    }
+    watch.end(opened, &stamp);
+    return out;
+  }
+
+  spare_memory memory{*arrow::default_memory_pool()};  // outlives what lies in it
+  files paths;
+  open_shards open;
+  std::vector<std::string> columns;
+  parquet_options options;
+  std::vector<file_stamp> stamps;
+  std::vector<file> all_files;
+  std::vector<std::string> first_types;
+  std::vector<field_plan> plans;
+  std::vector<std::unique_ptr<row_group>> groups;
+  std::vector<std::uint64_t> begins{0};  // the first row of each group, and the end
+  std::atomic<std::uint64_t> bytes_read{0};
+};
+
+}  // namespace wick::detail
