@@ -48,7 +48,7 @@ done
 needs() { # needs PART: the groups of tools/install_deps.sh that it takes
   local build="build tests jpeg png lmdb"
   case $1 in
-    landing) echo "$build torch data clang structure format spelling" ;;
+    landing) echo "$build torch data clang venv structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;
     default | headers | consumers | release) echo "$build torch data" ;;
     compilers) echo "$build torch data clang" ;;
@@ -89,7 +89,7 @@ part_torch-2() {
 part_python() {
   wick_make_venv torch-venv torch torchvision numpy
   wick_make_venv tensorboard-venv tensorboard
-  wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset lmdb
+  wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset lmdb pyarrow
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
   export WICK_FILES_VENV=$wick_root/build/files-venv
   wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(lmdb|npy|safetensors|tar|tfrecords)|tables/)'
@@ -120,6 +120,7 @@ part_fuzz() {
 
 groups=$(for part in "${parts[@]}"; do needs "$part"; done | tr ' ' '\n' | sort -u)
 wick_require $groups
+wick_get_arrow
 for part in "${parts[@]}"; do
   wick_part "$part" "part_$part"
 done

@@ -8,6 +8,12 @@ wick_usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$1"; }
 
 wick_configure_options=()
 
+# What wick_get_arrow has installed is found by CMake, and by the tests through it.
+wick_arrow_options() {
+  [[ -e $wick_arrow_venv/complete ]] && printf '%s\n' -D "ArrowParquet_PYTHON=$wick_arrow_venv/bin/python3"
+  return 0
+}
+
 # wick_build_preset PRESET [TARGET…]: configures, with wick_configure_options, and builds; the logs are in build/logs.
 wick_build_preset() {
   local preset=$1
@@ -18,7 +24,9 @@ wick_build_preset() {
       export WICK_CXX
       ;;
   esac
-  wick_step "$preset-configure" cmake --preset "$preset" "${wick_configure_options[@]}"
+  local arrow=()
+  mapfile -t arrow < <(wick_arrow_options)
+  wick_step "$preset-configure" cmake --preset "$preset" "${arrow[@]}" "${wick_configure_options[@]}"
   wick_step "$preset-build" cmake --build --preset "$preset" --parallel "$wick_jobs" ${@:+--target "$@"}
 }
 

@@ -39,6 +39,7 @@ done
 needs=(build tests jpeg png lmdb torch data)
 ((${#rooms[@]})) || needs+=(structure format spelling)
 wick_require "${needs[@]}"
+wick_get_arrow
 
 if ((${#rooms[@]} == 0)); then
   wick_part style bash tests/style.sh structure format spelling

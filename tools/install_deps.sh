@@ -3,6 +3,7 @@
 #   wick_require build tests jpeg lmdb pillow torch data clang venv ffcv tbb structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
+#   wick_get_arrow                               pyarrow's wheel, where there is no Arrow; what needs it is left out where it can't be had
 #
 # WICK_INSTALL=no only names it, and ends the script with 1. Sets PATH and CXX when the distribution's own cmake, compiler
 # or LibTorch is too old and another one was installed.
@@ -10,6 +11,7 @@
 wick_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 wick_logs=$wick_root/build/logs
 wick_venv=$wick_root/build/venv
+wick_arrow_venv=$wick_root/build/arrow-venv
 wick_clangs="19 18 17 16 15"
 wick_cmake_minimum=3.25
 wick_torch_minimum=1.13
@@ -211,6 +213,23 @@ wick_available() { # what an optional part of a script needs is there, or can be
     compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || wick_update_apt
     [[ -n $(wick_candidate "$package") ]] || return
   done
+}
+
+# Arrow and Parquet for wick::arrow, and a Python that writes the files of its tests: in an environment of their own, 50 MB.
+wick_get_arrow() {
+  python3 -c 'import pyarrow.parquet' >/dev/null 2>&1 && return
+  [[ -e $wick_arrow_venv/complete ]] && return
+  local what="without tests of Parquet: no pyarrow here"
+  [[ ${WICK_INSTALL:-yes} != no ]] || { wick_say "$what (pip install pyarrow)" && return; }
+  mkdir -p "$wick_logs"
+  rm -rf "$wick_arrow_venv"
+  wick_say "installing by pip into ${wick_arrow_venv#"$wick_root"/}: pyarrow"
+  if python3 -m venv "$wick_arrow_venv" >"$wick_logs/arrow-venv.log" 2>&1 &&
+    "$wick_arrow_venv/bin/pip" install pyarrow >>"$wick_logs/arrow-venv.log" 2>&1; then
+    touch "$wick_arrow_venv/complete"
+  else
+    wick_say "$what, and pip can't get it; log: build/logs/arrow-venv.log"
+  fi
 }
 
 # Debian's zlib, stb and doctest for ARM, unpacked into build/arm64-packages: what cmake/toolchains/arm64.cmake compiles
