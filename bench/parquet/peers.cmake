@@ -1,0 +1,5 @@
+if(NOT TARGET wick::arrow)
+  set(peers_missing "it is about Parquet (WICK_ARROW=ON)")
+  return()
+endif()
+set(peers wick::arrow)
