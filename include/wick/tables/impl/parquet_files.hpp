@@ -158,13 +158,16 @@ struct parquet_files {
     all_files.push_back(std::move(here));
   }
 
+  /// What is taken while a group is decoded: what lies in the file, and what becomes of it.
   std::size_t size_of_group(const parquet::RowGroupMetaData& about, const file& of) const {
     std::uint64_t sum = 0;
     for (const field_plan& plan : plans) {
       std::uint64_t bytes = 0;
-      for (std::size_t c = plan.first; c < plan.first + plan.count; ++c)
-        bytes += static_cast<std::uint64_t>(
-            std::max<std::int64_t>(0, about.ColumnChunk(of.leaves[c])->total_uncompressed_size()));
+      for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
+        const auto chunk = about.ColumnChunk(of.leaves[c]);
+        bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_uncompressed_size()));
+        sum += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_compressed_size()));
+      }
       if (plan.field.kind == parquet_field::kinds::array || plan.field.kind == parquet_field::kinds::number)
         bytes = std::max(bytes, static_cast<std::uint64_t>(about.num_rows()) * plan.field.count() *
                                     size_of(plan.field.number));

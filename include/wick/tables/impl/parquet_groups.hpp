@@ -42,7 +42,7 @@ struct row_group {
   const std::size_t file;
   const int number;               // in the file
   const std::uint64_t first_row;  // in the file
-  const std::size_t bytes;        // about, decoded
+  const std::size_t bytes;        // about, while it is decoded
 
   std::atomic<std::uint64_t> used{0};  // when, counted in decoded groups
   std::atomic<bool> fresh{false};      // nobody had a row of it since it was decoded
