@@ -181,8 +181,8 @@ task<parquet_place> parquet_table::fetch(std::uint64_t row, context* c) {
       got = decoding->got;
       if (got == nullptr) throw cancelled();
     } else {
-      auto waiting = decoding->over.acquire(*c);
-      auto over = co_await waiting;
+      auto waiting = decoding->over.wait(*c);
+      co_await waiting;
       if (decoding->failure) std::rethrow_exception(decoding->failure);
       got = decoding->got;  // null: its loader has ended
     }

@@ -14,8 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/async_semaphore.hpp>
+#include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/brief_lock.hpp>
+#include <wick/async/detail/line.hpp>
+#include <wick/async/environment.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/tables/impl/parquet_columns.hpp>
 
@@ -28,9 +30,72 @@ struct damaged_group : error {
   using error::error;
 };
 
+/// Comes once, for all who wait. A report counts the wait as one for I/O.
+class group_arrival {
+ public:
+  class awaiter : public line_awaiter<group_arrival, awaiter> {
+   public:
+    using line_awaiter::line_awaiter;
+    void await_resume() { finish(); }
+  };
+  /// \throws wick::cancelled
+  awaiter wait(environment e) noexcept { return {*this, e}; }
+  /// Any thread.
+  void come() noexcept {
+    woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      here_ = true;
+      while (!line_.empty()) {
+        waiter& next = *line_.front();
+        line_.remove(next);
+        next.stage = waiter::stages::served;
+        ready.add(next);
+      }
+    }
+    ready.wake_all();
+  }
+
+ private:
+  friend line_awaiter<group_arrival, awaiter>;
+  static constexpr wait_for waited_for = wait_for::io_call;
+
+  bool serve(awaiter& a) noexcept {
+    std::lock_guard lock(mutex_);
+    if (here_) a.stage = waiter::stages::served;
+    return here_;
+  }
+  bool join(awaiter& a) noexcept {
+    std::lock_guard lock(mutex_);
+    if (a.stage == waiter::stages::called_off) return false;
+    if (here_)
+      a.stage = waiter::stages::served;
+    else
+      line_.push(a);
+    return !here_;
+  }
+  void call_off(awaiter& a) noexcept {
+    woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      const auto stage = a.stage;
+      if (stage == waiter::stages::served) return;
+      a.stage = waiter::stages::called_off;
+      if (stage == waiter::stages::arriving) return;
+      line_.remove(a);
+      ready.add(a);
+    }
+    ready.wake_all();
+  }
+
+  std::mutex mutex_;
+  bool here_ = false;
+  line line_;
+};
+
 /// That of a group that is being decoded; who waits for it reads what came of it.
 struct group_decoding {
-  async_semaphore over{0};
+  group_arrival over;
   group_ptr got;  // null without a failure: given up, since its loader ends
   std::exception_ptr failure;
 };
@@ -123,7 +188,7 @@ class kept_groups {
         of_.failed = std::chrono::steady_clock::now();
       }
       if (ended.got != nullptr) all_.make_room_behind(of_, ended.got->bytes);
-      ended.over.release(std::size_t{1} << 30);
+      ended.over.come();
     }
     static bool is_damage(const std::exception_ptr& failure) noexcept {
       try {
