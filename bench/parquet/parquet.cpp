@@ -2,8 +2,8 @@
 //
 // In order: whole row groups into NumPy, by as many threads. Shuffled by windows of 8 row groups, in batches
 // of 256: in Python a map-style dataset, each row by its index, its group from a cache of 8, in the same kind
-// of order; and as most programs have it, any row next. Sums are compared first. The file is in the page
-// cache; wick keeps up to 23 of its 60 groups.
+// of order; the same through PyTorch's DataLoader, where there is one; and as most programs have it, any row
+// next. Sums are compared first. The file is in the page cache; wick keeps up to 23 of its 60 groups.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -64,7 +64,8 @@ int run(const wick_bench::options& o) {
     return 1;
   }
   wick_bench::python_peer whole(python, script, {"whole", file, workers}),
-      rows(python, script, {"rows", file, workers}), random(python, script, {"random", file, workers});
+      rows(python, script, {"rows", file, workers}), random(python, script, {"random", file, workers}),
+      loader(python, script, {"loader", file, workers});
 
   const wick::parquet<row> source(file, {"embedding", "label"});
   const wick::loader_options options{.seed = 7, .workers = o.workers};
@@ -105,6 +106,10 @@ int run(const wick_bench::options& o) {
   add("wick, shuffled", shuffled, shuffle_epoch);
   add_peer("Python, a dataset of rows, shuffled", rows);
   all.push_back({"the same, rows in random order", 48, [&] { return random.run(48); }});
+  if (loader.ready())
+    add_peer("the same by PyTorch's DataLoader", loader);
+  else
+    std::printf("no DataLoader: %s\n", loader.about().c_str());
   wick_bench::run_in_turns(all, o.rounds);
   print_table(all, "k rows/s", 1e3, "cpu ns/row", 1e9);
   std::printf("%s", shuffled.report().to_string().c_str());
@@ -112,10 +117,11 @@ int run(const wick_bench::options& o) {
       "RESULT parquet in_order_krows_s=%.1f pyarrow_krows_s=%.1f ratio_in_order=%.3f shuffled_krows_s=%.1f "
       "dataset_krows_s=%.1f ratio_shuffled=%.2f ratio_random=%.0f cpu_ratio_in_order=%.3f "
       "cpu_ratio_shuffled=%.2f rounds=%d "
-      "workers=%zu\n",
+      "workers=%zu ratio_dataloader=%.2f\n",
       all[0].units_per_second() / 1e3, all[1].units_per_second() / 1e3, ratio(all[0], all[1]),
       all[2].units_per_second() / 1e3, all[3].units_per_second() / 1e3, ratio(all[2], all[3]),
-      ratio(all[2], all[4]), cpu_ratio(all[0], all[1]), cpu_ratio(all[2], all[3]), o.rounds, o.workers);
+      ratio(all[2], all[4]), cpu_ratio(all[0], all[1]), cpu_ratio(all[2], all[3]), o.rounds, o.workers,
+      loader.ready() ? ratio(all[2], all[5]) : 0.0);
   return 0;
 }
 

@@ -2,7 +2,8 @@
 
 peer.py WAY FILE WORKERS, where WAY is make (writes the file), whole (row groups in order into NumPy, a thread a worker), rows
 (shuffled rows, as a DataLoader takes them: each row by its index, its row group from a cache of 8; the order by windows of as
-many, so that the cache has it), or random (the same in a random order of all rows, as shuffle=True has it).
+many, so that the cache has it), loader (the same through PyTorch's DataLoader with WORKERS processes, in the same order), or random
+(the same in a random order of all rows, as shuffle=True has it).
 
 Answers as bench/support/python_peer.hpp wants it: "ready", then a line for "run COUNT" (samples, seconds, processor seconds)
 and for "sum" (what the samples add up to, the labels and the first and last number of each embedding).
@@ -73,7 +74,10 @@ class Rows:
         embedding, label = self.cache[group]
         return embedding[row], label[row]
 
-    def batches(self):
+    def __len__(self):
+        return ROWS
+
+    def windows(self):
         shuffle = random.Random(self.epoch).shuffle
         self.epoch += 1
         groups = list(range(ROWS // GROUP))
@@ -81,9 +85,28 @@ class Rows:
         for first in range(0, len(groups), WINDOW):
             order = [g * GROUP + r for g in groups[first : first + WINDOW] for r in range(GROUP)]
             shuffle(order)
+            yield order
+
+    def batches(self):
+        for order in self.windows():
             for at in range(0, len(order), BATCH):
                 samples = [self[i] for i in order[at : at + BATCH]]
                 yield numpy.stack([e for e, _ in samples]), numpy.array([l for _, l in samples])
+
+
+class Loader:
+    """The same dataset through a DataLoader: a process a worker, its collate function, persistent workers."""
+
+    def __init__(self, file, workers):
+        from torch.utils.data import DataLoader
+
+        self.rows = Rows(file, workers)
+        order = type("Order", (), {"__iter__": lambda _: (i for w in self.rows.windows() for i in w), "__len__": lambda _: ROWS})
+        self.loader = DataLoader(self.rows, batch_size=BATCH, sampler=order(), num_workers=workers, persistent_workers=True)
+
+    def batches(self):
+        for embedding, label in self.loader:
+            yield embedding.numpy(), label.numpy()
 
 
 class Random(Rows):
@@ -103,7 +126,11 @@ def main():
         make(file)
         print("ready", flush=True)
         return
-    dataset = {"whole": Whole, "rows": Rows, "random": Random}[way](file, workers)
+    try:
+        dataset = {"whole": Whole, "rows": Rows, "loader": Loader, "random": Random}[way](file, workers)
+    except ImportError as missing:
+        print("missing", missing, flush=True)
+        return
     print("ready pyarrow", pyarrow.__version__, flush=True)
     for line in sys.stdin:
         if line.startswith("sum"):

@@ -3,7 +3,8 @@
 #
 #   bash bench/run.sh parquet [ARGUMENT…]
 #
-# WICK_PEERS names a virtual environment that has pyarrow and numpy; else one is made in build/parquet-peers.
+# WICK_PEERS names a virtual environment that has pyarrow and numpy, and torch for its DataLoader; else one without torch is made in
+# build/parquet-peers.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/tools/install_deps.sh"
