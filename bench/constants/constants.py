@@ -14,7 +14,7 @@ TINY = ("tiny", ["--only", "wick", "--rounds", "3"], r"^wick, \d+ workers +([\d.
 SPAWN = ("engine", ["--only", "wick", "--case", "spawn", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 FIB = ("engine", ["--only", "wick", "--case", "fib", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
 SHORT = ("engine", ["--only", "wick", "--case", "few_spawns", "--rounds", "5"], r"cpu_ns\w*=([\d.]+)", -1)
-GRAIN, QUEUES = "loader/detail/grain.hpp", "async/detail/run_queues.hpp"
+GRAIN, QUEUES = "async/detail/grain.hpp", "async/detail/run_queues.hpp"
 CONSTANTS = [
     ("run_ticks", GRAIN, "run_ticks = {};", 40000, TINY),
     ("max_run", GRAIN, "max_run = {};", 4096, TINY),

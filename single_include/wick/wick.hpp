@@ -13233,7 +13233,7 @@ class open_batches {
 /// Runs the samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
 
-// ==== wick/loader/detail/grain.hpp
+// ==== wick/async/detail/grain.hpp
 /// \file
 /// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
 /// may help.

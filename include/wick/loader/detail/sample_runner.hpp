@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include <wick/async/detail/grain.hpp>
 #include <wick/async/task.hpp>
 #include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/grain.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/pipeline/context.hpp>

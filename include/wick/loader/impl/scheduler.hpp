@@ -14,10 +14,10 @@
 
 #include <wick/async/detail/brief_lock.hpp>
 #include <wick/async/detail/fetch_to_write.hpp>
+#include <wick/async/detail/grain.hpp>
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
-#include <wick/loader/detail/grain.hpp>
 #include <wick/loader/detail/scheduler.hpp>
 #include <wick/loader/detail/source_size.hpp>
 #include <wick/loader/detail/worker_jobs.hpp>

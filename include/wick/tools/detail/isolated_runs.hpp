@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <wick/async/awaitable.hpp>
+#include <wick/async/detail/grain.hpp>
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/scope.hpp>
@@ -25,7 +26,6 @@
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/for_each_position.hpp>
-#include <wick/loader/detail/grain.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/loader/detail/stage_path.hpp>

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "support/doctest.hpp"
-#include <wick/loader/detail/grain.hpp>
+#include <wick/async/detail/grain.hpp>
 
 using wick::detail::grain;
 
