@@ -15,6 +15,7 @@
 #include <wick/async/impl/processor_time.hpp>
 #include <wick/async/impl/single_user.hpp>
 #include <wick/async/impl/tenants.hpp>
+#include <wick/async/impl/thread_name.hpp>
 #include <wick/async/impl/timer_queue.hpp>
 #include <wick/batch/impl/epoch_fingerprint.hpp>
 #include <wick/batch/impl/slab.hpp>
@@ -65,6 +66,7 @@
 #include <wick/loader/impl/retry.hpp>
 #include <wick/loader/impl/sample_runner.hpp>
 #include <wick/loader/impl/scheduler.hpp>
+#include <wick/loader/impl/scheduler_look.hpp>
 #include <wick/pipeline/impl/budget.hpp>
 #include <wick/pipeline/impl/context.hpp>
 #include <wick/pipeline/impl/dropped.hpp>
@@ -80,6 +82,8 @@
 #include <wick/pixels/impl/warp.hpp>
 #include <wick/profile/impl/advice.hpp>
 #include <wick/profile/impl/durations.hpp>
+#include <wick/profile/impl/hang_scene.hpp>
+#include <wick/profile/impl/hang_watch.hpp>
 #include <wick/profile/impl/load_model.hpp>
 #include <wick/profile/impl/progress_line.hpp>
 #include <wick/profile/impl/report.hpp>

@@ -305,7 +305,7 @@ class activity;
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
-  activity* of = nullptr;  // what runs belongs to, where somebody wants to know
+  std::atomic<activity*> of{nullptr};  // what runs belongs to, where somebody wants to know; any thread reads
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -333,17 +333,18 @@ inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
   resume_stack* const outer = std::exchange(here.stack, &stack);
-  activity* const outer_of = std::exchange(here.of, nullptr);
+  activity* const outer_of = here.of.load(std::memory_order_relaxed);
+  here.of.store(nullptr, std::memory_order_relaxed);
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
     if (stack.first == nullptr) stack.last = &stack.first;
     stack.depth = 0;
-    here.of = nullptr;
+    here.of.store(nullptr, std::memory_order_relaxed);
     node->handle.resume();
   }
   here.stack = outer;
-  here.of = outer_of;
+  here.of.store(outer_of, std::memory_order_relaxed);
 }
 
 /// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep
@@ -684,6 +685,9 @@ namespace wick::detail {
 enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
 inline constexpr std::size_t wait_kinds = 8;
 
+/// In place of a stage's number: it is not known, or the source is asked.
+inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;
+
 /// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
 /// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
 /// something of the user's went on with when the work had ended. Any thread reads; those that write do so one
@@ -695,9 +699,14 @@ class activity : public pooled_frame {
   activity& operator=(const activity&) = delete;
 
   /// Of what the calling thread runs; null where nobody wants to know. Not to be kept over a suspension.
-  static activity* current() noexcept { return this_thread_resumption().of; }
+  static activity* current() noexcept { return this_thread_resumption().of.load(std::memory_order_relaxed); }
   /// What the calling thread runs is this one's from now on.
-  void enter() noexcept { this_thread_resumption().of = this; }
+  void enter() noexcept { this_thread_resumption().of.store(this, std::memory_order_relaxed); }
+  /// What the calling thread runs is no longer this one's.
+  void leave() noexcept {
+    std::atomic<activity*>& of = this_thread_resumption().of;
+    if (of.load(std::memory_order_relaxed) == this) of.store(nullptr, std::memory_order_relaxed);
+  }
 
   void now(wait_for what) noexcept {
     const std::uint64_t time = now_ticks();
@@ -723,8 +732,9 @@ class activity : public pooled_frame {
     }
     first_.store(0, std::memory_order_relaxed);
     call_count_.store(0, std::memory_order_relaxed);
-    since_.store(now_ticks(), std::memory_order_relaxed);
+    runs_since(now_ticks());
   }
+  void runs_since(std::uint64_t time) noexcept { since_.store(time, std::memory_order_relaxed); }
   /// Since begin().
   times spent() noexcept {
     now(wait_for::nothing);
@@ -759,10 +769,12 @@ class activity : public pooled_frame {
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    // What the calling thread runs may be what goes on when the sample has ended.
-    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    leave();  // what the calling thread runs may be what goes on when the sample has ended
     delete this;
   }
+
+  /// The stage that it is in, and the I/O thread that makes its call: see hang_watch.
+  std::atomic<std::uint32_t> stage{in_no_stage}, io_thread{0};
 
  private:
   ~activity() = default;
@@ -787,12 +799,13 @@ class own_activity {
   own_activity& operator=(const own_activity&) = delete;
   ~own_activity() {
     if (mine_ == nullptr) return;
-    if (activity*& of = this_thread_resumption().of; of == mine_) of = nullptr;
+    mine_->leave();
     mine_->drop();
   }
-  /// What the calling thread runs has one from now on. \throws std::bad_alloc
-  void begin() {
+  /// What the calling thread runs has one from now on, and has run since then (ticks). \throws std::bad_alloc
+  void begin(std::uint64_t since) {
     mine_ = new activity;
+    mine_->runs_since(since);
     mine_->enter();
   }
   activity* get() const noexcept { return mine_; }
@@ -821,6 +834,12 @@ class noted_wait {
   /// Something else is waited for now. By who brings it on.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
+  }
+  /// The call is made from now on, by this thread.
+  void calls(std::uint32_t thread) noexcept {
+    if (of_ == nullptr) return;
+    of_->io_thread.store(thread, std::memory_order_relaxed);
+    of_->now(wait_for::io_call);
   }
   /// The call that was waited for has ended. By the thread that made it.
   void called(std::uint64_t begun, std::uint32_t thread) noexcept {
@@ -1816,7 +1835,7 @@ class io_pool {
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
         const std::uint64_t begun = now_ticks();
-        self->wait_.now(wait_for::io_call);
+        self->wait_.calls(mine().number);
         try {
           if constexpr (std::is_void_v<result>)
             self->f_();
@@ -2079,6 +2098,10 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
+  /// For the loader: of two calls of this, or ends of a helper, the later one sees what was written before
+  /// the earlier one.
+  void order_with_helpers() noexcept { helpers_.fetch_or(0, std::memory_order_acq_rel); }
+
   /// For who must wait on a worker, where nothing else would go on if all waited: runs a job that waits for
   /// one, on top of the job that calls. False when there is none, and on any other thread.
   bool run_one() noexcept {
@@ -2113,6 +2136,11 @@ class executor {
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }
+  /// For messages: the worker that runs what this is of at this moment; `none` where no worker does. `of` is
+  /// only compared.
+  std::size_t worker_at(const detail::activity* of) const noexcept;
+  /// For messages: the system's number of a worker's thread; 0 where that isn't known.
+  int thread_of(std::size_t worker) const noexcept;
 
  private:
   static constexpr std::size_t max_helpers = 8;
@@ -2136,6 +2164,7 @@ class executor {
   [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
   static void bind(binding& to, int cpu) noexcept;
   void work(std::size_t number) noexcept;
+  void note_thread(std::size_t number) noexcept;
   void end_workers() noexcept;
 
   const detail::process_mark born_;
@@ -2155,6 +2184,7 @@ inline void executor::post(detail::job* j) {
 
 inline void executor::work(std::size_t number) noexcept {
   self() = {this, number};
+  note_thread(number);
   while (detail::job* const j = queues_.next(number)) j->execute(j);
 }
 
@@ -2939,14 +2969,30 @@ class context {
   std::size_t take_reserved() noexcept {
     return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
   }
-  /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
-  void watch() { doing_.begin(); }
+  /// For the loader: from now on it is written down what this sample waits for, and in which stage; it has
+  /// run since then (ticks). \throws std::bad_alloc
+  void watch(std::uint64_t since) {
+    doing_.begin(since);
+    stage_shown_ = &doing_.get()->stage;
+  }
+  /// For the loader: from now on enter_watched() writes the stage there.
+  void show_stage(std::atomic<std::uint32_t>* to) noexcept { stage_shown_ = to; }
   detail::activity* doing() const noexcept { return doing_.get(); }
   /// For the loader: the sample has ended.
   void give_back() noexcept { reserved_.give_back(); }
 
   /// For the loader: the number of the stage that is about to run.
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  /// For the loader: the same where it costs little that other threads may see it.
+  void enter_watched(std::uint32_t stage) noexcept {
+    enter(stage);
+    if (stage_shown_ != nullptr) stage_shown_->store(stage, std::memory_order_relaxed);
+  }
+  /// For the loader: the source is asked; what it throws is this stage's.
+  void enter_source(std::uint32_t first) noexcept {
+    enter_watched(detail::in_source);
+    enter(first);
+  }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
@@ -2998,6 +3044,7 @@ class context {
   std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
   std::atomic<std::size_t>* asked_ = &own_asked_;
   detail::own_activity doing_;
+  std::atomic<std::uint32_t>* stage_shown_ = nullptr;
   stop_token stop_;
 };
 
@@ -9514,6 +9561,50 @@ detail::read_stage read(read_options options = {}) noexcept;
 /// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
 /// wrong.
 
+// ==== wick/async/detail/activity_table.hpp
+/// \file
+/// The activities of a batch's samples, by slot, for a thread that looks at all of them while they end.
+
+namespace wick::detail {
+
+/// begin() and end() cost a store and an exchange. Without room nothing is kept.
+class activity_table {
+ public:
+  /// Before the first begin(). \throws std::bad_alloc
+  void make_room(std::size_t count) {
+    if (count <= room_) return;
+    at_ = std::make_unique<std::atomic<const activity*>[]>(count);
+    room_ = count;
+  }
+  void begin(std::size_t i, const activity* a) noexcept {
+    if (i < room_) at_[i].store(a, std::memory_order_release);
+  }
+  /// Afterwards no thread looks at it.
+  void end(std::size_t i) noexcept {
+    // Of this exchange and load, and the store and load in each(), all in one order, one sees the other's.
+    if (i >= room_ || at_[i].exchange(nullptr) == nullptr || !looks_.load()) return;
+    const std::lock_guard until_it_has_looked(mutex_);
+  }
+  /// Calls `look(i, activity)` for each that has begun; it does not end meanwhile. Any thread.
+  template <class Look>
+  void each(Look look) {
+    const std::lock_guard lock(mutex_);
+    looks_.store(true);
+    for (std::size_t i = 0; i < room_; ++i) {
+      if (const activity* const a = at_[i].load()) look(i, *a);
+    }
+    looks_.store(false);
+  }
+
+ private:
+  std::unique_ptr<std::atomic<const activity*>[]> at_;
+  std::size_t room_ = 0;
+  std::atomic<bool> looks_{false};
+  std::mutex mutex_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/recovery/detail/failed_sample.hpp
 /// \file
 /// What is known of a sample that failed, from the failure on until its batch is delivered.
@@ -9745,7 +9836,8 @@ struct alignas(64) batch_job {
   pipeline_run* of = nullptr;               // by which it is made
   std::size_t bytes = sizeof(batch_job);    // with what the pipeline adds
   std::atomic<bool> cancelled{false};
-  std::mutex mutex;  // of what follows, until all samples have ended
+  std::unique_ptr<activity_table> under_way;  // what suspends: samples by slot, behind them the batch itself
+  std::mutex mutex;                           // of what follows, until all samples have ended
   std::vector<failure> failures;
   /// What happened in a slot: its last failure (its place in `failures`), and the position whose sample was
   /// moved there by compaction.
@@ -10247,6 +10339,119 @@ class durations {
 
 }  // namespace wick::detail
 
+// ==== wick/profile/detail/run_mark.hpp
+/// \file
+/// Which run of samples a worker is in, for a thread that looks where it hangs.
+
+// ==== wick/profile/detail/hang_scene.hpp
+/// \file
+/// Where the samples of a batch are that does not come, and how a message says it.
+
+namespace wick::detail {
+
+struct hang_scene {
+  /// A sample; or a run of them of which one hangs; or the stages behind batch().
+  struct place {
+    bool oldest = false;        ///< of the batch that is waited for; else of a later one
+    std::uint64_t first = 0;    ///< position
+    std::uint64_t samples = 0;  ///< from there on, of which one hangs; 0: the batch does
+    std::uint64_t counted = 0;  ///< samples that are unfinished with it
+    std::uint64_t index = 0;    ///< of one sample, in the source
+    std::uint64_t since = 0;    ///< ticks
+    std::uint32_t stage = in_no_stage, io_thread = 0;
+    wait_for what = wait_for::nothing;
+    std::size_t on = executor::none;  ///< the slot that runs it
+    std::string name, stage_name;     ///< for the message
+
+    /// What it waits for may be with another sample.
+    bool waits_its_turn() const noexcept {
+      return what == wait_for::io_thread || what == wait_for::memory || what == wait_for::worker;
+    }
+  };
+  static constexpr std::size_t most_places = 24;  ///< that a message has
+
+  bool opened = false;
+  std::uint64_t epoch = 0, number = 0, samples = 0, unfinished = 0, unclaimed = 0;
+  std::uint64_t in_flight = 0;      ///< samples: all that may be
+  std::size_t used = 0, limit = 0;  ///< memory, in bytes
+  std::vector<place> places;
+
+  /// Those that hang before those that wait for others; the batch that is waited for before later ones.
+  void sort();
+  /// The message. `waited`: seconds.
+  std::string text(executor& on, const tick_scale& scale, double waited) const;
+
+ private:
+  std::string line(const place& p, executor& on, const tick_scale& scale) const;
+  std::string doing(const place& p, executor& on) const;
+  std::string why_not_begun(executor& on) const;
+};
+
+/// What a hang_watch asks.
+struct hang_view {
+  void* of;
+  /// The consumer waits for the batch with this sequence number, and stays there meanwhile.
+  void (*look)(void* of, std::uint64_t sequence, hang_scene& out);
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// One slot of an executor writes it, once a run and at each few of its samples; samples that are timed one
+/// by one note each, and its stage. Any thread reads it.
+class run_mark {
+ public:
+  static constexpr std::uint64_t few = 32;  ///< as many are computed together
+
+  /// \param count  samples, fewer than 2^16; 0: the stages behind batch() run
+  void begin(std::uint64_t sequence, std::uint64_t position, std::uint64_t count,
+             std::uint64_t since) noexcept {
+    since_.store(since, std::memory_order_relaxed);
+    reach(position, count);
+    batch_.store((sequence + 1) << 16 | count, std::memory_order_release);
+  }
+  /// It is at one of these.
+  void reach(std::uint64_t position, std::uint64_t count) noexcept {
+    reached_.store(position << 16 | count, std::memory_order_relaxed);
+  }
+  /// The indexes of these positions are known now. `ahead`: it may still be at those before.
+  void computed(std::uint64_t position, std::uint64_t n, bool ahead) noexcept {
+    if (n == (batch_.load(std::memory_order_relaxed) & 0xFFFF)) return;
+    if (position == reached_.load(std::memory_order_relaxed) >> 16) ahead = false;  // the first
+    reach(ahead ? position - few : position, ahead ? few + n : n);
+  }
+  void end() noexcept { batch_.store(0, std::memory_order_relaxed); }
+  /// Of a run whose stages were noted.
+  void end_shown() noexcept {
+    stage.store(in_no_stage, std::memory_order_relaxed);
+    end();
+  }
+  /// False when there is no run, or it does not stay long enough to be looked at. `sequence`: of its batch.
+  bool read(hang_scene::place& out, std::uint64_t& sequence) const noexcept {
+    const std::uint64_t batch = batch_.load(std::memory_order_acquire),
+                        reached = reached_.load(std::memory_order_relaxed);
+    sequence = (batch >> 16) - 1;
+    out.since = since_.load(std::memory_order_relaxed);
+    out.counted = batch & 0xFFFF;
+    out.first = reached >> 16;
+    out.samples = reached & 0xFFFF;
+    out.stage = stage.load(std::memory_order_relaxed);
+    return batch != 0 && batch_.load(std::memory_order_relaxed) == batch &&
+           since_.load(std::memory_order_relaxed) == out.since;
+  }
+
+  std::atomic<std::uint32_t> stage{in_no_stage};
+  std::atomic<const resumption*> thread{nullptr};  ///< while it begins samples that may suspend
+
+ private:
+  // Its sequence number + 1 and the run's samples, in 16 bits; 0: no run. A position and samples from there.
+  std::atomic<std::uint64_t> batch_{0}, reached_{0};
+  std::atomic<std::uint64_t> since_{0};  // ticks
+};
+
+}  // namespace wick::detail
+
 // ==== wick/profile/stage_clock.hpp
 /// \file
 /// Where the time of a stage goes: how often it ran, how long it worked, how long it waited and for what.
@@ -10413,14 +10618,16 @@ class stage_clocks {
 
   /// One worker's, or one's who helps.
   struct worker {
-    stage_clock* clocks;
-    stage_record* records;
-    const tick_scale* scale;
-    trace_lane* lane;
+    stage_clock* clocks = nullptr;
+    stage_record* records = nullptr;
+    const tick_scale* scale = nullptr;
+    trace_lane* lane = nullptr;
+    std::uint64_t next_timed = 0;  // samples, after which a run of short ones is timed again
     std::uint64_t next_probe = 0;  // ticks
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
+    run_mark mark;
 
     /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
@@ -10459,6 +10666,7 @@ class stage_clocks {
   trace_lane& lane() noexcept { return *mine().lane; }
   /// One for each slot.
   trace_lane* lanes() const noexcept { return lanes_.get(); }
+  const run_mark& mark(std::size_t slot) const noexcept { return workers_[slot].mark; }
   /// A sample that a trace follows has awaited: the span of that, and its calls on I/O threads.
   void awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept;
 
@@ -10512,7 +10720,7 @@ class stage_clocks {
   std::vector<stage_record> records_;
   const owned<trace_lane[]> lanes_;
   struct alignas(64) place : worker {};
-  std::vector<place> workers_;
+  const owned<place[]> workers_;
 };
 
 /// One thread's reading of the clocks while it takes samples from stage to stage. Each sample begins where
@@ -11271,6 +11479,7 @@ class erased_mix {
 struct sample_run {
   context& c;               ///< of one sample after the other
   prefetch_depth ahead;     ///< how far ahead the source prefetches
+  run_mark& mark;           ///< where it has come
   std::uint64_t print = 0;  ///< of all of them, for the epoch's fingerprint
   std::vector<failure> failed = {};
 };
@@ -11378,6 +11587,35 @@ class pipeline_of : public erased_pipeline {
 /// \file
 /// What a loader may be told.
 
+// ==== wick/async/detail/hang_handler.hpp
+/// \file
+/// Who gets the message that no batch comes.
+
+namespace wick::detail {
+
+/// Whatever can be called with a text, or nothing. A value; copies call the same.
+class hang_handler {
+ public:
+  hang_handler() noexcept = default;
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, hang_handler> &&
+             std::is_invocable_v<std::remove_cvref_t<F>&, const std::string&>)
+  hang_handler(F&& f)
+      : f_(std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f))),
+        call_([](void* to, const std::string& text) {
+          static_cast<void>((*static_cast<std::remove_cvref_t<F>*>(to))(text));
+        }) {}
+
+  explicit operator bool() const noexcept { return f_ != nullptr; }
+  void operator()(const std::string& text) const { call_(f_.get(), text); }
+
+ private:
+  std::shared_ptr<void> f_;
+  void (*call_)(void*, const std::string&) = nullptr;
+};
+
+}  // namespace wick::detail
+
 namespace wick {
 
 class executor;
@@ -11415,6 +11653,13 @@ struct loader_options {
   /// The mixture's edits: those in this file hold from the beginning, and each loader.set_mix_weights() adds
   /// a line. Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
+  /// When next() or next_async() has waited so long for a batch, one message says where each unfinished
+  /// sample of that batch is: its key and stage, what it waits for, since when, and on which thread. The
+  /// loader keeps waiting. 0: no message.
+  std::chrono::nanoseconds hang_after = std::chrono::seconds(120);
+  /// Gets that message: `[](const std::string& text) { … }`, on a thread of its own. The loader is not
+  /// destroyed or refreshed before the call returns, so it must not wait for either. Default: stderr.
+  detail::hang_handler on_hang = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };
@@ -13068,6 +13313,7 @@ class batch_completion {
   bool deliverable(const batch_job& j) const noexcept;
   bool judge(batch_job& j);
   void conclude(batch_job& j) noexcept;
+  void finish_marked(batch_job& j, context& c);
   void close(batch_job& j);
   void publish(batch_job& j) noexcept;
   static detached run_on_worker(batch_completion* self, batch_job* j);
@@ -13184,6 +13430,8 @@ class open_batches {
 
   /// How many were opened so far. For the thread that opens, and those that synchronize with it.
   std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The same for any thread.
+  std::uint64_t opened() const noexcept { return opened_.load(std::memory_order_acquire); }
   /// The batch number count() is ready to be claimed from.
   void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
 
@@ -13325,7 +13573,8 @@ class sample_runner {
   void settle_all(batch_job& j, std::vector<failure>& failed) noexcept;
   void lose(batch_job& j, std::uint64_t slot, const place& where) noexcept;
   static detached settle_one(sample_runner* self, batch_job* j, failure* of);
-  static detached run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where);
+  static detached run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where,
+                          std::uint64_t begun);
 
   pipeline_run& run_;
   scheduler& owner_;
@@ -13387,6 +13636,8 @@ class scheduler {
   scheduler_figures figures() noexcept;
   /// The same for its timeline, and for a trace.
   queue_depths depths() noexcept;
+  void look(std::uint64_t sequence, hang_scene& out);
+  std::uint64_t taken() const noexcept { return done_.taken(); }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
@@ -13870,6 +14121,83 @@ class sample_group {
 
 }  // namespace wick::detail
 
+// ==== wick/profile/detail/hang_watch.hpp
+/// \file
+/// Has a message made when the training loop has waited long for a batch.
+
+namespace wick::detail {
+
+/// The consumer notes when it begins and ends to wait; a timer of the executor's looks now and then whether
+/// that is long ago. While a thread looks where the samples are, the consumer does not leave. The message is
+/// made on a thread of its own, which lives only as long as that takes: keys are the source's to say, and the
+/// callback is the program's, and both may block.
+class hang_watch {
+ public:
+  /// \param after  0: there is no watch
+  hang_watch(executor& on, hang_view of, std::chrono::nanoseconds after, hang_handler tell);
+  hang_watch(const hang_watch&) = delete;
+  hang_watch& operator=(const hang_watch&) = delete;
+  /// Waits for a message that is being made.
+  ~hang_watch();
+
+  /// The consumer waits for a batch as long as this lives, since `begun` (ticks).
+  class waiting {
+   public:
+    waiting(hang_watch& in, std::uint64_t begun, std::uint64_t sequence) noexcept : in_(in) {
+      in.begin(begun, sequence);
+    }
+    waiting(const waiting&) = delete;
+    waiting& operator=(const waiting&) = delete;
+    ~waiting() {
+      in_.end();
+      if (!in_.state_) return;
+      in_.on_.order_with_helpers();
+      in_.leave();
+    }
+
+   private:
+    hang_watch& in_;
+  };
+  /// The same where the calling thread runs samples meanwhile, as an executor::helper. In this order:
+  /// begin(), end(), the end of the helper, leave().
+  void begin(std::uint64_t begun, std::uint64_t sequence) noexcept {
+    sequence_.store(sequence, std::memory_order_relaxed);
+    since_.store(begun, std::memory_order_release);
+    if (starts_) start();
+  }
+  void end() noexcept { since_.store(0, std::memory_order_relaxed); }
+  void leave() noexcept {
+    if (!looks_.load(std::memory_order_acquire)) return;
+    const std::lock_guard until_it_has_looked(looking_);
+  }
+  /// No message is being made afterwards. The consumer, while it does not wait.
+  void rest() noexcept;
+
+ private:
+  struct state;
+
+  void start() noexcept;
+  void set_timer(std::chrono::nanoseconds in) noexcept;
+  void come_round(bool on_time) noexcept;
+  double waited(std::uint64_t since) const noexcept;
+  void tell(std::uint64_t since) noexcept;
+  bool look(std::uint64_t since, hang_scene& out);
+
+  executor& on_;
+  const hang_view view_;
+  const std::chrono::nanoseconds after_;
+  const hang_handler tell_;
+  const tick_scale scale_;
+
+  std::atomic<std::uint64_t> sequence_{0}, since_{0};  // since_ 0: the consumer doesn't wait
+  bool starts_ = false;                                // with the first wait; the consumer's
+  std::atomic<bool> looks_{false};
+  std::mutex looking_;
+  owned<state> state_;  // null: there is no watch
+};
+
+}  // namespace wick::detail
+
 // ==== wick/recovery/detail/replayable.hpp
 /// \file
 /// What has to be known of the past to make a batch again.
@@ -14086,6 +14414,7 @@ class loader_core {
   std::size_t slot_ = 0;
   std::vector<told_failure> told_;
   delivery_books books_;
+  hang_watch watch_;  // looks at all of these
 };
 
 }  // namespace wick::detail
@@ -14412,7 +14741,7 @@ namespace wick::detail {
 template <class Plan, class Order, class Prefetch, class Computed, class One>
 void for_each_position(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
                        std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {
-  constexpr std::uint64_t stride = 32;
+  constexpr std::uint64_t stride = run_mark::few;
   static_assert(prefetch_choice::most_samples <= stride);
   std::uint64_t indexes[2 * stride];
   const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
@@ -14469,7 +14798,7 @@ struct asking_cache {
   /// A sample that the cache keeps; none where it has to be made.
   template <class Job>
   static task<std::optional<kept_item>> ask(Path* self, context* c, Job* j) {
-    c->enter(static_cast<std::uint32_t>(types::cache));
+    c->enter_watched(static_cast<std::uint32_t>(types::cache));
     const auto& cache = self->template stage<types::cache>();
     std::size_t reserved = 0;
     {
@@ -15150,7 +15479,10 @@ class stage_path<pipeline<Source, S...>> {
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item>
   void pass(Item&& item, context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
-    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (Timed)
+      c.enter_watched(static_cast<std::uint32_t>(I));
+    else
+      c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
       if constexpr (types::materialize_last) {
@@ -15188,7 +15520,7 @@ class stage_path<pipeline<Source, S...>> {
     using how = application<stage_type, given>;
 
     auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c, *j));
-    c->enter(static_cast<std::uint32_t>(stage));
+    c->enter_watched(static_cast<std::uint32_t>(stage));
     const std::uint64_t begun = now_ticks();
     auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
     decltype(auto) inner = awaiter_in(operation);
@@ -15242,7 +15574,7 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (I == End) {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
-      c.enter(static_cast<std::uint32_t>(I));
+      c.enter_watched(static_cast<std::uint32_t>(I));
       stage_clocks::worker& mine = j.of->clocks.mine();
       stopwatch clock(mine, true);
       clock.begin(c, order_row);
@@ -15273,7 +15605,7 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (I == stages) {
       return std::remove_cvref_t<Batch>(std::move(batch));
     } else {
-      c.enter(static_cast<std::uint32_t>(I));
+      c.enter_watched(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
         of.count_batch(I, begun, c, span_kind::batch);
@@ -15293,7 +15625,7 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (I == stages) {
       co_return std::move(batch);
     } else {
-      c->enter(static_cast<std::uint32_t>(I));
+      c->enter_watched(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       using stage_type = typename types::template stage_at<I>;
       if constexpr (is_async<stage_type, Batch>) {
@@ -15519,6 +15851,7 @@ class typed_pipeline<pipeline<Source, S...>> final
           [&](std::uint64_t index) { prefetch_sample(path_.source(), index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
             if constexpr (types::batched) r.print += prints_of(first, indexes, n);
+            r.mark.computed(first, n, r.ahead.samples != 0);
           },
           [&](std::uint64_t i, std::uint64_t index) {
             r.c.move_to(j.of->place_of(j, from + i, index));
@@ -25711,7 +26044,7 @@ class signals_blocked {
 
 // ==== wick/async/detail/thread_name.hpp
 /// \file
-/// Names for threads, so that top, perf and a debugger say who is who.
+/// Names and numbers of threads, so that top, perf, a debugger and messages say who is who.
 
 #include <cstdio>
 
@@ -25733,12 +26066,24 @@ inline void name_this_thread(const char* name, std::size_t number) noexcept {
 #endif
 }
 
+/// The system's number of the calling thread; 0 where it has none.
+int this_thread_id() noexcept;
+/// What a thread of this process does: 'R' it computes, 'S' it sleeps in a call of the system, 'D' the same
+/// for a disk or another device; 0 where the system doesn't say.
+char thread_state(int id) noexcept;
+
 }  // namespace wick::detail
 
 namespace wick {
 
 struct executor::threads {
+  /// What others may look at of a worker's, as long as it lives.
+  struct look {
+    std::atomic<const detail::resumption*> at{nullptr};
+    std::atomic<int> id{0};
+  };
   std::vector<std::thread> all;
+  std::unique_ptr<look[]> looks;
 };
 
 void executor::refuse(const char* call, const char* whom, const char* instead) {
@@ -25766,6 +26111,7 @@ executor::executor(executor_options options)
       io_(calls_at_a_time(options.io_threads, workers())) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
+  threads_->looks = std::make_unique<threads::look[]>(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
   const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
   try {
@@ -25810,6 +26156,23 @@ std::vector<double> executor::worker_seconds() const {
   for (std::thread& w : threads_->all)
     out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
   return out;
+}
+
+void executor::note_thread(std::size_t number) noexcept {
+  threads_->looks[number].id.store(detail::this_thread_id(), std::memory_order_relaxed);
+  threads_->looks[number].at.store(&detail::this_thread_resumption(), std::memory_order_release);
+}
+
+std::size_t executor::worker_at(const detail::activity* of) const noexcept {
+  for (std::size_t i = 0; i < workers(); ++i) {
+    const detail::resumption* const r = threads_->looks[i].at.load(std::memory_order_acquire);
+    if (r != nullptr && r->of.load(std::memory_order_relaxed) == of) return i;
+  }
+  return none;
+}
+
+int executor::thread_of(std::size_t worker) const noexcept {
+  return worker < workers() ? threads_->looks[worker].id.load(std::memory_order_relaxed) : 0;
 }
 
 void executor::end_workers() noexcept {
@@ -26160,6 +26523,42 @@ std::uint64_t tenants::ticks_of_others(const void* who) const {
     if (t.who != who) sum += t.ticks(t.who);
   }
   return sum;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/async/impl/thread_name.hpp
+/// \file
+/// The bodies of what async/detail/thread_name.hpp declares. Included in exactly one file of a program.
+
+#include <cstdio>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace wick::detail {
+
+int this_thread_id() noexcept {
+#ifdef __linux__
+  return static_cast<int>(::syscall(SYS_gettid));
+#else
+  return 0;
+#endif
+}
+
+char thread_state([[maybe_unused]] int id) noexcept {
+  char state = 0;
+#ifdef __linux__
+  char text[192];  // "4242 (name) R …"
+  std::snprintf(text, sizeof(text), "/proc/self/task/%d/stat", id);
+  std::FILE* const f = std::fopen(text, "re");
+  if (f == nullptr) return 0;
+  text[std::fread(text, 1, sizeof(text) - 1, f)] = 0;
+  std::fclose(f);
+  if (const char* const end = std::strrchr(text, ')'); end != nullptr && end[1] == ' ') state = end[2];
+#endif
+  return state;
 }
 
 }  // namespace wick::detail
@@ -31536,6 +31935,8 @@ void batch_completion::conclude(batch_job& j) noexcept {
       if (run_.facts.batched) close(j);
       if (run_.facts.ends_with_batch)
         j.state = batch_state::whole;
+      else if (run_.facts.batched)
+        finish_marked(j, c);
       else
         run_.pipeline.finish(j, c);
     }
@@ -31546,10 +31947,23 @@ void batch_completion::conclude(batch_job& j) noexcept {
   publish(j);
 }
 
+/// So that another thread sees which stage behind batch() it is in.
+void batch_completion::finish_marked(batch_job& j, context& c) {
+  struct marked {
+    run_mark& mark;
+    ~marked() { mark.end_shown(); }
+  } const until_the_end{run_.clocks.mine().mark};
+  until_the_end.mark.begin(j.sequence, 0, 0, now_ticks());
+  c.show_stage(&until_the_end.mark.stage);
+  run_.pipeline.finish(j, c);
+}
+
 detached batch_completion::conclude_async(batch_completion* self, batch_job* j) {
   context c = self->run_.context_of_batch(*j);
   c.enter(static_cast<std::uint32_t>(self->run_.facts.batching));
   try {
+    c.watch(now_ticks());
+    if (j->under_way) j->under_way->begin(j->count, c.doing());  // a replay has none
     self->close(*j);
     task<void> rest = self->run_.pipeline.finish_async(j, &c);
     co_await rest;
@@ -31557,6 +31971,7 @@ detached batch_completion::conclude_async(batch_completion* self, batch_job* j) 
     j->fail_whole(c.stage(), std::current_exception());
   }
   c.give_back();
+  if (j->under_way) j->under_way->end(j->count);
   self->publish(*j);
 }
 
@@ -31846,7 +32261,11 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}} {
+      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
+      watch_(on(),
+             {&scheduler_,
+              [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
+             options.hang_after, options.on_hang) {
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
@@ -31947,7 +32366,11 @@ task<bool> loader_core::next_async(loader_core* self) {
     if (self->group_.under_way() && self->next_in_group()) co_return true;
     if (self->left_ == 0) co_return self->at_end();
     const std::uint64_t begun_at = self->books_.report.begin_wait();
-    batch_job* const job = co_await self->scheduler_.next_async();
+    batch_job* job = nullptr;
+    {
+      const hang_watch::waiting waits(self->watch_, begun_at, self->scheduler_.taken());
+      job = co_await self->scheduler_.next_async();
+    }
     self->books_.report.waited(begun_at);
     if (self->deliver(*job)) co_return true;
   }
@@ -31957,14 +32380,21 @@ batch_job* loader_core::wait() {
   const std::uint64_t begun_at = books_.report.begin_wait();
   batch_job* job = scheduler_.try_take();
   if (job == nullptr) {
+    const std::uint64_t sequence = scheduler_.taken();
     if (scheduler_.short_samples()) {
       if (executor::helper slot(on()); slot) {
+        watch_.begin(begun_at, sequence);
         while ((job = scheduler_.try_take()) == nullptr && scheduler_.short_samples() && scheduler_.help()) {
         }
+        watch_.end();
         books_.report.helped(begun_at);
       }
+      watch_.leave();
     }
-    if (job == nullptr) job = scheduler_.take();
+    if (job == nullptr) {
+      const hang_watch::waiting waits(watch_, begun_at, sequence);
+      job = scheduler_.take();
+    }
   }
   books_.report.waited(begun_at);
   return job;
@@ -32249,6 +32679,7 @@ void loader_core::refresh() {
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
   if (epoch_) books_.prints.seal(data(), batch_of_prints());
+  watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   left_ = 0;
   sought_ = true;
@@ -33259,13 +33690,21 @@ struct end_of_sample {
 /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
 struct on_the_clocks {
   pipeline_run& of;
+  context& sample;
   stage_clocks::worker& mine = of.clocks.mine();
   const std::uint64_t begun = now_ticks();
   stopwatch clock{mine, true};
-  explicit on_the_clocks(pipeline_run& r) noexcept : of(r) {}
+  on_the_clocks(pipeline_run& r, const batch_job& j, std::uint64_t slot, context& c) noexcept
+      : of(r), sample(c) {
+    mine.mark.begin(j.sequence, j.first + slot, 1, begun);
+    c.show_stage(&mine.mark.stage);
+    c.enter_source(c.stage());
+  }
   on_the_clocks(const on_the_clocks&) = delete;
   on_the_clocks& operator=(const on_the_clocks&) = delete;
   ~on_the_clocks() {
+    mine.mark.end_shown();
+    sample.show_stage(nullptr);
     of.count(mine.clocks, of.facts.first, 1, 1);
     of.clocks.runs_of(mine).worked(1, now_ticks() - begun);
   }
@@ -33278,7 +33717,7 @@ constexpr std::uint32_t most_in_turn = 100;          // that fail, go well and f
 
 /// Before a sample begins. \throws cancelled, quarantined_sample
 void require_wanted(const pipeline_run& run, const batch_job& j, context& c) {
-  c.enter(static_cast<std::uint32_t>(run.facts.first));
+  c.enter_source(static_cast<std::uint32_t>(run.facts.first));
   if (j.cancelled.load(std::memory_order_relaxed)) throw cancelled();
   run.refuse_bad(c.index());
   if (run.notes != nullptr) run.notes->begin(c);
@@ -33298,7 +33737,7 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
     } else {
       const end_of_sample end{c};
       require_wanted(*run, *j, *c);
-      on_the_clocks clocks(*run);
+      on_the_clocks clocks(*run, *j, f->slot, *c);
       run->pipeline.run_timed(*j, f->slot, *c, clocks.clock);
     }
   } catch (...) {
@@ -33481,6 +33920,7 @@ void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) n
 void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
   stage_clocks::worker& mine = run_.clocks.mine();
   const std::uint64_t begun = now_ticks();
+  mine.mark.thread.store(&this_thread_resumption(), std::memory_order_relaxed);
   mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that a report then has them
   const prefetch_depth& depth = prefetch_choice::all[0];
   for_each_position(
@@ -33493,11 +33933,12 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
       [&](std::uint64_t i, std::uint64_t index) {
         const place where = run_.place_of(j, from + i, index);
         try {
-          resume(run_one(this, &j, from + i, where).handle);
+          resume(run_one(this, &j, from + i, where, begun).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
           lose(j, from + i, where);
         }
       });
+  mine.mark.thread.store(nullptr, std::memory_order_relaxed);
   learn(mine, count, now_ticks() - begun);
 }
 
@@ -33509,11 +33950,13 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
   // 64.
   const bool slow = grain_.slow_samples();
-  const bool timed = slow || order.count() % (64 * count) < count;
+  const bool timed = slow || order.count() >= mine.next_timed;
+  if (timed) mine.next_timed = order.count() + 64 * count;
   const bool chooses = run_.facts.prefetches && !slow;
   const std::size_t depth = chooses ? depths_.next() : 0;
   context c = run_.context_at({}, j);
-  sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}};
+  mine.mark.begin(j.sequence, j.first + from, count, begun);
+  sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}, mine.mark};
   // A fast run in 64 stands for all of them.
   const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
   if (timed) {
@@ -33525,6 +33968,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
     probe.end(run_.clocks.runs_of(mine), begun);
   }
   c.give_back();
+  mine.mark.end();
   run_.count(clocks, run_.facts.first, count, weight * count);
   order.ran(count);
   order.worked(weight * count, 0);
@@ -33539,6 +33983,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
 
 void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
                               stopwatch& clock) noexcept {
+  r.c.show_stage(&r.mark.stage);
   for_each_position(
       *run_.plan, j, j.first + from, count, r.ahead.samples,
       [&](std::uint64_t index) { run_.pipeline.prefetch(index, r.ahead.bytes); },
@@ -33548,7 +33993,8 @@ void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t co
       [&](std::uint64_t i, std::uint64_t index) {
         r.c.move_to(run_.place_of(j, from + i, index));
         r.c.follow(clock.follows(r.c.position()));
-        r.c.enter(static_cast<std::uint32_t>(run_.facts.first));  // what the source throws is this one's
+        r.mark.reach(r.c.position(), 1);
+        r.c.enter_source(static_cast<std::uint32_t>(run_.facts.first));
         try {
           run_.refuse_bad(index);
           run_.pipeline.run_timed(j, from + i, r.c, clock);
@@ -33557,6 +34003,7 @@ void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t co
           run_.add_failed(j, r.failed, from + i, r.c);
         }
       });
+  r.mark.stage.store(in_no_stage, std::memory_order_relaxed);
 }
 
 void sample_runner::learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
@@ -33601,12 +34048,14 @@ void sample_runner::lose(batch_job& j, std::uint64_t slot, const place& where) n
 
 // ---- samples that suspend ----
 
-detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where) {
+detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where,
+                                std::uint64_t begun) {
   pipeline_run& run = self->run_;
   context c = run.context_at(where, *j);
   failure f;
   try {
-    c.watch();
+    c.watch(begun);
+    j->under_way->begin(slot, c.doing());
     c.follow(run.clocks.lane().wants(c.position()));
     task<void> running = run_suspending(&run, j, slot, &c);
     co_await running;
@@ -33626,6 +34075,7 @@ detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t
     if (run.on.this_slot() == executor::none) co_await run.on.schedule();
   }
   // Before the sample counts as finished: afterwards the loader may be gone.
+  j->under_way->end(slot);
   self->owner_.give_tokens(1);
   self->owner_.finish_some(*j, 1);
 }
@@ -33691,6 +34141,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
              [&] {
                owned<batch_job> j = of.pipeline->make_batch();
                j->of = &run_;
+               if (suspends_ || run_.facts.batches_suspend) j->under_way = std::make_unique<activity_table>();
                return j;
              }),
       runner_(run_, *this),
@@ -33827,6 +34278,7 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
   j.pass = pass_;
   completion_.begin(j, moved_);
   moved_.reset();
+  if (j.under_way) j.under_way->make_room(static_cast<std::size_t>(j.count) + 1);
   j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
   j.offer();
   finish_some(j, 1);
@@ -33949,6 +34401,81 @@ void scheduler::give_tokens(std::uint64_t n) noexcept {
   if (!suspends_ || n == 0 || !tokens_.give(n)) return;
   const auto lock = lock_briefly(mutex_);
   start_worker();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/impl/scheduler_look.hpp
+/// \file
+/// Where a loader's samples are when no batch comes. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void scheduler::look(std::uint64_t sequence, hang_scene& out) {
+  const std::uint64_t end = ahead_.opened();
+  if (sequence >= end) return;
+  const batch_job& oldest = ahead_.at(sequence);
+  out.opened = true;
+  out.epoch = oldest.epoch;
+  out.number = oldest.number;
+  out.samples = oldest.count;
+  out.unfinished = oldest.unfinished.load(std::memory_order_acquire);
+  out.unclaimed = std::min(oldest.unclaimed(), out.unfinished);
+  if (!may_claim()) out.in_flight = tokens_.limit();
+  out.used = run_.settings.budget.used();
+  out.limit = run_.settings.budget.limit();
+
+  const auto add = [&](batch_job& j, hang_scene::place p) {
+    p.oldest = j.sequence == sequence;
+    p.stage_name = run_.settings.stage_name(p.stage);
+    if (p.samples == 0) {
+      p.name = "batch " + std::to_string(j.number);
+    } else if (p.samples == 1) {
+      const std::lock_guard lock(j.mutex);  // of its failures: a substitute may stand there
+      const failure f = run_.standing_at(j, p.first - j.first);
+      p.first = f.position;
+      p.index = f.index;
+    } else {
+      p.name =
+          "one of positions " + std::to_string(p.first) + " to " + std::to_string(p.first + p.samples - 1);
+    }
+    out.places.push_back(std::move(p));
+  };
+  for (std::uint64_t s = sequence; s < end; ++s) {
+    batch_job& j = ahead_.at(s);
+    if (!j.under_way) continue;
+    j.under_way->each([&](std::size_t slot, const activity& a) {
+      hang_scene::place p;
+      p.first = j.first + slot;
+      p.samples = p.counted = slot < j.count ? 1 : 0;
+      p.stage = a.stage.load(std::memory_order_relaxed);
+      p.since = a.since();
+      p.what = a.what();
+      p.io_thread = a.io_thread.load(std::memory_order_relaxed);
+      if (p.what == wait_for::nothing) {
+        p.on = on_.worker_at(&a);
+        for (std::size_t i = on_.workers(); i < on_.slots(); ++i) {  // the consumer, which stays
+          const resumption* const r = run_.clocks.mark(i).thread.load(std::memory_order_relaxed);
+          if (r != nullptr && r->of.load(std::memory_order_relaxed) == &a) p.on = i;
+        }
+      }
+      add(j, p);
+    });
+  }
+  for (std::size_t slot = 0; slot < on_.slots(); ++slot) {
+    hang_scene::place p;
+    std::uint64_t s = 0;
+    if (!run_.clocks.mark(slot).read(p, s) || s < sequence || s >= end) continue;
+    p.on = slot;
+    add(ahead_.at(s), p);
+  }
+  out.sort();
+  // The source's own, which may take long: not before the samples are free to end.
+  for (std::size_t i = 0; i < std::min(out.places.size(), hang_scene::most_places); ++i) {
+    hang_scene::place& p = out.places[i];
+    if (p.samples == 1)
+      p.name = run_.settings.printable_key(p.index) + " (position " + std::to_string(p.first) + ')';
+  }
 }
 
 }  // namespace wick::detail
@@ -36260,6 +36787,270 @@ std::vector<float> durations::multiples(std::size_t steps) const {
 
 }  // namespace wick::detail
 
+// ==== wick/profile/impl/hang_scene.hpp
+/// \file
+/// The bodies of what profile/detail/hang_scene.hpp declares. Included in exactly one file of a program.
+
+#include <cstdio>
+
+namespace wick::detail {
+
+namespace {
+
+std::string spelled(std::uint64_t n) { return std::to_string(n); }
+std::string spelled_seconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), seconds < 9.95 ? "%.1f s" : "%.0f s", seconds);
+  return text;
+}
+
+std::string running(executor& on, std::size_t slot) {
+  if (slot >= on.workers()) return "running on the thread that waits for the batch";
+  const int id = on.thread_of(slot);
+  const std::string out = "running on worker " + spelled(slot) + " (thread " + std::to_string(id);
+  switch (thread_state(id)) {
+    case 'R':
+      return out + ", which computes)";
+    case 'S':
+      return out + ", which waits in the system: for a lock, a call or a time)";
+    case 'D':
+      return out + ", which waits for a disk or another device)";
+    default:
+      return out + ')';
+  }
+}
+
+}  // namespace
+
+void hang_scene::sort() {
+  const auto order = [](const place& p) {
+    return std::tuple(!p.oldest, p.waits_its_turn(), p.since, p.first);
+  };
+  std::sort(places.begin(), places.end(),
+            [&](const place& a, const place& b) { return order(a) < order(b); });
+}
+
+std::string hang_scene::text(executor& on, const tick_scale& scale, double waited) const {
+  std::string out =
+      "wick: the loop has waited " + spelled_seconds(waited) + " for a batch, and keeps waiting; ";
+  if (!opened) return out + "no batch has been begun\n";
+  out += "batch " + spelled(number) + " of epoch " + spelled(epoch) + ": ";
+  if (unfinished != 0)
+    out += spelled(unfinished) + " of its " + spelled(samples) + " samples are unfinished";
+  else
+    out += "all its samples have ended, and it is being completed";
+
+  std::uint64_t known = unclaimed;
+  std::size_t lines = 0;
+  bool in_turn = unclaimed != 0 || places.empty() || !places[0].oldest, later = false;
+  for (const place& p : places) {
+    if (p.oldest) {
+      known += p.counted;
+      in_turn = in_turn || p.waits_its_turn();
+    } else if (!in_turn || p.waits_its_turn()) {  // not what keeps it
+      break;
+    } else if (!later) {
+      later = true;
+      out += "\n  of later batches:";
+    }
+    if (lines++ < most_places) out += line(p, on, scale);
+  }
+  if (lines > most_places) out += "\n  and " + spelled(lines - most_places) + " more";
+  if (unfinished > known)
+    out += "\n  " + spelled(unfinished - known) + " wait for a retry, or are on their way";
+  if (unclaimed != 0) out += "\n  " + spelled(unclaimed) + " are not begun" + why_not_begun(on);
+  return out + '\n';
+}
+
+std::string hang_scene::line(const place& p, executor& on, const tick_scale& scale) const {
+  const std::uint64_t now = now_ticks();
+  const double seconds = now > p.since ? static_cast<double>(now - p.since) * scale.seconds_per_tick() : 0;
+  std::string out = "\n  " + p.name + ": ";
+  if (p.stage == in_no_stage)
+    out += "in the source or a stage";
+  else
+    out += p.stage == in_source ? "in the source" : "in '" + p.stage_name + '\'';
+  return out + ", " + doing(p, on) + " for " + spelled_seconds(seconds);
+}
+
+std::string hang_scene::doing(const place& p, executor& on) const {
+  if (p.on != executor::none) return running(on, p.on);
+  switch (p.what) {
+    case wait_for::io_thread:
+      return "waiting for one of " + spelled(on.io().threads()) + " I/O threads";
+    case wait_for::io_call:
+      return "in a call on I/O thread wick-io-" + spelled(p.io_thread);
+    case wait_for::memory:
+      return "waiting for memory (" + spelled(used) + " of " + spelled(limit) + " bytes are taken)";
+    case wait_for::time:
+      return "sleeping";
+    case wait_for::lock:
+      return "waiting for an async_mutex or async_semaphore";
+    case wait_for::channel:
+      return "waiting for a channel";
+    case wait_for::worker:
+      return "waiting for a worker";
+    case wait_for::nothing:
+      break;
+  }
+  return "in a co_await of the program's own";
+}
+
+std::string hang_scene::why_not_begun(executor& on) const {
+  if (in_flight != 0)
+    return ": all " + spelled(in_flight) +
+           " samples that may be under way at a time are (loader_options::in_flight)";
+  if (on.asleep() != 0) return {};
+  const auto own =
+      std::count_if(places.begin(), places.end(), [&](const place& p) { return p.on < on.workers(); });
+  return ": no worker is free; of " + spelled(on.workers()) + ", " +
+         spelled(static_cast<std::uint64_t>(own)) + " run this loader's samples";
+}
+
+}  // namespace wick::detail
+
+// ==== wick/profile/impl/hang_watch.hpp
+/// \file
+/// The bodies of what profile/detail/hang_watch.hpp declares. Included in exactly one file of a program.
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+namespace wick::detail {
+
+struct hang_watch::state : timer {
+  hang_watch* of = nullptr;
+  std::mutex mutex;  // of what follows
+  condition changed;
+  bool queued = false, stopping = false;
+  bool telling = false;    // the thread is at work
+  std::uint64_t last = 0;  // the wait of the last message
+  std::thread teller;
+};
+
+hang_watch::hang_watch(executor& on, hang_view of, std::chrono::nanoseconds after, hang_handler tell)
+    : on_(on),
+      view_(of),
+      after_(std::clamp<std::chrono::nanoseconds>(after, std::chrono::milliseconds(1),
+                                                  std::chrono::hours(24 * 365))),
+      tell_(std::move(tell)) {
+  if (after.count() <= 0) return;
+  state_ = make_owned<state>();
+  starts_ = true;
+  state_->of = this;
+  state_->watches = true;
+  state_->expired = [](timer* t, bool on_time) noexcept { static_cast<state*>(t)->of->come_round(on_time); };
+}
+
+hang_watch::~hang_watch() {
+  if (!state_) return;
+  if (on_.forked()) {  // neither thread is here, and either may have had the mutex
+    static_cast<void>(state_.release());
+    return;
+  }
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->stopping = true;
+    if (state_->queued && on_.timers().cancel(*state_)) state_->queued = false;
+    state_->changed.wait(lock, [&] { return !state_->queued; });
+  }
+  rest();
+}
+
+void hang_watch::rest() noexcept {
+  if (!state_ || on_.forked()) return;
+  std::thread teller;
+  {
+    const std::lock_guard lock(state_->mutex);
+    teller.swap(state_->teller);
+  }
+  if (teller.joinable()) teller.join();
+}
+
+void hang_watch::start() noexcept {
+  starts_ = false;
+  if (on_.forked()) return;
+  const std::lock_guard lock(state_->mutex);
+  set_timer(after_);
+}
+
+void hang_watch::set_timer(std::chrono::nanoseconds in) noexcept {
+  state_->due = timer::clock::now() + in;
+  state_->place = timer::unseen;
+  try {
+    state_->queued = on_.timers().add(*state_);
+  } catch (...) {  // there is no thread to be had, and no watch then
+  }
+}
+
+/// On the timers' thread.
+void hang_watch::come_round(bool on_time) noexcept {
+  state& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  s.queued = false;
+  if (!on_time || s.stopping) return s.changed.notify_all();
+  const std::uint64_t since = since_.load(std::memory_order_acquire);
+  std::chrono::nanoseconds next = after_;
+  if (since != 0 && since != s.last && !s.telling) {
+    const auto so_far = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * waited(since)));
+    if (so_far < after_) {
+      next = after_ - so_far;
+    } else {
+      s.last = since;
+      try {
+        if (s.teller.joinable()) s.teller.join();  // it has ended
+        const signals_blocked quiet;
+        s.teller = std::thread([this, since, of = &s] {
+          name_this_thread("wick-hang", 0);
+          tell(since);
+          const std::lock_guard ended(of->mutex);
+          of->telling = false;
+        });
+        s.telling = true;
+      } catch (...) {  // no thread to be had: no message
+      }
+    }
+  }
+  set_timer(next);
+  if (!s.queued) s.changed.notify_all();
+}
+
+double hang_watch::waited(std::uint64_t since) const noexcept {
+  const std::uint64_t now = now_ticks();
+  return now > since ? static_cast<double>(now - since) * scale_.seconds_per_tick() : 0;
+}
+
+void hang_watch::tell(std::uint64_t since) noexcept {
+  try {
+    hang_scene s;
+    if (!look(since, s)) return;  // the batch has come
+    const std::string text = s.text(on_, scale_, waited(since));
+    if (tell_)
+      tell_(text);
+    else
+      std::fputs(text.c_str(), stderr);
+  } catch (...) {  // it was only a message
+  }
+}
+
+/// The consumer stays where it waits meanwhile, so that the batch is not another's. False: it waits no more.
+bool hang_watch::look(std::uint64_t since, hang_scene& out) {
+  const std::lock_guard lock(looking_);
+  struct mark {
+    std::atomic<bool>& word;
+    explicit mark(std::atomic<bool>& w) noexcept : word(w) { word.store(true, std::memory_order_relaxed); }
+    ~mark() { word.store(false, std::memory_order_release); }
+  } const until_the_end(looks_);
+  // Either the consumer has left before, and since_ is another by now, or it sees looks_ when it leaves.
+  on_.order_with_helpers();
+  if (since_.load(std::memory_order_acquire) != since) return false;
+  view_.look(view_.of, sequence_.load(std::memory_order_relaxed), out);
+  return true;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/profile/impl/load_model.hpp
 /// \file
 /// The bodies of what profile/detail/load_model.hpp declares. Included in exactly one file of a program.
@@ -37769,10 +38560,15 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows),
-      lanes_(slots_) {
-  workers_.reserve(slots_);
-  for (std::size_t slot = 0; slot < slots_; ++slot)
-    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
+      lanes_(slots_),
+      workers_(slots_) {
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    worker& w = workers_[slot];
+    w.clocks = &clocks_[slot * (rows + 1)];
+    w.records = &records_[slot * rows];
+    w.scale = &scale_;
+    w.lane = &lanes_[slot];
+  }
   if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
@@ -37813,7 +38609,8 @@ stage_clocks::sum stage_clocks::sum::since(const sum& before) const {
 
 std::vector<stage_clocks::sum> stage_clocks::totals() const {
   std::vector<sum> out(rows_ + 1);
-  for (const place& w : workers_) {
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    const worker& w = workers_[slot];
     for (std::size_t i = 0; i <= rows_; ++i) out[i].add(w.clocks[i], i < rows_ ? &w.records[i] : nullptr);
   }
   return out;
@@ -37821,8 +38618,8 @@ std::vector<stage_clocks::sum> stage_clocks::totals() const {
 
 stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noexcept {
   slow_sample out;
-  for (const place& w : workers_) {
-    stage_record& r = w.records[row];
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    stage_record& r = workers_[slot].records[row];
     if (r.slowest() > out.ticks) out.ticks = r.slowest(), out.index = r.slowest_index();
     if (r.costliest() > out.nanoseconds) {
       out.nanoseconds = r.costliest();

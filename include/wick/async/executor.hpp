@@ -144,6 +144,10 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
+  /// For the loader: of two calls of this, or ends of a helper, the later one sees what was written before
+  /// the earlier one.
+  void order_with_helpers() noexcept { helpers_.fetch_or(0, std::memory_order_acq_rel); }
+
   /// For who must wait on a worker, where nothing else would go on if all waited: runs a job that waits for
   /// one, on top of the job that calls. False when there is none, and on any other thread.
   bool run_one() noexcept {
@@ -178,6 +182,11 @@ class executor {
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }
+  /// For messages: the worker that runs what this is of at this moment; `none` where no worker does. `of` is
+  /// only compared.
+  std::size_t worker_at(const detail::activity* of) const noexcept;
+  /// For messages: the system's number of a worker's thread; 0 where that isn't known.
+  int thread_of(std::size_t worker) const noexcept;
 
  private:
   static constexpr std::size_t max_helpers = 8;
@@ -201,6 +210,7 @@ class executor {
   [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
   static void bind(binding& to, int cpu) noexcept;
   void work(std::size_t number) noexcept;
+  void note_thread(std::size_t number) noexcept;
   void end_workers() noexcept;
 
   const detail::process_mark born_;
@@ -220,6 +230,7 @@ inline void executor::post(detail::job* j) {
 
 inline void executor::work(std::size_t number) noexcept {
   self() = {this, number};
+  note_thread(number);
   while (detail::job* const j = queues_.next(number)) j->execute(j);
 }
 

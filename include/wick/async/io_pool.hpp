@@ -83,7 +83,7 @@ class io_pool {
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
         const std::uint64_t begun = now_ticks();
-        self->wait_.now(wait_for::io_call);
+        self->wait_.calls(mine().number);
         try {
           if constexpr (std::is_void_v<result>)
             self->f_();

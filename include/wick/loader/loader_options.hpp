@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <wick/async/detail/duration.hpp>
+#include <wick/async/detail/hang_handler.hpp>
 #include <wick/recovery/on_error.hpp>
 
 namespace wick {
@@ -45,6 +47,13 @@ struct loader_options {
   /// The mixture's edits: those in this file hold from the beginning, and each loader.set_mix_weights() adds
   /// a line. Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
+  /// When next() or next_async() has waited so long for a batch, one message says where each unfinished
+  /// sample of that batch is: its key and stage, what it waits for, since when, and on which thread. The
+  /// loader keeps waiting. 0: no message.
+  std::chrono::nanoseconds hang_after = std::chrono::seconds(120);
+  /// Gets that message: `[](const std::string& text) { … }`, on a thread of its own. The loader is not
+  /// destroyed or refreshed before the call returns, so it must not wait for either. Default: stderr.
+  detail::hang_handler on_hang = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };

@@ -142,14 +142,30 @@ class context {
   std::size_t take_reserved() noexcept {
     return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
   }
-  /// For the loader: from now on it is written down what this sample waits for. \throws std::bad_alloc
-  void watch() { doing_.begin(); }
+  /// For the loader: from now on it is written down what this sample waits for, and in which stage; it has
+  /// run since then (ticks). \throws std::bad_alloc
+  void watch(std::uint64_t since) {
+    doing_.begin(since);
+    stage_shown_ = &doing_.get()->stage;
+  }
+  /// For the loader: from now on enter_watched() writes the stage there.
+  void show_stage(std::atomic<std::uint32_t>* to) noexcept { stage_shown_ = to; }
   detail::activity* doing() const noexcept { return doing_.get(); }
   /// For the loader: the sample has ended.
   void give_back() noexcept { reserved_.give_back(); }
 
   /// For the loader: the number of the stage that is about to run.
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  /// For the loader: the same where it costs little that other threads may see it.
+  void enter_watched(std::uint32_t stage) noexcept {
+    enter(stage);
+    if (stage_shown_ != nullptr) stage_shown_->store(stage, std::memory_order_relaxed);
+  }
+  /// For the loader: the source is asked; what it throws is this stage's.
+  void enter_source(std::uint32_t first) noexcept {
+    enter_watched(detail::in_source);
+    enter(first);
+  }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: how many numbers the stage that runs has taken from random().
@@ -201,6 +217,7 @@ class context {
   std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
   std::atomic<std::size_t>* asked_ = &own_asked_;
   detail::own_activity doing_;
+  std::atomic<std::uint32_t>* stage_shown_ = nullptr;
   stop_token stop_;
 };
 

@@ -18,6 +18,9 @@ namespace wick::detail {
 enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
 inline constexpr std::size_t wait_kinds = 8;
 
+/// In place of a stage's number: it is not known, or the source is asked.
+inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;
+
 /// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
 /// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
 /// something of the user's went on with when the work had ended. Any thread reads; those that write do so one
@@ -29,9 +32,14 @@ class activity : public pooled_frame {
   activity& operator=(const activity&) = delete;
 
   /// Of what the calling thread runs; null where nobody wants to know. Not to be kept over a suspension.
-  static activity* current() noexcept { return this_thread_resumption().of; }
+  static activity* current() noexcept { return this_thread_resumption().of.load(std::memory_order_relaxed); }
   /// What the calling thread runs is this one's from now on.
-  void enter() noexcept { this_thread_resumption().of = this; }
+  void enter() noexcept { this_thread_resumption().of.store(this, std::memory_order_relaxed); }
+  /// What the calling thread runs is no longer this one's.
+  void leave() noexcept {
+    std::atomic<activity*>& of = this_thread_resumption().of;
+    if (of.load(std::memory_order_relaxed) == this) of.store(nullptr, std::memory_order_relaxed);
+  }
 
   void now(wait_for what) noexcept {
     const std::uint64_t time = now_ticks();
@@ -57,8 +65,9 @@ class activity : public pooled_frame {
     }
     first_.store(0, std::memory_order_relaxed);
     call_count_.store(0, std::memory_order_relaxed);
-    since_.store(now_ticks(), std::memory_order_relaxed);
+    runs_since(now_ticks());
   }
+  void runs_since(std::uint64_t time) noexcept { since_.store(time, std::memory_order_relaxed); }
   /// Since begin().
   times spent() noexcept {
     now(wait_for::nothing);
@@ -93,10 +102,12 @@ class activity : public pooled_frame {
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    // What the calling thread runs may be what goes on when the sample has ended.
-    if (activity*& of = this_thread_resumption().of; of == this) of = nullptr;
+    leave();  // what the calling thread runs may be what goes on when the sample has ended
     delete this;
   }
+
+  /// The stage that it is in, and the I/O thread that makes its call: see hang_watch.
+  std::atomic<std::uint32_t> stage{in_no_stage}, io_thread{0};
 
  private:
   ~activity() = default;
@@ -121,12 +132,13 @@ class own_activity {
   own_activity& operator=(const own_activity&) = delete;
   ~own_activity() {
     if (mine_ == nullptr) return;
-    if (activity*& of = this_thread_resumption().of; of == mine_) of = nullptr;
+    mine_->leave();
     mine_->drop();
   }
-  /// What the calling thread runs has one from now on. \throws std::bad_alloc
-  void begin() {
+  /// What the calling thread runs has one from now on, and has run since then (ticks). \throws std::bad_alloc
+  void begin(std::uint64_t since) {
     mine_ = new activity;
+    mine_->runs_since(since);
     mine_->enter();
   }
   activity* get() const noexcept { return mine_; }
@@ -155,6 +167,12 @@ class noted_wait {
   /// Something else is waited for now. By who brings it on.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
+  }
+  /// The call is made from now on, by this thread.
+  void calls(std::uint32_t thread) noexcept {
+    if (of_ == nullptr) return;
+    of_->io_thread.store(thread, std::memory_order_relaxed);
+    of_->now(wait_for::io_call);
   }
   /// The call that was waited for has ended. By the thread that made it.
   void called(std::uint64_t begun, std::uint32_t thread) noexcept {

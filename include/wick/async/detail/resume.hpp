@@ -31,7 +31,7 @@ class activity;
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
-  activity* of = nullptr;  // what runs belongs to, where somebody wants to know
+  std::atomic<activity*> of{nullptr};  // what runs belongs to, where somebody wants to know; any thread reads
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -59,17 +59,18 @@ inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
   resume_stack* const outer = std::exchange(here.stack, &stack);
-  activity* const outer_of = std::exchange(here.of, nullptr);
+  activity* const outer_of = here.of.load(std::memory_order_relaxed);
+  here.of.store(nullptr, std::memory_order_relaxed);
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
     if (stack.first == nullptr) stack.last = &stack.first;
     stack.depth = 0;
-    here.of = nullptr;
+    here.of.store(nullptr, std::memory_order_relaxed);
     node->handle.resume();
   }
   here.stack = outer;
-  here.of = outer_of;
+  here.of.store(outer_of, std::memory_order_relaxed);
 }
 
 /// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep

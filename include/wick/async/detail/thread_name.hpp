@@ -1,5 +1,5 @@
 /// \file
-/// Names for threads, so that top, perf and a debugger say who is who.
+/// Names and numbers of threads, so that top, perf, a debugger and messages say who is who.
 #pragma once
 
 #include <cstddef>
@@ -23,5 +23,11 @@ inline void name_this_thread(const char* name, std::size_t number) noexcept {
   (void)text;
 #endif
 }
+
+/// The system's number of the calling thread; 0 where it has none.
+int this_thread_id() noexcept;
+/// What a thread of this process does: 'R' it computes, 'S' it sleeps in a call of the system, 'D' the same
+/// for a disk or another device; 0 where the system doesn't say.
+char thread_state(int id) noexcept;
 
 }  // namespace wick::detail

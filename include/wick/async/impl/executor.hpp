@@ -18,6 +18,7 @@
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/process.hpp>
 #include <wick/async/detail/processor_time.hpp>
+#include <wick/async/detail/resume.hpp>
 #include <wick/async/detail/run_queues.hpp>
 #include <wick/async/detail/signal_mask.hpp>
 #include <wick/async/detail/thread_name.hpp>
@@ -28,7 +29,13 @@
 namespace wick {
 
 struct executor::threads {
+  /// What others may look at of a worker's, as long as it lives.
+  struct look {
+    std::atomic<const detail::resumption*> at{nullptr};
+    std::atomic<int> id{0};
+  };
   std::vector<std::thread> all;
+  std::unique_ptr<look[]> looks;
 };
 
 void executor::refuse(const char* call, const char* whom, const char* instead) {
@@ -56,6 +63,7 @@ executor::executor(executor_options options)
       io_(calls_at_a_time(options.io_threads, workers())) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
+  threads_->looks = std::make_unique<threads::look[]>(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
   const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
   try {
@@ -100,6 +108,23 @@ std::vector<double> executor::worker_seconds() const {
   for (std::thread& w : threads_->all)
     out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
   return out;
+}
+
+void executor::note_thread(std::size_t number) noexcept {
+  threads_->looks[number].id.store(detail::this_thread_id(), std::memory_order_relaxed);
+  threads_->looks[number].at.store(&detail::this_thread_resumption(), std::memory_order_release);
+}
+
+std::size_t executor::worker_at(const detail::activity* of) const noexcept {
+  for (std::size_t i = 0; i < workers(); ++i) {
+    const detail::resumption* const r = threads_->looks[i].at.load(std::memory_order_acquire);
+    if (r != nullptr && r->of.load(std::memory_order_relaxed) == of) return i;
+  }
+  return none;
+}
+
+int executor::thread_of(std::size_t worker) const noexcept {
+  return worker < workers() ? threads_->looks[worker].id.load(std::memory_order_relaxed) : 0;
 }
 
 void executor::end_workers() noexcept {

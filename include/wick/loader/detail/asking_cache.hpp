@@ -42,7 +42,7 @@ struct asking_cache {
   /// A sample that the cache keeps; none where it has to be made.
   template <class Job>
   static task<std::optional<kept_item>> ask(Path* self, context* c, Job* j) {
-    c->enter(static_cast<std::uint32_t>(types::cache));
+    c->enter_watched(static_cast<std::uint32_t>(types::cache));
     const auto& cache = self->template stage<types::cache>();
     std::size_t reserved = 0;
     {

@@ -52,6 +52,7 @@ class batch_completion {
   bool deliverable(const batch_job& j) const noexcept;
   bool judge(batch_job& j);
   void conclude(batch_job& j) noexcept;
+  void finish_marked(batch_job& j, context& c);
   void close(batch_job& j);
   void publish(batch_job& j) noexcept;
   static detached run_on_worker(batch_completion* self, batch_job* j);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/activity_table.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 
 namespace wick::detail {
@@ -62,7 +63,8 @@ struct alignas(64) batch_job {
   pipeline_run* of = nullptr;               // by which it is made
   std::size_t bytes = sizeof(batch_job);    // with what the pipeline adds
   std::atomic<bool> cancelled{false};
-  std::mutex mutex;  // of what follows, until all samples have ended
+  std::unique_ptr<activity_table> under_way;  // what suspends: samples by slot, behind them the batch itself
+  std::mutex mutex;                           // of what follows, until all samples have ended
   std::vector<failure> failures;
   /// What happened in a slot: its last failure (its place in `failures`), and the position whose sample was
   /// moved there by compaction.

@@ -101,6 +101,7 @@ class erased_mix {
 struct sample_run {
   context& c;               ///< of one sample after the other
   prefetch_depth ahead;     ///< how far ahead the source prefetches
+  run_mark& mark;           ///< where it has come
   std::uint64_t print = 0;  ///< of all of them, for the epoch's fingerprint
   std::vector<failure> failed = {};
 };

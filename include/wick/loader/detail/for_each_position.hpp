@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <wick/loader/detail/prefetch_choice.hpp>
+#include <wick/profile/detail/run_mark.hpp>
 
 namespace wick::detail {
 
@@ -16,7 +17,7 @@ namespace wick::detail {
 template <class Plan, class Order, class Prefetch, class Computed, class One>
 void for_each_position(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
                        std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {
-  constexpr std::uint64_t stride = 32;
+  constexpr std::uint64_t stride = run_mark::few;
   static_assert(prefetch_choice::most_samples <= stride);
   std::uint64_t indexes[2 * stride];
   const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };

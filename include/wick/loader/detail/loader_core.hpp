@@ -23,6 +23,7 @@
 #include <wick/loader/detail/sample_group.hpp>
 #include <wick/loader/detail/scheduler.hpp>
 #include <wick/loader/loader_options.hpp>
+#include <wick/profile/detail/hang_watch.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
 #include <wick/recovery/detail/replayable.hpp>
@@ -171,6 +172,7 @@ class loader_core {
   std::size_t slot_ = 0;
   std::vector<told_failure> told_;
   delivery_books books_;
+  hang_watch watch_;  // looks at all of these
 };
 
 }  // namespace wick::detail

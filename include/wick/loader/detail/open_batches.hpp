@@ -36,6 +36,8 @@ class open_batches {
 
   /// How many were opened so far. For the thread that opens, and those that synchronize with it.
   std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The same for any thread.
+  std::uint64_t opened() const noexcept { return opened_.load(std::memory_order_acquire); }
   /// The batch number count() is ready to be claimed from.
   void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
 

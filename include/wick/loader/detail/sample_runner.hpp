@@ -40,7 +40,8 @@ class sample_runner {
   void settle_all(batch_job& j, std::vector<failure>& failed) noexcept;
   void lose(batch_job& j, std::uint64_t slot, const place& where) noexcept;
   static detached settle_one(sample_runner* self, batch_job* j, failure* of);
-  static detached run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where);
+  static detached run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where,
+                          std::uint64_t begun);
 
   pipeline_run& run_;
   scheduler& owner_;

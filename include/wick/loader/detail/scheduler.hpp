@@ -25,6 +25,7 @@
 #include <wick/loader/detail/worker_jobs.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/loader/sequencer.hpp>
+#include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 
 namespace wick::detail {
@@ -50,6 +51,8 @@ class scheduler {
   scheduler_figures figures() noexcept;
   /// The same for its timeline, and for a trace.
   queue_depths depths() noexcept;
+  void look(std::uint64_t sequence, hang_scene& out);
+  std::uint64_t taken() const noexcept { return done_.taken(); }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.

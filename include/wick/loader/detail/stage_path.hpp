@@ -189,7 +189,10 @@ class stage_path<pipeline<Source, S...>> {
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item>
   void pass(Item&& item, context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
-    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (Timed)
+      c.enter_watched(static_cast<std::uint32_t>(I));
+    else
+      c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
       if constexpr (types::materialize_last) {
@@ -227,7 +230,7 @@ class stage_path<pipeline<Source, S...>> {
     using how = application<stage_type, given>;
 
     auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c, *j));
-    c->enter(static_cast<std::uint32_t>(stage));
+    c->enter_watched(static_cast<std::uint32_t>(stage));
     const std::uint64_t begun = now_ticks();
     auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
     decltype(auto) inner = awaiter_in(operation);
@@ -281,7 +284,7 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (I == End) {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
-      c.enter(static_cast<std::uint32_t>(I));
+      c.enter_watched(static_cast<std::uint32_t>(I));
       stage_clocks::worker& mine = j.of->clocks.mine();
       stopwatch clock(mine, true);
       clock.begin(c, order_row);
@@ -312,7 +315,7 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (I == stages) {
       return std::remove_cvref_t<Batch>(std::move(batch));
     } else {
-      c.enter(static_cast<std::uint32_t>(I));
+      c.enter_watched(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto rest = [&](auto next) {
         of.count_batch(I, begun, c, span_kind::batch);
@@ -332,7 +335,7 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (I == stages) {
       co_return std::move(batch);
     } else {
-      c->enter(static_cast<std::uint32_t>(I));
+      c->enter_watched(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       using stage_type = typename types::template stage_at<I>;
       if constexpr (is_async<stage_type, Batch>) {

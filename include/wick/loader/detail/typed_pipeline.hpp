@@ -221,6 +221,7 @@ class typed_pipeline<pipeline<Source, S...>> final
           [&](std::uint64_t index) { prefetch_sample(path_.source(), index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
             if constexpr (types::batched) r.print += prints_of(first, indexes, n);
+            r.mark.computed(first, n, r.ahead.samples != 0);
           },
           [&](std::uint64_t i, std::uint64_t index) {
             r.c.move_to(j.of->place_of(j, from + i, index));

@@ -139,6 +139,8 @@ void batch_completion::conclude(batch_job& j) noexcept {
       if (run_.facts.batched) close(j);
       if (run_.facts.ends_with_batch)
         j.state = batch_state::whole;
+      else if (run_.facts.batched)
+        finish_marked(j, c);
       else
         run_.pipeline.finish(j, c);
     }
@@ -149,10 +151,23 @@ void batch_completion::conclude(batch_job& j) noexcept {
   publish(j);
 }
 
+/// So that another thread sees which stage behind batch() it is in.
+void batch_completion::finish_marked(batch_job& j, context& c) {
+  struct marked {
+    run_mark& mark;
+    ~marked() { mark.end_shown(); }
+  } const until_the_end{run_.clocks.mine().mark};
+  until_the_end.mark.begin(j.sequence, 0, 0, now_ticks());
+  c.show_stage(&until_the_end.mark.stage);
+  run_.pipeline.finish(j, c);
+}
+
 detached batch_completion::conclude_async(batch_completion* self, batch_job* j) {
   context c = self->run_.context_of_batch(*j);
   c.enter(static_cast<std::uint32_t>(self->run_.facts.batching));
   try {
+    c.watch(now_ticks());
+    if (j->under_way) j->under_way->begin(j->count, c.doing());  // a replay has none
     self->close(*j);
     task<void> rest = self->run_.pipeline.finish_async(j, &c);
     co_await rest;
@@ -160,6 +175,7 @@ detached batch_completion::conclude_async(batch_completion* self, batch_job* j) 
     j->fail_whole(c.stage(), std::current_exception());
   }
   c.give_back();
+  if (j->under_way) j->under_way->end(j->count);
   self->publish(*j);
 }
 

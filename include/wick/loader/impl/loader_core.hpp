@@ -28,7 +28,11 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}} {
+      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
+      watch_(on(),
+             {&scheduler_,
+              [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
+             options.hang_after, options.on_hang) {
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
@@ -129,7 +133,11 @@ task<bool> loader_core::next_async(loader_core* self) {
     if (self->group_.under_way() && self->next_in_group()) co_return true;
     if (self->left_ == 0) co_return self->at_end();
     const std::uint64_t begun_at = self->books_.report.begin_wait();
-    batch_job* const job = co_await self->scheduler_.next_async();
+    batch_job* job = nullptr;
+    {
+      const hang_watch::waiting waits(self->watch_, begun_at, self->scheduler_.taken());
+      job = co_await self->scheduler_.next_async();
+    }
     self->books_.report.waited(begun_at);
     if (self->deliver(*job)) co_return true;
   }
@@ -139,14 +147,21 @@ batch_job* loader_core::wait() {
   const std::uint64_t begun_at = books_.report.begin_wait();
   batch_job* job = scheduler_.try_take();
   if (job == nullptr) {
+    const std::uint64_t sequence = scheduler_.taken();
     if (scheduler_.short_samples()) {
       if (executor::helper slot(on()); slot) {
+        watch_.begin(begun_at, sequence);
         while ((job = scheduler_.try_take()) == nullptr && scheduler_.short_samples() && scheduler_.help()) {
         }
+        watch_.end();
         books_.report.helped(begun_at);
       }
+      watch_.leave();
     }
-    if (job == nullptr) job = scheduler_.take();
+    if (job == nullptr) {
+      const hang_watch::waiting waits(watch_, begun_at, sequence);
+      job = scheduler_.take();
+    }
   }
   books_.report.waited(begun_at);
   return job;

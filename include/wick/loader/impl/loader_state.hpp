@@ -119,6 +119,7 @@ void loader_core::refresh() {
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
   if (epoch_) books_.prints.seal(data(), batch_of_prints());
+  watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   left_ = 0;
   sought_ = true;

@@ -30,13 +30,21 @@ struct end_of_sample {
 /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
 struct on_the_clocks {
   pipeline_run& of;
+  context& sample;
   stage_clocks::worker& mine = of.clocks.mine();
   const std::uint64_t begun = now_ticks();
   stopwatch clock{mine, true};
-  explicit on_the_clocks(pipeline_run& r) noexcept : of(r) {}
+  on_the_clocks(pipeline_run& r, const batch_job& j, std::uint64_t slot, context& c) noexcept
+      : of(r), sample(c) {
+    mine.mark.begin(j.sequence, j.first + slot, 1, begun);
+    c.show_stage(&mine.mark.stage);
+    c.enter_source(c.stage());
+  }
   on_the_clocks(const on_the_clocks&) = delete;
   on_the_clocks& operator=(const on_the_clocks&) = delete;
   ~on_the_clocks() {
+    mine.mark.end_shown();
+    sample.show_stage(nullptr);
     of.count(mine.clocks, of.facts.first, 1, 1);
     of.clocks.runs_of(mine).worked(1, now_ticks() - begun);
   }
@@ -49,7 +57,7 @@ constexpr std::uint32_t most_in_turn = 100;          // that fail, go well and f
 
 /// Before a sample begins. \throws cancelled, quarantined_sample
 void require_wanted(const pipeline_run& run, const batch_job& j, context& c) {
-  c.enter(static_cast<std::uint32_t>(run.facts.first));
+  c.enter_source(static_cast<std::uint32_t>(run.facts.first));
   if (j.cancelled.load(std::memory_order_relaxed)) throw cancelled();
   run.refuse_bad(c.index());
   if (run.notes != nullptr) run.notes->begin(c);
@@ -69,7 +77,7 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
     } else {
       const end_of_sample end{c};
       require_wanted(*run, *j, *c);
-      on_the_clocks clocks(*run);
+      on_the_clocks clocks(*run, *j, f->slot, *c);
       run->pipeline.run_timed(*j, f->slot, *c, clocks.clock);
     }
   } catch (...) {

@@ -34,6 +34,7 @@ void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) n
 void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
   stage_clocks::worker& mine = run_.clocks.mine();
   const std::uint64_t begun = now_ticks();
+  mine.mark.thread.store(&this_thread_resumption(), std::memory_order_relaxed);
   mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that a report then has them
   const prefetch_depth& depth = prefetch_choice::all[0];
   for_each_position(
@@ -46,11 +47,12 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
       [&](std::uint64_t i, std::uint64_t index) {
         const place where = run_.place_of(j, from + i, index);
         try {
-          resume(run_one(this, &j, from + i, where).handle);
+          resume(run_one(this, &j, from + i, where, begun).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
           lose(j, from + i, where);
         }
       });
+  mine.mark.thread.store(nullptr, std::memory_order_relaxed);
   learn(mine, count, now_ticks() - begun);
 }
 
@@ -62,11 +64,13 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
   // 64.
   const bool slow = grain_.slow_samples();
-  const bool timed = slow || order.count() % (64 * count) < count;
+  const bool timed = slow || order.count() >= mine.next_timed;
+  if (timed) mine.next_timed = order.count() + 64 * count;
   const bool chooses = run_.facts.prefetches && !slow;
   const std::size_t depth = chooses ? depths_.next() : 0;
   context c = run_.context_at({}, j);
-  sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}};
+  mine.mark.begin(j.sequence, j.first + from, count, begun);
+  sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}, mine.mark};
   // A fast run in 64 stands for all of them.
   const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
   if (timed) {
@@ -78,6 +82,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
     probe.end(run_.clocks.runs_of(mine), begun);
   }
   c.give_back();
+  mine.mark.end();
   run_.count(clocks, run_.facts.first, count, weight * count);
   order.ran(count);
   order.worked(weight * count, 0);
@@ -92,6 +97,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
 
 void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
                               stopwatch& clock) noexcept {
+  r.c.show_stage(&r.mark.stage);
   for_each_position(
       *run_.plan, j, j.first + from, count, r.ahead.samples,
       [&](std::uint64_t index) { run_.pipeline.prefetch(index, r.ahead.bytes); },
@@ -101,7 +107,8 @@ void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t co
       [&](std::uint64_t i, std::uint64_t index) {
         r.c.move_to(run_.place_of(j, from + i, index));
         r.c.follow(clock.follows(r.c.position()));
-        r.c.enter(static_cast<std::uint32_t>(run_.facts.first));  // what the source throws is this one's
+        r.mark.reach(r.c.position(), 1);
+        r.c.enter_source(static_cast<std::uint32_t>(run_.facts.first));
         try {
           run_.refuse_bad(index);
           run_.pipeline.run_timed(j, from + i, r.c, clock);
@@ -110,6 +117,7 @@ void sample_runner::run_timed(batch_job& j, std::uint64_t from, std::uint64_t co
           run_.add_failed(j, r.failed, from + i, r.c);
         }
       });
+  r.mark.stage.store(in_no_stage, std::memory_order_relaxed);
 }
 
 void sample_runner::learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept {
@@ -154,12 +162,14 @@ void sample_runner::lose(batch_job& j, std::uint64_t slot, const place& where) n
 
 // ---- samples that suspend ----
 
-detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where) {
+detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where,
+                                std::uint64_t begun) {
   pipeline_run& run = self->run_;
   context c = run.context_at(where, *j);
   failure f;
   try {
-    c.watch();
+    c.watch(begun);
+    j->under_way->begin(slot, c.doing());
     c.follow(run.clocks.lane().wants(c.position()));
     task<void> running = run_suspending(&run, j, slot, &c);
     co_await running;
@@ -179,6 +189,7 @@ detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t
     if (run.on.this_slot() == executor::none) co_await run.on.schedule();
   }
   // Before the sample counts as finished: afterwards the loader may be gone.
+  j->under_way->end(slot);
   self->owner_.give_tokens(1);
   self->owner_.finish_some(*j, 1);
 }

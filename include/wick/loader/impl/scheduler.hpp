@@ -75,6 +75,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
              [&] {
                owned<batch_job> j = of.pipeline->make_batch();
                j->of = &run_;
+               if (suspends_ || run_.facts.batches_suspend) j->under_way = std::make_unique<activity_table>();
                return j;
              }),
       runner_(run_, *this),
@@ -211,6 +212,7 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
   j.pass = pass_;
   completion_.begin(j, moved_);
   moved_.reset();
+  if (j.under_way) j.under_way->make_room(static_cast<std::size_t>(j.count) + 1);
   j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
   j.offer();
   finish_some(j, 1);

@@ -15,6 +15,7 @@
 #include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/durations.hpp>
+#include <wick/profile/detail/run_mark.hpp>
 #include <wick/profile/stage_clock.hpp>
 
 namespace wick::detail {
@@ -34,14 +35,16 @@ class stage_clocks {
 
   /// One worker's, or one's who helps.
   struct worker {
-    stage_clock* clocks;
-    stage_record* records;
-    const tick_scale* scale;
-    trace_lane* lane;
+    stage_clock* clocks = nullptr;
+    stage_record* records = nullptr;
+    const tick_scale* scale = nullptr;
+    trace_lane* lane = nullptr;
+    std::uint64_t next_timed = 0;  // samples, after which a run of short ones is timed again
     std::uint64_t next_probe = 0;  // ticks
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
+    run_mark mark;
 
     /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
@@ -80,6 +83,7 @@ class stage_clocks {
   trace_lane& lane() noexcept { return *mine().lane; }
   /// One for each slot.
   trace_lane* lanes() const noexcept { return lanes_.get(); }
+  const run_mark& mark(std::size_t slot) const noexcept { return workers_[slot].mark; }
   /// A sample that a trace follows has awaited: the span of that, and its calls on I/O threads.
   void awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept;
 
@@ -133,7 +137,7 @@ class stage_clocks {
   std::vector<stage_record> records_;
   const owned<trace_lane[]> lanes_;
   struct alignas(64) place : worker {};
-  std::vector<place> workers_;
+  const owned<place[]> workers_;
 };
 
 /// One thread's reading of the clocks while it takes samples from stage to stage. Each sample begins where

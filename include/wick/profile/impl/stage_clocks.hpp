@@ -28,10 +28,15 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows),
-      lanes_(slots_) {
-  workers_.reserve(slots_);
-  for (std::size_t slot = 0; slot < slots_; ++slot)
-    workers_.push_back({{&clocks_[slot * (rows + 1)], &records_[slot * rows], &scale_, &lanes_[slot]}});
+      lanes_(slots_),
+      workers_(slots_) {
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    worker& w = workers_[slot];
+    w.clocks = &clocks_[slot * (rows + 1)];
+    w.records = &records_[slot * rows];
+    w.scale = &scale_;
+    w.lane = &lanes_[slot];
+  }
   if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
@@ -72,7 +77,8 @@ stage_clocks::sum stage_clocks::sum::since(const sum& before) const {
 
 std::vector<stage_clocks::sum> stage_clocks::totals() const {
   std::vector<sum> out(rows_ + 1);
-  for (const place& w : workers_) {
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    const worker& w = workers_[slot];
     for (std::size_t i = 0; i <= rows_; ++i) out[i].add(w.clocks[i], i < rows_ ? &w.records[i] : nullptr);
   }
   return out;
@@ -80,8 +86,8 @@ std::vector<stage_clocks::sum> stage_clocks::totals() const {
 
 stage_clocks::slow_sample stage_clocks::take_slowest(std::size_t row) const noexcept {
   slow_sample out;
-  for (const place& w : workers_) {
-    stage_record& r = w.records[row];
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    stage_record& r = workers_[slot].records[row];
     if (r.slowest() > out.ticks) out.ticks = r.slowest(), out.index = r.slowest_index();
     if (r.costliest() > out.nanoseconds) {
       out.nanoseconds = r.costliest();

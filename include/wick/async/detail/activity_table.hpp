@@ -1,0 +1,50 @@
+/// \file
+/// The activities of a batch's samples, by slot, for a thread that looks at all of them while they end.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include <wick/async/detail/activity.hpp>
+
+namespace wick::detail {
+
+/// begin() and end() cost a store and an exchange. Without room nothing is kept.
+class activity_table {
+ public:
+  /// Before the first begin(). \throws std::bad_alloc
+  void make_room(std::size_t count) {
+    if (count <= room_) return;
+    at_ = std::make_unique<std::atomic<const activity*>[]>(count);
+    room_ = count;
+  }
+  void begin(std::size_t i, const activity* a) noexcept {
+    if (i < room_) at_[i].store(a, std::memory_order_release);
+  }
+  /// Afterwards no thread looks at it.
+  void end(std::size_t i) noexcept {
+    // Of this exchange and load, and the store and load in each(), all in one order, one sees the other's.
+    if (i >= room_ || at_[i].exchange(nullptr) == nullptr || !looks_.load()) return;
+    const std::lock_guard until_it_has_looked(mutex_);
+  }
+  /// Calls `look(i, activity)` for each that has begun; it does not end meanwhile. Any thread.
+  template <class Look>
+  void each(Look look) {
+    const std::lock_guard lock(mutex_);
+    looks_.store(true);
+    for (std::size_t i = 0; i < room_; ++i) {
+      if (const activity* const a = at_[i].load()) look(i, *a);
+    }
+    looks_.store(false);
+  }
+
+ private:
+  std::unique_ptr<std::atomic<const activity*>[]> at_;
+  std::size_t room_ = 0;
+  std::atomic<bool> looks_{false};
+  std::mutex mutex_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,38 @@
+/// \file
+/// The bodies of what async/detail/thread_name.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include <wick/async/detail/thread_name.hpp>
+
+namespace wick::detail {
+
+int this_thread_id() noexcept {
+#ifdef __linux__
+  return static_cast<int>(::syscall(SYS_gettid));
+#else
+  return 0;
+#endif
+}
+
+char thread_state([[maybe_unused]] int id) noexcept {
+  char state = 0;
+#ifdef __linux__
+  char text[192];  // "4242 (name) R …"
+  std::snprintf(text, sizeof(text), "/proc/self/task/%d/stat", id);
+  std::FILE* const f = std::fopen(text, "re");
+  if (f == nullptr) return 0;
+  text[std::fread(text, 1, sizeof(text) - 1, f)] = 0;
+  std::fclose(f);
+  if (const char* const end = std::strrchr(text, ')'); end != nullptr && end[1] == ' ') state = end[2];
+#endif
+  return state;
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,66 @@
+/// \file
+/// Which run of samples a worker is in, for a thread that looks where it hangs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <wick/async/detail/activity.hpp>
+#include <wick/async/detail/resume.hpp>
+#include <wick/profile/detail/hang_scene.hpp>
+
+namespace wick::detail {
+
+/// One slot of an executor writes it, once a run and at each few of its samples; samples that are timed one
+/// by one note each, and its stage. Any thread reads it.
+class run_mark {
+ public:
+  static constexpr std::uint64_t few = 32;  ///< as many are computed together
+
+  /// \param count  samples, fewer than 2^16; 0: the stages behind batch() run
+  void begin(std::uint64_t sequence, std::uint64_t position, std::uint64_t count,
+             std::uint64_t since) noexcept {
+    since_.store(since, std::memory_order_relaxed);
+    reach(position, count);
+    batch_.store((sequence + 1) << 16 | count, std::memory_order_release);
+  }
+  /// It is at one of these.
+  void reach(std::uint64_t position, std::uint64_t count) noexcept {
+    reached_.store(position << 16 | count, std::memory_order_relaxed);
+  }
+  /// The indexes of these positions are known now. `ahead`: it may still be at those before.
+  void computed(std::uint64_t position, std::uint64_t n, bool ahead) noexcept {
+    if (n == (batch_.load(std::memory_order_relaxed) & 0xFFFF)) return;
+    if (position == reached_.load(std::memory_order_relaxed) >> 16) ahead = false;  // the first
+    reach(ahead ? position - few : position, ahead ? few + n : n);
+  }
+  void end() noexcept { batch_.store(0, std::memory_order_relaxed); }
+  /// Of a run whose stages were noted.
+  void end_shown() noexcept {
+    stage.store(in_no_stage, std::memory_order_relaxed);
+    end();
+  }
+  /// False when there is no run, or it does not stay long enough to be looked at. `sequence`: of its batch.
+  bool read(hang_scene::place& out, std::uint64_t& sequence) const noexcept {
+    const std::uint64_t batch = batch_.load(std::memory_order_acquire),
+                        reached = reached_.load(std::memory_order_relaxed);
+    sequence = (batch >> 16) - 1;
+    out.since = since_.load(std::memory_order_relaxed);
+    out.counted = batch & 0xFFFF;
+    out.first = reached >> 16;
+    out.samples = reached & 0xFFFF;
+    out.stage = stage.load(std::memory_order_relaxed);
+    return batch != 0 && batch_.load(std::memory_order_relaxed) == batch &&
+           since_.load(std::memory_order_relaxed) == out.since;
+  }
+
+  std::atomic<std::uint32_t> stage{in_no_stage};
+  std::atomic<const resumption*> thread{nullptr};  ///< while it begins samples that may suspend
+
+ private:
+  // Its sequence number + 1 and the run's samples, in 16 bits; 0: no run. A position and samples from there.
+  std::atomic<std::uint64_t> batch_{0}, reached_{0};
+  std::atomic<std::uint64_t> since_{0};  // ticks
+};
+
+}  // namespace wick::detail

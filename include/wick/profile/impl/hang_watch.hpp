@@ -1,0 +1,152 @@
+/// \file
+/// The bodies of what profile/detail/hang_watch.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <wick/async/detail/condition.hpp>
+#include <wick/async/detail/signal_mask.hpp>
+#include <wick/async/detail/thread_name.hpp>
+#include <wick/async/timer_queue.hpp>
+#include <wick/profile/detail/hang_watch.hpp>
+
+namespace wick::detail {
+
+struct hang_watch::state : timer {
+  hang_watch* of = nullptr;
+  std::mutex mutex;  // of what follows
+  condition changed;
+  bool queued = false, stopping = false;
+  bool telling = false;    // the thread is at work
+  std::uint64_t last = 0;  // the wait of the last message
+  std::thread teller;
+};
+
+hang_watch::hang_watch(executor& on, hang_view of, std::chrono::nanoseconds after, hang_handler tell)
+    : on_(on),
+      view_(of),
+      after_(std::clamp<std::chrono::nanoseconds>(after, std::chrono::milliseconds(1),
+                                                  std::chrono::hours(24 * 365))),
+      tell_(std::move(tell)) {
+  if (after.count() <= 0) return;
+  state_ = make_owned<state>();
+  starts_ = true;
+  state_->of = this;
+  state_->watches = true;
+  state_->expired = [](timer* t, bool on_time) noexcept { static_cast<state*>(t)->of->come_round(on_time); };
+}
+
+hang_watch::~hang_watch() {
+  if (!state_) return;
+  if (on_.forked()) {  // neither thread is here, and either may have had the mutex
+    static_cast<void>(state_.release());
+    return;
+  }
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->stopping = true;
+    if (state_->queued && on_.timers().cancel(*state_)) state_->queued = false;
+    state_->changed.wait(lock, [&] { return !state_->queued; });
+  }
+  rest();
+}
+
+void hang_watch::rest() noexcept {
+  if (!state_ || on_.forked()) return;
+  std::thread teller;
+  {
+    const std::lock_guard lock(state_->mutex);
+    teller.swap(state_->teller);
+  }
+  if (teller.joinable()) teller.join();
+}
+
+void hang_watch::start() noexcept {
+  starts_ = false;
+  if (on_.forked()) return;
+  const std::lock_guard lock(state_->mutex);
+  set_timer(after_);
+}
+
+void hang_watch::set_timer(std::chrono::nanoseconds in) noexcept {
+  state_->due = timer::clock::now() + in;
+  state_->place = timer::unseen;
+  try {
+    state_->queued = on_.timers().add(*state_);
+  } catch (...) {  // there is no thread to be had, and no watch then
+  }
+}
+
+/// On the timers' thread.
+void hang_watch::come_round(bool on_time) noexcept {
+  state& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  s.queued = false;
+  if (!on_time || s.stopping) return s.changed.notify_all();
+  const std::uint64_t since = since_.load(std::memory_order_acquire);
+  std::chrono::nanoseconds next = after_;
+  if (since != 0 && since != s.last && !s.telling) {
+    const auto so_far = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * waited(since)));
+    if (so_far < after_) {
+      next = after_ - so_far;
+    } else {
+      s.last = since;
+      try {
+        if (s.teller.joinable()) s.teller.join();  // it has ended
+        const signals_blocked quiet;
+        s.teller = std::thread([this, since, of = &s] {
+          name_this_thread("wick-hang", 0);
+          tell(since);
+          const std::lock_guard ended(of->mutex);
+          of->telling = false;
+        });
+        s.telling = true;
+      } catch (...) {  // no thread to be had: no message
+      }
+    }
+  }
+  set_timer(next);
+  if (!s.queued) s.changed.notify_all();
+}
+
+double hang_watch::waited(std::uint64_t since) const noexcept {
+  const std::uint64_t now = now_ticks();
+  return now > since ? static_cast<double>(now - since) * scale_.seconds_per_tick() : 0;
+}
+
+void hang_watch::tell(std::uint64_t since) noexcept {
+  try {
+    hang_scene s;
+    if (!look(since, s)) return;  // the batch has come
+    const std::string text = s.text(on_, scale_, waited(since));
+    if (tell_)
+      tell_(text);
+    else
+      std::fputs(text.c_str(), stderr);
+  } catch (...) {  // it was only a message
+  }
+}
+
+/// The consumer stays where it waits meanwhile, so that the batch is not another's. False: it waits no more.
+bool hang_watch::look(std::uint64_t since, hang_scene& out) {
+  const std::lock_guard lock(looking_);
+  struct mark {
+    std::atomic<bool>& word;
+    explicit mark(std::atomic<bool>& w) noexcept : word(w) { word.store(true, std::memory_order_relaxed); }
+    ~mark() { word.store(false, std::memory_order_release); }
+  } const until_the_end(looks_);
+  // Either the consumer has left before, and since_ is another by now, or it sees looks_ when it leaves.
+  on_.order_with_helpers();
+  if (since_.load(std::memory_order_acquire) != since) return false;
+  view_.look(view_.of, sequence_.load(std::memory_order_relaxed), out);
+  return true;
+}
+
+}  // namespace wick::detail
