@@ -5905,17 +5905,16 @@ class slab {
   block* block_ = nullptr;
 };
 
-/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
-/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
-/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
-/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
+/// Keeps blocks for sizes that were asked for lately. Of the free blocks of exactly the wanted size, a
+/// request gets one last asked for on the same processor, since that lies in its cache, else the one returned
+/// last; without any of that size, the smallest that is at most twice as large. Where there is none of these,
+/// but one that is too small by less than half, a new one replaces that: batches of changing sizes end up
 /// with as many blocks as are out at a time. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
   /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
-  /// out at a
-  ///   time, so that nothing is allocated later
+  ///   out at a time, so that nothing is allocated later
   /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
                      std::size_t most = 1);
@@ -5928,8 +5927,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
-  /// blocks out. \throws std::bad_alloc
+  /// `user` is a small number for each user (a column of a batch), since each will have as many blocks out.
+  /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
@@ -5946,13 +5945,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
  private:
   friend class slab;
   static constexpr std::size_t cheap = std::size_t{16} << 20;
-  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
+  /// The pool forgets a size this many acquisitions, or up to twice as many, after the last request for it.
   static constexpr std::uint64_t period = 256;
 
   struct range {
     std::size_t smallest = ~std::size_t{0}, largest = 0;
     bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
-    /// Whether a block of this size may be given to somebody who asks for a size in the range.
+    /// Whether a block of this size may serve a request for a size in the range.
     bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
   };
   struct demand {
@@ -6173,16 +6172,13 @@ struct misfit {
 /// batch after the other, each in this order:
 ///
 ///  1. `begin(n, order, pool)`: a batch of up to n samples. `order` is a layout, or what converts to one.
-///  2. `put(i, value)`: from any thread, each slot once. What it throws is the sample's failure. To write a
-///  slot
-///     again, `forget(i)` first.
-///  3. All samples have ended, and one thread has the column. `failed` are the slots without a sample,
-///  rising.
+///  2. `put(i, value)`: from any thread, each slot once. An exception from it is the sample's failure.
+///     To write a slot again, `forget(i)` first.
+///  3. All samples have ended, and one thread has the column. `failed`: the slots without a sample, rising.
 ///     `first_misfit(n, failed)`: the lowest sample that does not fit the others; it fails, too.
 ///     `stale(failed)`: a sample that failed has decided the shape, so all samples must be put again.
 ///  4. `close(failed, n)`: the other samples move together. `seal(n)`: work on all n samples that are left,
-///  if
-///     the column has any.
+///     if the column has any.
 ///  5. `describe(hash)` and `content(i, seed)`: the shape, and the bytes of sample i, for fingerprints.
 ///  6. `finish(n)`: the output; or `drop()`: the batch is given up.
 template <class C, class T, class Order = layout>
@@ -6253,7 +6249,7 @@ inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
 
 // ==== wick/batch/epoch_fingerprint.hpp
 /// \file
-/// What was delivered of an epoch, as a number: to compare runs, machines and ranks.
+/// The delivered samples of an epoch, as a number: to compare runs, machines and ranks.
 
 namespace wick {
 
@@ -6592,7 +6588,7 @@ struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {}
 
 namespace wick::detail {
 
-/// A column of values of a fixed shape. The first sample to come says the shape and gets the memory.
+/// A column of values of a fixed shape. The first sample to arrive sets the shape and gets the memory.
 template <class T, class Output>
 class memory_column {
  public:
@@ -6602,7 +6598,7 @@ class memory_column {
     number_ = number;
     if (pool_ != pool) pool_ = pool;  // the same one again costs two atomics otherwise
     capacity_ = n;
-    // All anew: a batch without samples says the same of itself wherever it is made.
+    // Reset all: a batch without samples has the same description wherever it is made.
     about_ = column_description();
     about_.order = order;
     about_.picture = is_picture<T>;
@@ -6622,7 +6618,7 @@ class memory_column {
       if (std::byte* at = place(i, each, type)) {
         field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
       } else {
-        // It is made all the same: one that fails must do so whoever came first.
+        // Written all the same: a value that fails must fail whichever sample came first.
         std::vector<std::byte> scratch(static_cast<std::size_t>(each.count()) * size_of(type));
         field_access<T>::write_to(value, slot{scratch.data(), about_.order == layout::nchw});
       }
@@ -6633,7 +6629,7 @@ class memory_column {
     }
   }
 
-  /// The misfit of the lowest slot, judged by the shape of the lowest slot of all, whoever came first.
+  /// The misfit of the lowest slot, by the shape of the lowest slot of all, whichever sample came first.
   /// `failed` rises.
   std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
     if (misfits_.empty()) return std::nullopt;
@@ -6660,15 +6656,15 @@ class memory_column {
     return std::nullopt;
   }
 
-  /// Before a slot is written anew: what was judged of it before counts no more. Any thread.
+  /// Before a slot is written again: drops its earlier misfit. Any thread.
   void forget(std::size_t i) {
     std::lock_guard lock(mutex_);
     std::erase_if(misfits_, [i](const auto& m) { return m.first == i; });
   }
-  // What follows is called when nobody writes any more.
+  // The functions below are called after the last write.
 
-  /// Some samples were not written, since one that failed later had said what a slot looks like:
-  /// first_misfit() finds no fault with them, and all have to be made again.
+  /// Whether samples were left out, since one that failed later had set the shape of a slot: first_misfit()
+  /// finds no fault with them, and all have to be made again.
   bool stale(const std::vector<std::size_t>& failed) const {
     return std::any_of(misfits_.begin(), misfits_.end(), [&](const auto& m) {
       return !std::binary_search(failed.begin(), failed.end(), m.first);
@@ -6723,7 +6719,7 @@ class memory_column {
     return base + i * stride_;
   }
 
-  /// Whoever comes first says what a slot looks like.
+  /// The first sample to arrive sets the shape of a slot.
   [[gnu::noinline]] std::byte* begin_memory(const shape& each, dtype type) {
     std::lock_guard lock(mutex_);
     if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
@@ -6731,8 +6727,7 @@ class memory_column {
     about_.type = type;
     return acquire();
   }
-  /// What a slot looks like has been known since begin(), and nobody writes it any more: it may be read
-  /// without the mutex.
+  /// begin() has set the shape of a slot, and no thread writes it any more: it may be read without the mutex.
   [[gnu::noinline]] std::byte* begin_memory() {
     std::lock_guard lock(mutex_);
     if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
@@ -7278,7 +7273,7 @@ struct row_padding {
 
 namespace wick::detail {
 
-/// What columns are told when a batch begins. Those of a fixed shape only want to know how pictures lie.
+/// What columns get when a batch begins. Those of a fixed shape use only the layout of pictures.
 struct ragged_order {
   layout order;
   row_padding pad;
@@ -7410,7 +7405,7 @@ struct pack_table {
   }
 };
 
-/// What columns are told when a batch begins.
+/// What columns get when a batch begins.
 struct packed_order {
   layout order;
   row_padding pad;
@@ -7582,7 +7577,7 @@ class packed_columns {
     parts_ = parts;
   }
   output finish(std::size_t n) {
-    if (n == 0) {  // nobody has sealed it
+    if (n == 0) {  // not sealed yet
       table_.rows = 0;
       table_.places.clear();
       seal(0);
@@ -7721,7 +7716,7 @@ struct pack_options {
 
 namespace detail {
 
-/// What columns are told when a batch begins, without where samples lie.
+/// What columns get when a batch begins, without the places of samples.
 struct row_order {
   layout order;
   row_padding pad;
@@ -7874,10 +7869,10 @@ struct with_index_stage {
 
 }  // namespace detail
 
-/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
-/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
-/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
-/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
+/// The sample's index and key become part of its target, which stages leave alone. Behind batch(),
+/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and `batch.target.value`
+/// the former target; of a sample without a target, `batch.data` is the former item. They are those of the
+/// sample that is in the slot in the end: a closed gap has no entry, a substitute has its own. With
 /// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
 /// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
 inline detail::with_index_stage with_index() noexcept { return {}; }
@@ -7886,7 +7881,7 @@ inline detail::with_index_stage with_index() noexcept { return {}; }
 
 // ==== wick/cache/cache_in_memory.hpp
 /// \file
-/// cache_in_memory(): what stands before it runs once a sample, what stands behind it runs in every epoch.
+/// cache_in_memory(): stages before it run once a sample, stages behind it run in every epoch.
 
 // ==== wick/batch/detail/cloning.hpp
 /// \file
@@ -8099,7 +8094,7 @@ detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
 
 namespace wick::detail {
 
-/// Carries out what was put off, at any depth: a picture is decoded, cropped and resized as planned by then.
+/// Carries out deferred work, at any depth: a picture is decoded, cropped and resized as planned by then.
 template <class T>
 void settle(T& item) {
   if constexpr (requires { item.carry_out(); }) {
@@ -8180,8 +8175,8 @@ consteval bool cache_fits() {
 
 namespace wick::detail {
 
-/// Any thread finds and adds. What is kept stays until the cache goes; where the next one has no room, the
-/// cache is full, and keeps what it has: of a shuffled epoch any fixed part is as good as another.
+/// Any thread finds and adds. An entry stays until the cache goes; once the next one has no room, the cache
+/// is full, and keeps its entries: of a shuffled epoch any fixed part is as good as another.
 class memory_cache {
  public:
   struct entry {
@@ -8334,7 +8329,7 @@ detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& opt
 
 // ==== wick/cache/cache_on_disk.hpp
 /// \file
-/// cache_on_disk(): what stands before it runs once a sample, for all processes of a machine and all their
+/// cache_on_disk(): the stages before it run once a sample, for all processes of a machine and all their
 /// runs.
 
 // ==== wick/cache/detail/disk_cache.hpp
@@ -8345,7 +8340,7 @@ detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& opt
 
 // ==== wick/io/detail/plain_file.hpp
 /// \file
-/// Opening a path that should be a regular file: what is none is named, and never waited for.
+/// Opening a path that should be a regular file: anything else is named, and never waited for.
 
 #include <sys/stat.h>
 
@@ -8383,8 +8378,8 @@ struct plain_file {
   int fault = 0;                ///< errno, when it could not be opened
 };
 
-/// Opens a regular file for reading. A FIFO would make open() wait for somebody who writes into it, and a
-/// terminal or another device for what it stands for: those are recognized without waiting.
+/// Opens a regular file for reading. open() of a FIFO would wait for a writer, and of a terminal or another
+/// device for that device: those are recognized without waiting.
 plain_file open_plain(const char* path) noexcept;
 
 }  // namespace wick::detail
@@ -8505,10 +8500,10 @@ namespace wick::detail {
 /// lie `index`, records of 64 bytes, and segments, bytes of samples behind each other. An index record is
 /// appended when the bytes that it names are written, under a lock of the file (flock), so a process that is
 /// killed leaves at most bytes that no record names. A record has a checksum of itself and of the sample:
-/// what a power failure or a full disk has torn is not served.
+/// a sample that a power failure or a full disk has torn is not served.
 ///
-/// A segment has one writer at a time, who locks it. Who uses a set has a shared lock on `in-use`; who wants
-/// room removes sets that have none.
+/// A segment has one writer at a time, which locks it. A process that uses a set has a shared lock on
+/// `in-use`. A process that needs room removes the sets without one.
 class disk_cache {
  public:
   /// Where a sample lies.
@@ -8531,7 +8526,7 @@ class disk_cache {
   bool find(std::uint64_t index, entry& out) const noexcept;
   /// A sample that any process has kept since, made of the same. Remembers `origin` for add(). May block.
   bool look(std::uint64_t index, std::uint64_t origin, entry& out);
-  /// Its bytes, checked; false when they are not what was kept, and it is none from now on. May block.
+  /// Reads and checks its bytes. False when they are damaged: the sample is no longer kept then. May block.
   bool read(std::uint64_t index, const entry& where, bytes& out);
   /// Keeps a sample that look() has not found, if there is room. May block. Nothing is thrown: what can't be
   /// kept is made again.
@@ -8600,7 +8595,7 @@ class cached_kept_reader final : public kept_reader {
   void fetch(std::byte* to, std::size_t size) override;
 
   int file_;
-  std::uint64_t offset_, rest_;  // behind what is at hand
+  std::uint64_t offset_, rest_;  // of the bytes behind at_hand_
   std::array<std::byte, 512> head_;
 };
 
@@ -8632,9 +8627,8 @@ struct file_range {
   int file = -1;                 ///< a descriptor of it, or -1
   std::uint64_t offset = 0;      ///< of the first byte
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
+  /// The state of the file when the source indexed it: read() refuses another file, or one that was changed
+  /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block.
   const detail::file_stamp* indexed = nullptr;
 };
 
@@ -8812,10 +8806,10 @@ namespace wick {
 /// Options of cache_on_disk().
 struct cache_on_disk_options {
   std::uint64_t bytes = 0;  ///< the most that the folder takes; 0: half of what the file system has free
-  /// What stands before it, where that is a callable without a fingerprint: give another number when its
-  /// code changes, and all samples are made again.
+  /// The version of a callable without a fingerprint that stands before it: give another number when its code
+  /// changes, and all samples are made again.
   std::uint64_t version = 0;
-  /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
+  /// Lets stages before it draw random numbers. A sample has the same numbers then, in any epoch and with any
   /// seed.
   bool freeze_random = false;
 };
@@ -8975,7 +8969,7 @@ detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_dis
 
 // ==== wick/io/file_stamp.hpp
 /// \file
-/// By what read() sees that a file is no longer the one that a source has looked at.
+/// The stamp by which read() sees that a file is no longer the one that a source indexed.
 
 // ==== wick/io/detail/file_io.hpp
 /// \file
@@ -9020,9 +9014,9 @@ namespace wick::detail {
 
 /// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
 /// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as
-/// it likes, also to open a file whose bytes are in the page cache. What is not known here counts as one of
-/// those. overlayfs is local, since a container's own files lie on it; where its lower layers are not (images
-/// that are pulled as they are read), opening a file may keep a worker for a moment.
+/// it likes, also to open a file whose bytes are in the page cache. A type that is not known here counts as
+/// one of those. overlayfs is local, since a container's own files lie on it; where its lower layers are not
+/// (images that are pulled as they are read), opening a file may keep a worker for a moment.
 constexpr bool is_local_type(std::uint64_t type) noexcept {
   constexpr std::uint64_t local[] = {
       0xEF53,      // ext2, ext3, ext4
@@ -9077,9 +9071,9 @@ struct file_stamp {
   /// Whether the time of its last change tells one state of it from the next: not if that was just now, since
   /// file systems' clocks tick some 100 times a second, some once in two.
   bool settled() const noexcept;
-  /// What has happened to the file, as far as it shows; null when it is the same file, and as it was. Where
-  /// others than the kernel answer (NFS, FUSE), device and inode are numbers that may be given anew, and
-  /// don't count.
+  /// What has happened to the file, as far as it shows; null when it is the same file, and unchanged. On file
+  /// systems that others than the kernel serve (NFS, FUSE), device and inode are numbers that may be reused,
+  /// and don't count.
   const char* change(const file_stamp& now) const noexcept;
 };
 
@@ -9092,7 +9086,7 @@ struct file_watch {
 
   /// `indexed` may be null. \throws wick::error when it is not the file that was indexed, or not a file
   static file_watch begin(int file, const file_stamp* indexed);
-  /// To be called when the bytes are there: whoever has changed them before is seen now. \throws wick::error
+  /// Call it after the last byte is read: it finds any change before that. \throws wick::error
   void end(int file, const file_stamp* indexed);
 };
 
@@ -9111,14 +9105,14 @@ void note_place(const char* path, int file) noexcept;
 /// a neighbor. A link in the last part of a path may lead anywhere, and is left to the I/O threads.
 class cached_reader {
  public:
-  /// How many bytes lie there; false when that can't be told now. Opens the file, one a reader.
+  /// How many bytes there are; false when finding out might wait. Opens the file, one a reader.
   bool measure(const file_range& where, std::uint64_t& length) noexcept;
 
   /// After measure(). All `size` bytes, or false.
   bool read(const file_range& where, std::byte* to, std::size_t size) noexcept;
 
-  /// After the last read(): whether what was read is what had been measured or indexed. Else the slow way
-  /// says what happened.
+  /// After the last read(): whether the file still is as measured or indexed. If not, an I/O thread reads it
+  /// and reports the change.
   bool unchanged() const noexcept;
 
  private:
@@ -9156,7 +9150,7 @@ class record_fields {
   const std::vector<std::string>& alternatives(std::size_t field) const noexcept;
   std::size_t find(std::string_view extension) const noexcept { return find_alternative(extension).first; }
 
-  /// The field and the place among its alternatives; {size(), 0} when nobody asked for `extension`.
+  /// The field and the place among its alternatives; {size(), 0} when no field has `extension`.
   std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept;
 
  private:
@@ -9187,7 +9181,7 @@ class record {
   T& operator[](std::size_t i) noexcept { return members_[i]; }
   const T& operator[](std::size_t i) const noexcept { return members_[i]; }
   /// The member with that extension, or the field that has it among its alternatives.
-  /// \throws wick::error when nobody asked for it
+  /// \throws wick::error when no field has it
   T& at(std::string_view extension) { return members_[index(extension)]; }
   const T& at(std::string_view extension) const { return members_[index(extension)]; }
 
@@ -9532,10 +9526,10 @@ class read_stage {
 }  // namespace detail
 
 /// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes, and a
-/// row of a table into its values. Never
-/// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
-/// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
-/// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
+/// row of a table into its values. Never blocks a worker: I/O threads of the executor read bytes that are not
+/// in the page cache, and a sample that exceeds the loader's memory bound waits, lowest position first. A
+/// sample that waits for memory has no file open. Your own stage may read more:
+/// `co_await wick::read()(where, c)`. \throws wick::error when the file
 /// can't be opened, ends early, or is larger than `max_bytes`
 detail::read_stage read(read_options options = {}) noexcept;
 
@@ -9616,7 +9610,7 @@ class activity_table {
 
 namespace wick {
 
-/// What was done about a failure.
+/// The action that was taken on a failure.
 enum class error_action : std::uint8_t {
   fail,     ///< taking its batch throws wick::sample_error
   skip,     ///< left out: its batch is shorter, or filled from the end of the epoch (error_options::compact)
@@ -9632,7 +9626,7 @@ constexpr std::string_view to_string(error_action a) noexcept {
 
 namespace detail {
 
-/// The same as it is told of a sample in the report.
+/// The same in the words of the report.
 constexpr std::string_view outcome_of(error_action a) noexcept {
   constexpr std::string_view outcomes[] = {"failed", "skipped", "replaced", "good when tried again"};
   return outcomes[static_cast<std::size_t>(a)];
@@ -9663,16 +9657,16 @@ std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t n
 /// rank counts its own samples.
 struct error_options {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-  /// Failed samples in the whole training; goes on across load_state().
+  /// Failed samples in the whole training; load_state() continues the count.
   std::uint64_t count = unlimited;
-  /// The share of an epoch's positions, of those whose turn has come in it, whose own sample failed, 0 … 1;
-  /// what was drawn in its place and failed, too, doesn't count again. The first 1,000 positions count as
-  /// 1,000 (or as all of a smaller epoch), so that an early failure is no 100 %.
+  /// The share of failed samples, 0 … 1, among the positions of an epoch that have had their turn. A
+  /// substitute that fails, too, doesn't count again. The first 1,000 positions count as 1,000 (or as all of
+  /// a smaller epoch), so that an early failure is no 100 %.
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
-  /// replace: so many are drawn for one place; when all fail, the batch fails. So many others, too, are drawn
-  /// anew for one sample of with_others() when they fail, with replace and with skip.
+  /// replace: so many are drawn for one place; when all fail, the batch fails. With replace and with skip,
+  /// failed others of one sample of with_others() are drawn again up to as many times.
   unsigned substitutes = 16;
   /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
   /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
@@ -9712,7 +9706,7 @@ class on_error {
   /// substitutes is 0
   on_error(  // NOLINT(google-explicit-constructor)
       const detail::error_rule& for_all, error_options options = {});
-  /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
+  /// Another rule for one stage, by its name in errors and in the report. Work that decode() defers and that
   /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
   on_error& at(std::string stage, const detail::error_rule& rule) &;
   on_error&& at(std::string stage, const detail::error_rule& rule) &&;
@@ -9734,8 +9728,8 @@ class on_error {
   std::vector<std::pair<std::string, detail::error_rule>> stages_;
 };
 
-/// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
-/// goes on gets the batches behind it, until the next failure.
+/// More samples failed than error_options allows; thrown in place of the batch in which that happened. A
+/// caller that continues gets the batches behind it, until the next failure.
 class too_many_errors : public error {
  public:
   using error::error;
@@ -9758,7 +9752,7 @@ class misshapen : public error {
   using error::error;
 };
 
-/// A sample that failed, and what was done about it.
+/// A sample that failed, and the action that was taken.
 struct failure {
   static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
@@ -9770,10 +9764,10 @@ struct failure {
   std::uint32_t number = 0;  ///< of those in this slot, in their order
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
-  std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
-  bool dropped = false;               ///< by filter(): that is no failure, and is not told
+  std::uint64_t substitute = nobody;  ///< the index of the sample drawn in its place
+  bool dropped = false;               ///< by filter(): that is no failure, and is not reported
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
-  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
+  std::uint64_t other = nobody;       ///< the index of its other that failed: that is to blame
   std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
   std::uint32_t before = none;        ///< the one before it in this slot, by its place among the batch's
 
@@ -9782,9 +9776,9 @@ struct failure {
   bool of_other() const noexcept { return other != nobody; }
   /// The index of the sample that is bad.
   std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
-  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
+  /// Of the sample that the position itself has, not of a substitute or an other.
   bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
-  /// What was thrown, in which stage; sets `dropped` and `other`, too.
+  /// Sets the cause and its stage; `dropped` and `other`, too.
   void take_cause(std::exception_ptr what, std::uint32_t in_stage);
 };
 
@@ -10875,7 +10869,7 @@ struct loader_state {
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
-  std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
+  std::uint64_t rounds = 0;    ///< how often loader.refresh() updated the data
   std::uint64_t edits = 0;     ///< of the mixture, by loader.set_mix_weights()
   std::uint64_t journal = 0;   ///< a hash of these
 
@@ -10883,7 +10877,7 @@ struct loader_state {
   void begin_next_epoch() noexcept;
 
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
-  /// told as one.
+  /// written as one.
   std::vector<std::byte> to_bytes() const;
   /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
   static loader_state from_bytes(std::span<const std::byte> bytes);
@@ -10931,9 +10925,9 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
 
 std::string hex(std::uint64_t n);
 
-/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
-/// may be others.
+/// What differs, in words; empty when the loader can resume the state. `saved` is as it was read, with its
+/// names shortened already. At the beginning of an epoch whose data loader.refresh() updates, size, contents
+/// and weights may differ.
 std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
@@ -10991,10 +10985,10 @@ class bucket_stage {
 }  // namespace detail
 
 /// Batches of samples of like length, so that little is padded: as the last order stage but shard(), with
-/// batch(n, {.ragged = pad_with(0)}) behind it. A bucket has the lengths
-/// that differ by an eighth at most, filled up to whole batches. Behind shuffle() each epoch draws the
-/// batches of a bucket anew, and shuffles all batches, else they come from the longest to the shortest. An
-/// epoch has the same number of batches each time. 20 bytes a sample.
+/// batch(n, {.ragged = pad_with(0)}) behind it. Lengths in a bucket differ by an eighth at most; it is filled
+/// up to whole batches. Behind shuffle() each epoch draws new batches from each bucket and shuffles all
+/// batches; without it they come from the longest to the shortest. An epoch has the same number of batches
+/// each time. 20 bytes a sample.
 ///
 /// Lengths are those of the source's samples: a member `length(i)` says them, or `.lengths`. What changes the
 /// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed.
@@ -11101,7 +11095,7 @@ namespace wick::detail {
 struct position_range {
   std::uint64_t first = 0, count = 0;
 };
-/// What a rank has of so many.
+/// A rank's share of `count`.
 constexpr position_range share_of(std::uint64_t count, const shard_stage& shard) noexcept {
   const std::uint64_t from = count * shard.rank / shard.world;
   return {from, count * (shard.rank + 1) / shard.world - from};
@@ -11680,12 +11674,12 @@ class draw_notes {
   struct line {
     what kind = what::begun;
     std::uint32_t stage = 0;
-    place where = {};         ///< of whom it tells
+    place where = {};         ///< of which sample
     std::uint64_t count = 0;  ///< of numbers that were drawn
     std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
   };
 
-  /// A sample begins, or is tried again: what was noted of its position before counts no more.
+  /// A sample begins, or is tried again: earlier notes of its position count no more.
   void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
   /// The stage that ran just now may have drawn something.
   void drew(const context& c) {
@@ -11696,7 +11690,7 @@ class draw_notes {
     add({what::other, stage, other.where(), 0, into.where().drawn});
   }
 
-  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
+  /// The notes of a position that count, in their order. To be called after the last note.
   std::vector<line> of(std::uint64_t position) const;
   /// By position; to be called before of().
   void sort();
@@ -11766,8 +11760,8 @@ struct listed_source {
 };
 
 /// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
-/// one a sample with its index, its key and the stage (a number in `stages`). Whoever reads meanwhile finds
-/// the old file or the new one. \throws wick::error
+/// one a sample with its index, its key and the stage (a number in `stages`). A reader finds the old file or
+/// the new one at any time. \throws wick::error
 void write_quarantine(const std::string& path, const listed_source& from,
                       std::span<const quarantine::entry> entries, std::span<const std::string> stages);
 
@@ -12621,9 +12615,9 @@ struct failure_log_entry {
   std::string stage;                         ///< that failed
   std::uint64_t epoch = 0;                   ///< in which it failed
   std::uint64_t position = 0;                ///< in the epoch, over all ranks
-  std::string text;                          ///< what was found and what to do
+  std::string text;                          ///< the finding, and what to do
   error_kind kind = error_kind::exception;   ///< of the failure
-  error_action action = error_action::fail;  ///< what was done about it
+  error_action action = error_action::fail;  ///< the action that was taken
   unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
   std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
   /// Of with_others(): the key of the sample that this one was drawn to go into. Replaced means that another
@@ -12656,7 +12650,7 @@ class failure_log {
   const std::vector<detail::error_count>& counts() const noexcept { return counts_; }
   /// Failures of the training so far: total(), and those that a loaded state brought.
   std::uint64_t of_training() const noexcept { return before_ + total_; }
-  /// For the loader: what was counted before the state that it goes on from.
+  /// For the loader: the count in the state from which it resumes.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   /// For the loader: one more failure.
   void add(failure_log_entry e);
@@ -12804,7 +12798,7 @@ class drop_book {
   std::uint64_t of_training = 0;
   std::uint64_t reported = 0;  // of these
 
-  /// Of an epoch that is not begun at its beginning nobody can say that all of it was left out.
+  /// After a start in the middle of an epoch the book can't say that all of it was left out.
   void begin(bool at_the_beginning) noexcept {
     epoch_ = 0;
     nothing_kept_ = at_the_beginning;
@@ -12868,11 +12862,11 @@ bool is_whole_object(std::string_view text) noexcept;
 
 /// Lines of JSON objects that begin with `head`.
 ///
-/// A line is one write in append mode, so lines of several writers don't mix. What tears one is a full disk
-/// or a kill in the middle of a write: then its beginning is taken back, at once or by whoever opens or
-/// writes the file next, under a lock of the file. What is not known to be the beginning of such a line is
-/// kept, and ended. The lock is not waited for longer than a few milliseconds, since who holds it may be
-/// stopped; without it nothing is taken back, and the next line begins anew.
+/// A line is one write in append mode, so lines of several writers don't mix. A full disk or a kill in the
+/// middle of a write leaves a torn line. The same writer, or the next to open or write the file, removes it
+/// under a lock of the file. A last line that may be anything else is kept, and ended. The lock's holder may
+/// be stopped, so a writer waits a few milliseconds at most; without the lock nothing is removed, and the
+/// next entry starts a line of its own.
 class line_file {
  public:
   /// Look at fault() and other() then.
@@ -12883,10 +12877,10 @@ class line_file {
   /// What it is, when it can't be opened and is no regular file.
   const char* other() const noexcept { return other_; }
 
-  /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
-  /// begins anew. \throws std::bad_alloc
+  /// Adds a line, without its end. Returns 0, or errno when that failed: then nothing of it is left, or the
+  /// next add() starts a line of its own. \throws std::bad_alloc
   int add(std::string_view line);
-  /// Brings what was written to the disk. 0, or errno.
+  /// Flushes the lines to the disk. 0, or errno.
   int sync() noexcept;
 
  private:
@@ -12903,11 +12897,11 @@ class line_file {
     bool held_ = false;
   };
 
-  /// What must come before the next line: nothing behind a whole one, and once the beginning of one was taken
-  /// back.
+  /// The text before the next line: empty behind a whole line, and once a torn one is removed; else a line
+  /// end.
   std::string_view beginning(bool locked) noexcept;
 
-  /// Unless somebody without the lock has written behind it.
+  /// Except when a process without the lock has written behind it.
   void take_back(::off_t size, ::off_t written) noexcept;
 
   bool read(char* to, std::size_t size, ::off_t offset) const noexcept;
@@ -12932,9 +12926,8 @@ namespace wick::detail {
 std::string to_json(const failure_log_entry& e);
 
 /// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
-/// the same file, and whoever reads it while the training runs, or after a crash, finds whole lines. What a
-/// full disk or a kill has left of a line is taken back; a last line of anybody else's that has no end gets
-/// one.
+/// the same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a
+/// full disk or a kill is removed; another program's last line without an end gets one.
 class failure_log_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
@@ -12964,7 +12957,7 @@ class failure_log_file {
 
 namespace wick::detail {
 
-/// A failure as it is told: the entry, and what goes with it.
+/// A failure for the books: its entry in the failure log, and what that leaves out.
 struct told_failure {
   std::uint64_t slot = 0;
   std::uint64_t index = 0;
@@ -12975,7 +12968,7 @@ struct told_failure {
   std::exception_ptr cause;
 };
 
-/// Kind and text of what was thrown; a late_error names the stage, too.
+/// Sets kind and text from the exception; the stage, too, from a late_error.
 void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
 
 /// By rising slot; those of one slot stay in their order.
@@ -12994,9 +12987,9 @@ class error_account {
   const wick::failure_log& failure_log() const noexcept { return failure_log_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
 
-  /// What is told of some positions of an epoch: `count` of them, of which these (rising by slot, counted
-  /// from `first_slot`) have failed. `passed` of this rank's `of_epoch` positions have had their turn then.
-  /// \throws too_many_errors when they make it more than is allowed
+  /// Adds `count` positions of an epoch, of which `failures` (rising by slot, counted from `first_slot`) have
+  /// failed. Of this rank's `of_epoch` positions `passed` have had their turn then. \throws too_many_errors
+  /// when more have failed than is allowed
   void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
            std::uint64_t of_epoch, const std::vector<told_failure>& failures);
 
@@ -13034,10 +13027,10 @@ class print_book {
  public:
   static constexpr std::size_t max_kept = 64;
 
-  /// An epoch begins, or goes on behind what another loader has delivered.
+  /// An epoch begins, or continues behind the batches that another loader has delivered.
   void begin(std::uint64_t epoch);
   void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
-  /// What was delivered of the epoch begun last.
+  /// The delivered samples of the epoch begun last.
   std::uint64_t samples() const noexcept { return epochs_.empty() ? 0 : epochs_.back().sum.samples; }
   /// The epochs so far were of this data set; those to come are of another.
   void seal(std::uint64_t data, std::uint64_t batch) noexcept;
@@ -13805,7 +13798,7 @@ struct mixture_edit {
 
 /// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
 /// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
-/// file: of several lines with one number the first holds, and who wrote another one is told so.
+/// file: of several lines with one number the first holds, and the writer of another edit gets an error.
 class mixture_journal {
  public:
   struct place {
@@ -13869,7 +13862,7 @@ class mixture_journal {
   std::vector<std::uint64_t> hashes_;  // behind each
   std::size_t from_file_ = 0;          // of them were there when the file was opened
   std::string path_;
-  contents in_file_;  // what was read of it
+  contents in_file_;  // read so far
   owned<line_file> file_;
 };
 
@@ -13941,7 +13934,7 @@ class mixture_edits {
 
 // ==== wick/recovery/receipt.hpp
 /// \file
-/// What a batch was made of: which samples, what came in whose place, what went into what, and the random
+/// The receipt of a batch: its samples, their substitutes, the others that went into them, and the random
 /// numbers that stages drew.
 
 namespace wick {
@@ -13952,7 +13945,7 @@ struct replay_options {
   bool all_ranks = false;                  ///< the whole global batch, as one rank alone would have it
 };
 
-/// Of what a batch was made, by loader.receipt().
+/// The content of a batch, by loader.receipt().
 struct receipt {
   /// What a stage took from the random stream of one sample, context::random().
   struct draw {
@@ -13988,7 +13981,7 @@ struct receipt {
   std::uint64_t seed = 0;                   ///< loader_options::seed
   std::uint64_t epoch = 0;                  ///< as it was asked for
   std::uint64_t batch = 0;                  ///< in the epoch; without batch() the position
-  std::vector<sample> samples;              ///< by rising slot; what was left out is not among them
+  std::vector<sample> samples;              ///< by rising slot, without those left out
   std::vector<draw> draws;                  ///< of stages behind batch()
   std::vector<failure_log_entry> failures;  ///< as the failure log has them
 
@@ -16602,13 +16595,13 @@ progress(Range, progress_options) -> progress<Range>;
 
 namespace wick {
 
-/// Replaces the file at `path` by these bytes: they are written to a neighbor, brought to the disk, and take
-/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Any
+/// Replaces the file at `path` by these bytes: they are written to a neighbor, flushed to the disk, and then
+/// take the name. A reader finds the whole old or the whole new file, at any time and after a crash. Any
 /// number of threads and processes may write the same path at once: they don't mix, and the last one wins.
-/// The new file has the old one's mode. A link at `path` is replaced, and what it led to stays. What a writer
-/// that was killed left behind (.wick-writing-…) is removed by the next one in that folder. Keeps no other
-/// bytes than those of a state: give it a training's whole checkpoint if that is small enough. \throws
-/// wick::error when a step fails, or something else than a regular file is there; what was there is as it was
+/// The new file has the old one's mode. A link at `path` is replaced, and its target stays. The next writer
+/// in the folder removes what a killed one left behind (.wick-writing-…). The file has these bytes alone:
+/// pass a training's whole checkpoint if that is small enough. \throws wick::error when a step fails, or
+/// something else than a regular file is there; then the old file stays
 void write_state(const std::string& path, std::span<const std::byte> bytes);
 
 /// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
@@ -16627,8 +16620,8 @@ namespace wick {
 namespace detail {
 
 /// Two levels of permutation: of the blocks, and of the positions in each window of blocks. All by
-/// computation. A window's permutation is set up anew for each position asked (about 100 ns), or once for
-/// all that are asked together.
+/// computation. A call computes the permutation of its window (about 100 ns); map() computes it once for
+/// neighbors.
 class block_order {
  public:
   block_order() noexcept = default;
@@ -16773,7 +16766,7 @@ class concat_source {
                 "wick: concat() and mix() put sources together that give the same type; convert the items of "
                 "the others "
                 "with a source of your own, whose at(i) gives that type");
-  // References go on only where all sources give the same kind.
+  // at() returns a reference only where all sources return the same kind of one.
   using at_first = decltype(std::declval<const First&>().at(0));
   using result =
       std::conditional_t<(std::is_same_v<at_first, decltype(std::declval<const Rest&>().at(0))> && ...),
@@ -16916,9 +16909,9 @@ namespace wick {
 
 /// When an epoch of a mix ends.
 enum class mix_until {
-  first_exhausted,  ///< as soon as a source would begin anew: no sample twice
-  all_exhausted,    ///< when each source was gone through once; the others begin anew meanwhile
-  forever           ///< never (2^48 positions); each source begins anew as often as needed
+  first_exhausted,  ///< as soon as a source would start over: no sample twice
+  all_exhausted,    ///< when each source has completed a pass; the others start over meanwhile
+  forever           ///< never (2^48 positions); each source starts over as often as needed
 };
 
 namespace detail {
@@ -17165,7 +17158,7 @@ class mix_stage {
     }
     return out;
   }
-  /// Sources go on where they stood. One without a weight neither ends the epoch nor is waited for.
+  /// Each source resumes at its next sample. A source of weight 0 neither ends the epoch nor holds it open.
   segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
                    const std::array<double, parts>& weights) const {
     segment out{p, before, interleave<parts>(weights), 0};
@@ -17173,7 +17166,7 @@ class mix_stage {
     each(*table_, [&](std::size_t i, const auto& part) {
       if (weights[i] == 0) return;
       const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
-      // The turn that would begin source i anew is not taken any more.
+      // The epoch ends before the turn at which source i would start over.
       if (table_->until == mix_until::first_exhausted)
         more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
       if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
@@ -17238,10 +17231,9 @@ std::array<std::string, N> numbered(std::array<std::string, N> names) {
 /// Several sources interleaved by weight:
 /// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
-/// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
-/// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
-/// Weights can be changed while it is trained on: see loader.set_mix_weights().
-/// \throws wick::error for a weight below 0, when all are 0, or for an empty source
+/// prefetched. Its samples come in its own order, a new one in each pass. `| shuffle()` behind mix() shuffles
+/// the whole. A mix can be sharded as any source can. loader.set_mix_weights() changes the weights during a
+/// training. \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
 auto mix(mix_until until, weighted_source<Parts>... each) {
@@ -17337,11 +17329,11 @@ class matching_stage {
 
 }  // namespace detail
 
-/// Those samples for which `keep` returns true, as the source describes them: nothing is read.
+/// Keeps the samples for which `keep` returns true, by the source's descriptions: nothing is read.
 /// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
-/// directly behind the source. `keep` is asked once for each sample, in their order, when the loader is made
-/// and at each refresh(): then order, batches, ranks and resume are those of a source with these samples
-/// alone. 8 bytes a sample. filter() looks at what was read or decoded.
+/// directly behind the source. The loader calls `keep` once for each sample, in their order, when it is made
+/// and at each refresh(). Order, batches, ranks and resume are those of a source with these samples alone. 8
+/// bytes a sample. To select by contents that read() or decode() gives, use filter().
 template <class P>
   requires(!std::convertible_to<P, std::vector<std::uint64_t>>)
 detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
@@ -17433,7 +17425,7 @@ class weighted_stage {
     bool operator<(const arrival& other) const noexcept;
   };
 
-  /// Each index waits an exponential time with its weight as the rate; who comes first is drawn first.
+  /// Each index waits an exponential time with its weight as the rate; the first to end is drawn first.
   /// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006.
   list draw_all(key k) const;
 
@@ -17471,8 +17463,8 @@ detail::weighted_stage weighted(std::vector<double> weights, weighted_options op
 
 // ==== wick/sampling/weights.hpp
 /// \file
-/// weights: numbers by which a loader draws, and which the program goes on changing; weighted(weights) takes
-/// them at each refresh().
+/// weights: sampling weights that a program changes during a training; weighted(weights) takes them at each
+/// refresh().
 
 namespace wick {
 
@@ -17481,9 +17473,8 @@ struct weights_store;
 class sum_tree;
 }  // namespace detail
 
-/// One weight a sample, changed at any time from any thread: what a loader draws by are those that
-/// weighted(weights) has taken when the loader was made, or at its last refresh(). Copies are the same
-/// weights.
+/// One weight a sample, changed at any time from any thread. A loader draws by the weights that
+/// weighted(weights) took when the loader was made, or at its last refresh(). Copies share their weights.
 class weights {
  public:
   /// \throws wick::error for a weight that is negative or not finite
@@ -17507,8 +17498,8 @@ class weights {
 namespace detail {
 
 /// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
-/// 64 weights, of 64 such blocks, and so on. What has changed is taken over in time proportional to that.
-/// Weights alone decide what is drawn, not how they came to be what they are. 8 bytes a weight.
+/// 64 weights, of 64 such blocks, and so on. An update takes time proportional to the changes. The draws
+/// depend on the weights alone, not on the order of their changes. 8 bytes a weight.
 class sum_tree {
  public:
   /// Takes what has changed since the last time, always of the same weights.
@@ -17563,10 +17554,9 @@ class changing_weights_stage {
 
 }  // namespace detail
 
-/// The same by weights that change: those that there are when the loader is made, and at each of its
-/// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
-/// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
-/// otherwise
+/// The same by weights that change. The loader takes them when it is made and at each of its refresh(), for
+/// all draws until the next. The time of a refresh() is proportional to the changes: about 0.1 ms for a
+/// thousand among a million. \throws wick::error for draws without replacement
 detail::changing_weights_stage weighted(weights by, weighted_options options = {});
 
 }  // namespace wick
@@ -17759,8 +17749,8 @@ concept makes_names = std::is_invocable_r_v<std::string, F&, std::string_view>;
 
 /// Several sources side by side: `zip(files("img/*.jpg"), files("mask/*.png"))`. A sample is a `sample<A, B>`
 /// of two sources, a `std::tuple` of more. Files are paired by pair_by::stem, wherever they stand in their
-/// source; what lies in memory goes by position. \throws wick::error when something has no partner, with its
-/// key, or when the sources have different numbers of samples
+/// source; items in memory are paired by position. \throws wick::error when something has no partner, with
+/// its key, or when the sources have different numbers of samples
 template <class... Sources>
 auto zip(Sources&&... sources) {
   return detail::zip_of(detail::by_stem{}, std::forward<Sources>(sources)...);
@@ -17771,8 +17761,9 @@ auto zip(pair_by by, Sources&&... sources) {
   return by == pair_by::position ? detail::zip_of(by, sources...)
                                  : detail::zip_of(detail::by_stem{}, sources...);
 }
-/// The same where names differ by more than folder and extension: `name` makes of each key what is compared,
-/// `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by position.
+/// The same where names differ by more than folder and extension: `name` makes the compared name from each
+/// key, `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by
+/// position.
 template <class Name, class... Sources>
   requires detail::makes_names<Name>
 auto zip(Name&& name, Sources&&... sources) {
@@ -17787,7 +17778,7 @@ auto zip(Name&& name, Sources&&... sources) {
 
 // ==== wick/sources/memory_view.hpp
 /// \file
-/// A sample that already lies in memory as an array: batch() copies it into its slot, nobody decodes it.
+/// A sample that already lies in memory as an array: batch() copies it into its slot, without decoding.
 
 namespace wick {
 
@@ -18277,7 +18268,7 @@ detail::window_source windows(std::vector<T> values, const shape& row, std::int6
       {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
 }
 
-/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// The same over memory that the caller owns, and keeps alive and unchanged.
 template <class T, std::size_t N>
   requires std::is_arithmetic_v<T>
 detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
@@ -18510,7 +18501,7 @@ detail::memory_items<T> in_memory(std::vector<T> items) {
   return detail::memory_items<T>(std::move(items));
 }
 
-/// Of what only refers to its items (std::span), or is another range, there is none: say so.
+/// A std::span or another range doesn't compile: in_memory() takes its items over.
 template <class Range>
   requires requires(const Range& r) { r.begin() != r.end(); }
 auto in_memory(const Range& items) {
@@ -18539,7 +18530,7 @@ detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vect
   return detail::memory_rows(std::move(owner), data, format, std::move(targets));
 }
 
-/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// The same over memory that the caller owns, and keeps alive and unchanged.
 /// \throws wick::error when there is no row, or a null pointer
 template <class T>
   requires std::is_arithmetic_v<T>
@@ -18893,11 +18884,11 @@ class replay_view {
 
 }  // namespace detail
 
-/// The last `capacity` entries of what an agent has lived through, each with a weight: prioritized experience
+/// The last `capacity` entries of an agent's experience, each with a weight: prioritized experience
 /// replay (Schaul et al., 2016). Entries are appended and weights set at any time and from any thread. A
-/// loader of samples() sees what there was when it was made, or at its last refresh(), whatever is appended
-/// meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask for it. So
-/// a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
+/// loader of samples() sees the entries as they were when it was made, or at its last refresh(), whatever is
+/// appended meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask
+/// for it. So a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
 ///
 /// A batch has the entries as its `data`, and as its `target` their ids, for set_weight().
 template <class T>
@@ -18913,8 +18904,8 @@ class replay_buffer {
   replay_buffer(const replay_buffer&) = delete;
   replay_buffer& operator=(const replay_buffer&) = delete;
 
-  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count from 0
-  /// and go on. \throws wick::error for a weight that is negative or not finite; nothing was added then
+  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count up from
+  /// 0. \throws wick::error for a weight that is negative or not finite; then nothing is added
   std::uint64_t append(T entry, double weight = 1) {
     const std::lock_guard lock(store_->mutex);
     store_->append(std::move(entry), weight);
@@ -19060,8 +19051,8 @@ struct tar_entry {
   std::uint64_t length = 0;
 };
 
-/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). All that is wrong with
-/// the archive is a wick::error with the shard's path, the offset, what was expected and what was found.
+/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). Any fault of the
+/// archive is a wick::error with the shard's path, the offset, the expected and the found value.
 class tar_scan {
  public:
   tar_scan(const std::string& path, int fd, std::uint64_t size)
@@ -19298,14 +19289,14 @@ class tar_records {
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
 /// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
-/// unless the shard has another size or time; what can't be written is a note in the report. \throws
+/// unless the shard has another size or time; an index that can't be written is a note in the report. \throws
 /// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
 /// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
-/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
-/// never read.
+/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. Other members are never
+/// read.
 detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members,
                         tar_options options = {});
 // A template, so that g++ doesn't try to make a vector of `{.keep_index = true}`.
@@ -19525,7 +19516,7 @@ struct csv_classes {
 ///     wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) | shuffle() | read() |
 ///     decode()
 ///
-/// What a column gives is independent of the table, which may go. Rows are counted from 0. Messages name the
+/// Sources and values of columns outlive the table. Rows are counted from 0. Messages name the
 /// file, the line, and the column.
 class csv {
  public:
@@ -19646,7 +19637,7 @@ struct text_rule {
   std::uint64_t fingerprint() const noexcept;
 };
 
-/// Goes through one file once. Its bytes are what they are: nothing is decoded, and UTF-8 may be invalid.
+/// Goes through one file once, byte by byte: nothing is decoded, and UTF-8 may be invalid.
 class text_scan {
  public:
   text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
@@ -19741,7 +19732,7 @@ class text_samples {
   /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
   std::string key(std::uint64_t i) const { return index_->key(i); }
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
-  /// What could not be done, as to keep the index; empty: nothing.
+  /// What went wrong, such as writing the index; empty: nothing.
   const std::string& note() const noexcept { return index_->note(); }
   /// Bytes that were read to make the index; 0 when it had been kept.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
@@ -19758,11 +19749,11 @@ concept paths_of_files = requires(const Paths& p) { files(p); };
 /// Each line of some files is a sample, in their order: `lines("corpus/*.txt") | shuffle() | read()`.
 /// `paths`: a pattern or a list, as files() takes them. `at(i)` says where line i lies, without its "\n" or
 /// "\r\n"; bytes are passed as they are, whether they are UTF-8 or not. The files are read through once,
-/// here, and where lines begin is kept in memory, about 2 bytes a line. With `.index = "corpus.index"` it is
-/// kept on disk, too, and files of the same size and time of change are not read again. What is damaged there
-/// is made anew; what can't be written is a note in the report. A file that changes later is an error of each
-/// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
-/// there is no line, or what lies at `.index` is no index
+/// here. The beginnings of lines are kept in memory, about 2 bytes a line. With `.index = "corpus.index"`
+/// they are kept on disk, too, and files of the same size and time of change are not read again. A damaged
+/// index is made again; one that can't be written is a note in the report. A file that changes later is an
+/// error of each sample that is read from it. \throws wick::error when a file is missing, compressed or
+/// changes meanwhile, there is no line, or the file at `.index` is no index
 template <detail::paths_of_files Paths>
 detail::text_samples lines(const Paths& paths, const lines_options& options = {}) {
   return {files(paths), options};
@@ -19774,8 +19765,8 @@ inline detail::text_samples lines(std::initializer_list<std::string> paths,
 
 /// Documents of some files, which are samples of any length: what lies between empty lines, or between
 /// separators, `documents("corpus.txt", {.separator = "<|endoftext|>"})`. Line breaks around a document are
-/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
-/// is as lines() does it.
+/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) For the
+/// rest see lines().
 template <detail::paths_of_files Paths>
 detail::text_samples documents(const Paths& paths, const documents_options& options = {}) {
   return {files(paths), options};
@@ -19821,8 +19812,8 @@ struct token_format {
 /// Neither need be aligned.
 void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
 
-/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
-/// it is filled up.
+/// A row of tokens: int64 [size()] in a batch, converted there from the bytes that were read, once. Filler
+/// follows its own tokens.
 class token_ids {
  public:
   static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
@@ -19989,7 +19980,7 @@ struct chunks_options {
   /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
   /// at each token.
   std::uint64_t stride = 0;
-  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// The token that ends each document: no chunk crosses it, and the last one of a document is
   /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
   /// cross documents.
   std::int64_t within_documents = -1;
@@ -20090,7 +20081,7 @@ struct read_shape<token_window> {
         whole = std::move(some);
       } else {
         if (whole.empty()) whole = bytes(all);
-        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is cached
         done += static_cast<std::size_t>(part.length);
       }
     });
@@ -20131,8 +20122,8 @@ detail::token_array tokens(std::vector<T> all) {
 /// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
 /// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
 /// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
-/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
-/// left out.
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. Tokens left at the end
+/// are left out.
 inline detail::chunk_plan chunks(std::size_t length, const chunks_options& options = {}) {
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
   return {length, options.stride == 0 ? length : options.stride, options.within_documents};
@@ -20411,7 +20402,7 @@ class isolated_runs {
     stopped_ = true;
     for (const owned<job>& j : jobs_) j->cancelled.store(true, std::memory_order_relaxed);
   }
-  /// Nobody runs any more.
+  /// Only when no job runs any more.
   void begin_anew(isolated_failures& failures) {
     failures_ = &failures;
     free_.clear();
@@ -20471,7 +20462,7 @@ class isolated_runs {
 
 // ==== wick/tools/detail/isolated_walk.hpp
 /// \file
-/// Who takes the samples of a run of benchmark() through its stages.
+/// The walk that takes the samples of a run of benchmark() through its stages.
 
 namespace wick::detail {
 
@@ -20827,7 +20818,7 @@ class benchmarking {
   using types = typename all_type::types;
   static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
 
-  /// Whether what comes behind a stage of samples can be measured, and the whole without it.
+  /// Whether the part behind a stage of samples can be measured, and the whole without it.
   template <std::size_t I>
   static constexpr bool cached =
       (types::batched || I + 1 < last) && cloning<typename types::template item<I + 1>>::possible;
@@ -20923,16 +20914,16 @@ class benchmarking {
 
 /// What a pipeline gives alone, without a training step: `std::cout << wick::benchmark(pipeline,
 /// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
-/// through the whole of it on the workers alone; then, stage by stage, through the pipeline up to the
-/// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
-/// in the figure; a type that can't be copied may have a `T clone() const`), and through the whole without
-/// it, where it keeps the type of its items. With as many samples in flight as a loader has, and in its
-/// order.
+/// through the whole of it on the workers alone. Then, stage by stage, they go through three variants: the
+/// pipeline up to the stage; the rest behind it, from 32 items that were made once ("if it were cached";
+/// copying them is in the figure; a type that can't be copied may have a `T clone() const`); and the whole
+/// without it, where it keeps the type of its items. With as many samples in flight as a loader has, and in
+/// its order.
 ///
-/// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
-/// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
-/// but a small data set is gone through several times. With one stage that takes most of the time, `up_to`
-/// falls there, and `cached` rises behind it.
+/// Work that a stage only plans counts where it is done: pictures are decoded and resized in batch(). Data
+/// that was read once may be in the system's cache afterwards. So each run continues where the one before
+/// ended, but it passes through a small data set several times. With one stage that takes most of the time,
+/// `up_to` falls there, and `cached` rises behind it.
 ///
 /// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
 /// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
@@ -21320,7 +21311,7 @@ namespace wick {
 
 namespace detail {
 
-/// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
+/// Pixels that another object owns, for reading: rows `stride` bytes apart, channels interleaved.
 struct picture_view {
   const std::uint8_t* data = nullptr;
   int width = 0, height = 0, channels = 0;
@@ -21330,7 +21321,7 @@ struct picture_view {
   picture_view part(int x, int y, int part_width, int part_height) const noexcept;
 };
 
-/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
+/// Pixels that another object owns, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
 /// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
 struct picture_target {
   std::uint8_t* data = nullptr;
@@ -21551,7 +21542,7 @@ class row_sink {
   row_sink(const row_sink&) = delete;
   row_sink& operator=(const row_sink&) = delete;
 
-  /// Once, before the first row. \throws wick::error when that part is not what was asked for
+  /// Called once, before the first row. \throws wick::error when `what` is not the requested part
   virtual void begin(const detail::decoded_rows& what) = 0;
   /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
   /// It stays good until written() says how many were filled.
@@ -21617,7 +21608,7 @@ struct decode_request {
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
 struct decoded_picture {
-  image pixels;           ///< what was decoded
+  image pixels;           ///< of the decoded part
   int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
   double scale = 1;       ///< delivered pixels a source pixel
 };
@@ -21768,8 +21759,8 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
 /// Carries out one operation on the pixels at `p`.
 void apply(const pixel_op& op, const picture_target& p);
 
-/// Carries out one after the other. With `rest`, what the last of them do to each level alone is left to the
-/// caller, who reads all levels anyway.
+/// Carries out one after the other. With `rest`, the last of them that map each level alone are left to the
+/// caller, which reads all levels anyway.
 void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest = nullptr);
 
 /// What `part` and `other` share, seen from part's corner; empty where that is nothing.
@@ -21875,10 +21866,10 @@ class lazy_image {
   void mirror_x() noexcept;
   void mirror_y() noexcept;
 
-  /// Turns, shears or tilts the picture. What came before is carried out first. \throws wick::error after
+  /// Turns, shears or tilts the picture. Earlier operations are carried out first. \throws wick::error after
   /// normalize, or when numbers of classes would be blended
   void warp(const detail::warp& by);
-  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// Adds a border. Earlier operations are carried out first. \throws wick::error when the border mirrors
   /// more than the picture has
   void pad(const detail::border& around);
   /// One of these.
@@ -21906,7 +21897,7 @@ class lazy_image {
   image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
-  /// Does now what was asked for. \throws wick::error for damaged data
+  /// Carries out the planned operations now. \throws wick::error for damaged data
   void carry_out();
   /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
   /// wick::error when there are none before carry_out()
@@ -22224,10 +22215,10 @@ namespace wick::detail {
 /// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
 std::string_view reader_of(const codec& decoder, std::string_view format) noexcept;
 
-/// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
+/// Any thread may note a picture; a pair that is known already costs one look. A copy is empty.
 class decoders_seen {
  public:
-  static constexpr std::size_t capacity = 16;  // more pairs of format and decoder are not told
+  static constexpr std::size_t capacity = 16;  // more pairs of format and decoder are not noted
 
   decoders_seen() = default;
   decoders_seen(const decoders_seen&) noexcept {}
@@ -22372,7 +22363,8 @@ class decode_stage {
     return with_first<still_bytes>(std::move(item),
                                    [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
-  /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
+  /// Without max_pixels, allow_truncated and reduce_16_bits: a training may resume with other values of
+  /// these.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, and which decoder would be faster.
   std::string note() const;
@@ -22397,7 +22389,7 @@ struct once_decoded<bytes> {
 
 }  // namespace detail
 
-/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
+/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), recognized by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
@@ -22668,7 +22660,7 @@ detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_shar
 // ==== wick/transforms/affine.hpp
 /// \file
 /// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
-/// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
+/// pixels, so earlier operations are carried out first. Masks, boxes, keypoints and polygons follow.
 
 namespace wick {
 
@@ -23094,8 +23086,8 @@ detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kerne
 
 // ==== wick/transforms/pad.hpp
 /// \file
-/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
-/// out first.
+/// The pad stage: a border around the picture. It needs the pixels, so earlier operations are carried out
+/// first.
 
 namespace wick {
 
@@ -23715,7 +23707,7 @@ void blend(soft_label& a, const soft_label& b, double share) noexcept;
 void paste(image& a, const image& b, const rect& part);
 /// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
 rect cut_at(int x, int y, int width, int height, double share);
-/// MixUp and CutMix by what was drawn. \throws wick::error for another size
+/// MixUp and CutMix with drawn parameters. \throws wick::error for another size
 void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
 void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
                int y);
@@ -23935,7 +23927,7 @@ class views {
       using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
       constexpr bool fits = way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>;
       static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
-      if constexpr (fits) {  // or else the compiler goes on about what follows
+      if constexpr (fits) {  // else the lines below are errors, too
         static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
         return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
       }
@@ -23982,8 +23974,8 @@ detail::five_crop_stage five_crop(int size);
 
 /// So many views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
 /// color_jitter(0.4))` gives a std::array of 2 pictures, `multi_crop<2, 6>(large, small)` a std::tuple of two
-/// arrays. Each view draws anew. Caron et al., "Unsupervised Learning of Visual Features by Contrasting
-/// Cluster Assignments", 2020.
+/// arrays. Each view draws its own random numbers. Caron et al., "Unsupervised Learning of Visual Features by
+/// Contrasting Cluster Assignments", 2020.
 template <std::size_t... Count, class... Stages>
   requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
 auto multi_crop(Stages&&... stages) {
@@ -24276,8 +24268,8 @@ inline constexpr const char* version = "0.1.0";
 namespace wick {
 
 namespace detail {
-// torch::serialize::OutputArchive and InputArchive, without their headers: who has an archive has included
-// them.
+// torch::serialize::OutputArchive and InputArchive, without their headers: a program that has an
+// archive has included them.
 template <class A>
 concept output_archive =
     requires(A& a, const std::string& key, const at::Tensor& t) { a.write(key, t, true); };
@@ -24430,10 +24422,10 @@ namespace wick {
 namespace detail {
 
 struct tensor_output {
-  /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small
-  /// samples are made in microseconds. And the storage owns a pinned block as if Torch had made it: Torch
-  /// knows it by its context when something copies from it, be it from a view, and uses it anew only when the
-  /// device is done with that.
+  /// Does the same as at::from_blob(), with less to allocate here and free in the loop's thread: batches of
+  /// small samples are made in microseconds. And the storage owns a pinned block as if Torch had made it:
+  /// Torch recognizes its context when something copies from it, even from a view, and reuses the block only
+  /// when the device is done with that.
   static at::Tensor make(slab memory, const column_description& about);
 };
 
@@ -24848,7 +24840,7 @@ inline detail::window_source windows(const std::vector<at::Tensor>& series, std:
 
 namespace wick::detail {
 
-/// The most bytes that stb_image gets in one piece. Beyond that it is told that there is no memory.
+/// The most bytes that stb_image gets in one piece. A larger request gets no memory.
 struct stb_limit {
   std::uint64_t bytes = 0;
   bool exceeded = false;  ///< set when something was refused
@@ -25105,7 +25097,7 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
 
 /// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
 /// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
-/// 900 a component, which nobody makes.
+/// 900 a component, which no encoder writes.
 inline constexpr int most_jpeg_scans = 100;
 /// Of all a file's scans together: each has use for eight.
 inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
@@ -25170,7 +25162,7 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   return plain;
 }
 
-/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
+/// \throws wick::error when there is no end-of-image marker. Bytes behind one are ignored:
 /// cameras append previews and movies.
 inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
@@ -26810,7 +26802,7 @@ void slab_pool::measure_window() noexcept {
   }
 }
 
-/// Blocks of sizes that nobody has asked for since the period before go.
+/// Removes blocks of sizes that no user has asked for in this period and the one before.
 void slab_pool::next_period(slab::block*& gone) noexcept {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
@@ -26823,7 +26815,7 @@ void slab_pool::next_period(slab::block*& gone) noexcept {
   measure_window();
 }
 
-/// Writes down what was asked for; true when this user did so for the first time.
+/// Notes the request; true when it is the first of this user.
 bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   if (user >= users_.size()) users_.resize(user + 1);
   if (++asked_ == period) next_period(gone);
@@ -26884,7 +26876,7 @@ namespace wick::detail::cache_folder {
 std::string in_quotes(const std::string& path);
 [[noreturn]] void refuse(const std::string& path, const char* what, int fault);
 
-/// Waits for a lock, but not for ever: the process that has it may be stopped.
+/// Waits for a lock, this long at most: the process that has it may be stopped.
 bool lock(int file, int how, int milliseconds) noexcept;
 
 bool write_all(int file, std::span<const std::byte> all, std::uint64_t offset) noexcept;
@@ -27258,7 +27250,7 @@ void disk_cache::add(std::uint64_t index, std::span<const std::byte> sample) noe
 }
 
 bool disk_cache::open_own_segment() {
-  // One that another process has left, behind what the index names; else a new one.
+  // One that another process has left, behind the bytes that the index names; else a new one.
   const auto writable = [&](std::uint32_t number, int how) {
     file_handle file(
         ::open(cache_folder::segment_path(folder_, number).c_str(), O_RDWR | O_CLOEXEC | how, 0666));
@@ -27827,9 +27819,9 @@ inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_i
   return image::adopt(pixels, width, height, channels);
 }
 
-/// What a BMP of at most 8 bits has for a header. stb_image reads a color that its palette leaves out from
-/// memory that nobody has written, and takes the palette of OS/2's short header, of three bytes a color, to
-/// be four colors shorter than it is.
+/// The header of a BMP of at most 8 bits. stb_image reads a color that its palette leaves out from
+/// uninitialized memory. And it takes the palette of OS/2's short header, of three bytes a color, to be four
+/// colors shorter than it is.
 struct bmp_palette {
   explicit bmp_palette(std::span<const std::byte> encoded)
       : header(little32(encoded, 14)),
@@ -29036,7 +29028,7 @@ bytes decode_stage::with_end_of_image(const bytes& broken) {
 }
 
 lazy_image decode_stage::upright(lazy_image picture, int turn) {
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  // NOLINTNEXTLINE(bugprone-use-after-move): the moved-out pixels are replaced
   if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
   if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
   if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
@@ -29202,7 +29194,7 @@ inline constexpr std::size_t kernel_slack = 64;
 /// How a row becomes narrower or wider. Output x is the sum over j < 2 * pairs of the source
 /// pixel at first[x] + j * channels times its weight; weights that are not needed are 0.
 struct column_table {
-  int count = 0;                        ///< outputs; the tables go on to a multiple of eight
+  int count = 0;                        ///< outputs; the tables are padded to a multiple of eight
   int pairs = 0;                        ///< of source pixels, for each output
   int channels = 0;                     ///< 1 to 4
   const std::int32_t* first = nullptr;  ///< in values: the pixel's number times the channels
@@ -29853,7 +29845,7 @@ void lazy_image::pad(const detail::border& around) {
     carry_out();
     return hold(detail::pad_wide(wide(), around));
   }
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  // NOLINTNEXTLINE(bugprone-use-after-move): the moved-out pixels are replaced
   replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
 }
 
@@ -30739,9 +30731,9 @@ void lazy_image::warp(const detail::warp& by) {
 
 namespace wick::detail {
 
-/// A map of 64 bits to 64 bits that only grows. Any thread, at any time: it neither locks nor moves an entry,
-/// so a forked child may go on with it, and it never gives memory back, so the last thread of a process may
-/// still ask. What finds no room any more, or no memory, is forgotten.
+/// A map of 64 bits to 64 bits that only grows. Any thread, at any time. It neither locks nor moves an entry,
+/// so a forked child can use it. It never frees memory, so the last thread of a process can use it, too. An
+/// entry for which there is no room or memory is dropped.
 class growing_map {
  public:
   /// 0 when nothing was noted.
@@ -30895,7 +30887,7 @@ void note_place(const char* path, int file) noexcept {
   if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
   const auto device = static_cast<std::uint64_t>(about.st_dev);
   if (there.what == known_places::local && there.device == device) return;
-  // What a link leads to says nothing of the folder that it lies in.
+  // The target of a link says nothing of the folder that has the link.
   struct ::stat name {};
   if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
   if (is_local(file))
@@ -31100,7 +31092,7 @@ file_watch file_watch::begin(int file, const file_stamp* indexed) {
 
 void file_watch::end(int file, const file_stamp* indexed) {
   const file_watch after = begin(file, indexed);
-  before.linked = false;  // whoever has it open may read it, though it has lost its name
+  before.linked = false;  // an open file may be read, though it has lost its name
   require_same(before, after.before, "opened",
                "let its writer end before it is read, or write under another name and rename it");
 }
@@ -31483,8 +31475,7 @@ void record_fields::add(std::string_view field) {
 
 // ==== wick/io/detail/replace_file.hpp
 /// \file
-/// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
-/// writer.
+/// Replaces a file as a whole: a reader finds the old file or the new one, whatever stops the writer.
 
 #include <dirent.h>
 #include <sys/random.h>
@@ -31494,12 +31485,12 @@ namespace wick::detail {
 [[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
                                    const char* kind = "state");
 
-/// The file that becomes the new one: a neighbor of the old one, under a name that nobody else has, until it
-/// takes the old one's. It is gone with its scope if it never does.
+/// The file that becomes the new one: a neighbor of the old one, under a unique name until it takes the old
+/// one's. If it never does, the end of its scope removes it.
 ///
-/// As long as its writer lives, the file is locked. So one whose lock can be had was left behind by a process
-/// that was killed, and whoever writes into the folder next removes it. Where a lock may be known to one
-/// machine only (NFS and its like), it must be an hour old as well, and a day where there are no locks.
+/// As long as its writer lives, the file is locked. A file whose lock is free was left behind by a killed
+/// process, and the next writer in the folder removes it. Where a lock may be known to one machine only (NFS
+/// and its like), the file must be an hour old as well, and a day where there are no locks.
 class neighbor_file {
  public:
   /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
@@ -31580,7 +31571,7 @@ neighbor_file::neighbor_file(int folder, ::mode_t mode) noexcept : folder_(folde
     fault_ = file_ ? 0 : errno;
     if (fault_ == EEXIST) continue;
     if (fault_ != 0) return;
-    // Whoever tidies up may have seen it before it was locked.
+    // tidy_up() of another process may have locked it first.
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       discard();
       continue;
@@ -32995,11 +32986,11 @@ failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const 
 
 // ==== wick/recovery/detail/receipt_writer.hpp
 /// \file
-/// Writes the receipt of a batch from what was noted while it was made again.
+/// Writes the receipt of a batch from the notes taken while it was made again.
 
 namespace wick::detail {
 
-/// Fills a receipt from what was noted.
+/// Fills a receipt from draw_notes.
 class receipt_writer {
  public:
   static constexpr std::size_t most_values = 256;
@@ -33010,7 +33001,7 @@ class receipt_writer {
       : to_(to), notes_(notes), stages_(stages), batching_(batching), names_(names) {}
   /// A sample, of which all but keys, draws and others is known.
   void add(receipt::sample s);
-  /// What was drawn for the whole batch, whose first position this is.
+  /// Draws for the whole batch, whose first position this is.
   void add_batch(std::uint64_t position);
 
  private:
@@ -39841,7 +39832,7 @@ void mixture_journal::read_on(const std::string& path, bool of_this_run, content
 void mixture_journal::read_line(const std::string& path, std::string_view line, bool of_this_run,
                                 contents& to) const {
   const std::size_t number = to.lines + 1;
-  // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
+  // A torn line, ended by the writer of the next; when an edit is lost, the next one's number shows it.
   const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
   if (of_line && !line.ends_with(line_end)) return;
   line_reader r(line);
@@ -40216,7 +40207,7 @@ receipt::draw draw_of(const draw_notes::line& l, const std::vector<std::string>&
   return out;
 }
 
-/// What was noted of the sample with this number of a draw: of itself, and of what went into it.
+/// Adds the notes of the sample with this number of a draw: its own, and those of its others.
 template <class To, class Key>
 void add_noted(To& to, std::uint64_t drawn, const noted& lines, const std::vector<std::string>& stages,
                std::size_t end, const Key& key) {
@@ -41214,7 +41205,7 @@ alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.
       small.push_back(over);
     }
   }
-  // What is left over is so by rounding alone. A weight of 0 never is the last: someone is above 1 for it.
+  // Only rounding leaves columns over. A weight of 0 never is the last: another column is above 1 for it.
   for (const std::uint64_t i : small)
     columns_[i] = {weights[i] > 0 ? 1.0 : 0.0, weights[i] > 0 ? i : heaviest(weights)};
   for (const std::uint64_t i : large) columns_[i].keep = 1;
@@ -41333,12 +41324,12 @@ detail::weighted_stage weighted(std::vector<double> weights, weighted_options op
 
 namespace wick::detail {
 
-/// Who follows them finds by the blocks' times what he does not have yet.
+/// By the blocks' times a sum_tree finds the changes that it does not have yet.
 struct weights_store {
   std::mutex mutex;
   std::vector<double> values;
   std::vector<std::uint64_t> changed;  // when something of a block of sum_tree::block was set
-  std::uint64_t now = 1;               // goes on each time that they are taken
+  std::uint64_t now = 1;               // rises at each sum_tree::follow()
 
   static void require(std::uint64_t i, double w) {
     if (w >= 0 && std::isfinite(w)) return;
@@ -41592,7 +41583,7 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
     if (!alone.empty()) text += zipping::without(alone, first.source, other.source);
     if (!left_over.empty())
       text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
-    // What was compared, of one of each.
+    // One of the compared names of each source.
     const std::string a = first.names.empty() ? "" : first.names.front(),
                       b = other.names.empty() ? "" : other.names.front();
     throw error(text + " (sources are counted from 0; the first names are \"" + printable(a) + "\" and \"" +
@@ -41829,7 +41820,7 @@ struct brace_range {
 inline std::vector<std::string> expand_braces(std::string_view pattern) {
   constexpr std::size_t limit = 1'000'000;
   std::vector<std::string> done,
-      open{std::string(pattern)};  // `open` is a stack: what comes first lies on top
+      open{std::string(pattern)};  // `open` is a stack: the next pattern lies on top
   while (!open.empty()) {
     const std::string text = std::move(open.back());
     open.pop_back();
@@ -42090,10 +42081,10 @@ framed_records::index::index(const files& of, const framing& by, const char* who
 
 void framed_records::index::scan(std::size_t file, int from, std::uint64_t size, const framing& by,
                                  const char* who) {
-  // Small frames are read through; of large ones only what the framing must see.
+  // Small frames are read whole; of large ones only the bytes that the framing needs.
   constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;
   std::vector<std::byte> buffer(std::max(window, by.header));
-  std::uint64_t begin = 0, end = 0;  // what the buffer has of the file
+  std::uint64_t begin = 0, end = 0;  // of the file's bytes in the buffer
   record_frame frame{.size = 0};
   for (std::uint64_t at = 0; at < size; at += frame.size) {
     const auto problem = [&](const std::string& what) {
@@ -42291,7 +42282,7 @@ class idx_file {
     packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && gzip_file::is_packed({start, 2});
   }
 
-  /// Once. \throws wick::error naming the path, what was expected and what was found
+  /// Call it once. \throws wick::error with the path, the expected and the found value
   idx_array read() {
     try {
       idx_array out = read_all();
@@ -44026,7 +44017,7 @@ void tar_scan::read_pax(extended& into, std::uint64_t header, std::uint64_t size
     }
     if (key == "path") {
       into.name = std::string(value);
-      if (value.empty()) into.name.reset();  // an empty value takes back what was said before
+      if (value.empty()) into.name.reset();  // an empty value revokes an earlier one
     } else if (key == "size" && value.empty()) {
       into.size.reset();
     } else if (key == "size") {
@@ -45200,7 +45191,7 @@ std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) 
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (raw[i] == '"') {
       if (i + 1 >= raw.size() || raw[i + 1] != '"') {
-        scratch.append(raw.substr(i + 1));  // some writers go on behind the quote
+        scratch.append(raw.substr(i + 1));  // some writers put text behind the quote
         break;
       }
       ++i;
@@ -45702,7 +45693,7 @@ void text_scan::end_paragraph() {
 std::size_t text_scan::take_separated(const char* from, std::size_t size, bool last) {
   const std::string_view text(from, size), separator = rule_->separator;
   const auto is_break = [](char c) { return c == '\n' || c == '\r'; };
-  // Behind the last byte of text[low, high) that is no line break; what came before it counts, too.
+  // Moves end_ behind the last byte of text[low, high) that is no line break; without one it stays.
   const auto content_end = [&](std::size_t low, std::size_t high) {
     while (high != low && is_break(text[high - 1])) --high;
     if (high != low) end_ = at_ + high;
@@ -47780,7 +47771,7 @@ std::optional<rect> random_iou_crop_stage::try_one(frame size, const boxes& of, 
 std::optional<rect> random_iou_crop_stage::choose(frame size, const boxes& of, random_stream& random) const {
   boxing::check(of);
   if (of.empty()) return {};
-  // torchvision goes on without end where nothing fits.
+  // torchvision loops without an end where nothing fits.
   for (int draw = 0; draw < 100; ++draw) {
     const double min_iou = options_.min_iou[random.below(options_.min_iou.size())];
     if (min_iou >= 1) return {};
@@ -48407,7 +48398,7 @@ void transfer_stage::finish(in_flight& copies, const std::vector<at::Tensor*>& r
   remember(copies);
 }
 
-/// Nobody gets this batch, but the device may be reading its memory.
+/// This batch is not delivered, but the device may be reading its memory.
 void transfer_stage::abandon(in_flight& copies) const {
   copies.made.batch.clear();
   if (!copies.made.from.empty()) remember(copies);
@@ -48439,7 +48430,7 @@ void transfer_stage::remember(in_flight& copies) const {
   take_finished(finished);
 }
 
-/// Moves out what the device has read, and forgets what nobody will ask for again.
+/// Moves out tensors that the device has read, and forgets copies whose batch is taken or dropped.
 void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
   for (copy& c : shared_->copies) {
     if (c.read || !c.done->query()) continue;
@@ -48711,8 +48702,7 @@ struct jpeg_memory {
 /// annex F.2.
 ///
 /// What makes it fast: a look at the next bits gives a whole symbol with its value; bits come eight bytes at
-/// a time as long as no FF is near; and blocks that nobody wants are stepped over two symbols and more at a
-/// time.
+/// a time as long as no FF is near; and unwanted blocks are skipped two or more symbols at a time.
 
 namespace wick::detail {
 
@@ -48791,8 +48781,7 @@ struct jpeg_bits {
 /// A Huffman table, by what the next bits are.
 class jpeg_huffman {
  public:
-  /// What a symbol is: by how many coefficients it goes on, and the value of the last of them; taken from the
-  /// bits.
+  /// A symbol, read from the bits: by how many coefficients it advances, and the value of the last of them.
   struct symbol {
     unsigned step;
     std::int16_t value;
@@ -48873,7 +48862,7 @@ class jpeg_huffman {
     }
   }
 
-  /// The same, for nobody. Only after prepare_steps().
+  /// Skips a block, without its coefficients. Only after prepare_steps().
   [[gnu::always_inline]] bool step_over(jpeg_bits& in) const noexcept {
     for (unsigned k = 0;;) {
       in.refill();
@@ -49068,11 +49057,11 @@ namespace wick::detail {
 /// Takes the blocks of a baseline JPEG's one scan out of the data itself, so that libjpeg has the rest to do:
 /// half of a decode is Huffman codes, and libjpeg's reader doesn't know which blocks of a row are wanted.
 ///
-/// libjpeg has no call for this. It asks its entropy decoder for each MCU through a pointer to a function,
-/// which is here set to another: the second member of the structure that `entropy` points to, in every
-/// libjpeg since 1994. That is all that is known of it, and jpeg_self_test sees whether it is so. libjpeg's
-/// own decoder stays where it is, at the start of the scan. At anything in the data that is not as it should
-/// be it is brought to the same MCU and goes on from there, so that damage is what it is without this.
+/// libjpeg has no call for this. It calls its entropy decoder for each MCU through a pointer to a function:
+/// the second member of the structure that `entropy` points to, in every libjpeg since 1994. This class
+/// replaces that pointer. It relies on nothing else, and jpeg_self_test checks that. libjpeg's own decoder
+/// stays at the start of the scan. At anything unexpected in the data it is brought to the same MCU and
+/// continues from there, so that damage has the same result as without this class.
 class jpeg_scan_reader {
  public:
   using mcu_decoder = boolean (*)(j_decompress_ptr, JBLOCKROW*);
@@ -49173,7 +49162,7 @@ class jpeg_scan_reader {
     if (out != nullptr) {
       for (int i = 0; i < info->blocks_in_MCU; ++i) std::memset(out[i], 0, sizeof(JBLOCK));
     }
-    // Into blocks that nobody looks at: only libjpeg-turbo takes none.
+    // Into unused blocks: only libjpeg-turbo accepts null.
     JBLOCK unwanted[jpeg_scan::most_blocks];
     JBLOCKROW rows[jpeg_scan::most_blocks];
     for (std::size_t i = 0; i < jpeg_scan::most_blocks; ++i) rows[i] = unwanted + i;
@@ -49281,8 +49270,8 @@ class jpeg_decompressor {
     std::jmp_buf back;
   };
 
-  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of what was
-  /// captured just now would wait until all stores before are done, those of the pixels too.
+  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of fresh
+  /// captures would wait until all stores before are done, those of the pixels too.
   template <class F>
   [[gnu::noinline]] bool guarded(const F& call) noexcept {
     static_assert(std::is_trivially_destructible_v<F>);
@@ -49600,7 +49589,7 @@ class jpeg_self_test {
       rect part;
       std::size_t own_mcus;  // how many of the nine wick's reader has to have read
     };
-    // All of it; a corner, to which libjpeg skips; and one with which libjpeg's own reader has to go on.
+    // All of it; a corner, to which libjpeg skips; and damage, where libjpeg's own reader takes over.
     const job jobs[] = {{whole, {0, 0, 40, 40}, 9},
                         {whole, {20, 20, 20, 20}, 9},
                         {std::as_bytes(std::span(damaged)), {0, 0, 40, 40}, 8}};

@@ -45,7 +45,7 @@ struct pack_options {
 
 namespace detail {
 
-/// What columns are told when a batch begins, without where samples lie.
+/// What columns get when a batch begins, without the places of samples.
 struct row_order {
   layout order;
   row_padding pad;

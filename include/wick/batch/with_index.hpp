@@ -68,10 +68,10 @@ struct with_index_stage {
 
 }  // namespace detail
 
-/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
-/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
-/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
-/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
+/// The sample's index and key become part of its target, which stages leave alone. Behind batch(),
+/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and `batch.target.value`
+/// the former target; of a sample without a target, `batch.data` is the former item. They are those of the
+/// sample that is in the slot in the end: a closed gap has no entry, a substitute has its own. With
 /// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
 /// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
 inline detail::with_index_stage with_index() noexcept { return {}; }

@@ -1,5 +1,5 @@
 /// \file
-/// cache_in_memory(): what stands before it runs once a sample, what stands behind it runs in every epoch.
+/// cache_in_memory(): stages before it run once a sample, stages behind it run in every epoch.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 /// \file
-/// cache_on_disk(): what stands before it runs once a sample, for all processes of a machine and all their
+/// cache_on_disk(): the stages before it run once a sample, for all processes of a machine and all their
 /// runs.
 #pragma once
 
@@ -30,10 +30,10 @@ namespace wick {
 /// Options of cache_on_disk().
 struct cache_on_disk_options {
   std::uint64_t bytes = 0;  ///< the most that the folder takes; 0: half of what the file system has free
-  /// What stands before it, where that is a callable without a fingerprint: give another number when its
-  /// code changes, and all samples are made again.
+  /// The version of a callable without a fingerprint that stands before it: give another number when its code
+  /// changes, and all samples are made again.
   std::uint64_t version = 0;
-  /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
+  /// Lets stages before it draw random numbers. A sample has the same numbers then, in any epoch and with any
   /// seed.
   bool freeze_random = false;
 };

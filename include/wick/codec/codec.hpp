@@ -42,7 +42,7 @@ struct decode_request {
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
 struct decoded_picture {
-  image pixels;           ///< what was decoded
+  image pixels;           ///< of the decoded part
   int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
   double scale = 1;       ///< delivered pixels a source pixel
 };

@@ -71,7 +71,8 @@ class decode_stage {
     return with_first<still_bytes>(std::move(item),
                                    [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
-  /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
+  /// Without max_pixels, allow_truncated and reduce_16_bits: a training may resume with other values of
+  /// these.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, and which decoder would be faster.
   std::string note() const;
@@ -96,7 +97,7 @@ struct once_decoded<bytes> {
 
 }  // namespace detail
 
-/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
+/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), recognized by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for

@@ -80,10 +80,10 @@ class lazy_image {
   void mirror_x() noexcept;
   void mirror_y() noexcept;
 
-  /// Turns, shears or tilts the picture. What came before is carried out first. \throws wick::error after
+  /// Turns, shears or tilts the picture. Earlier operations are carried out first. \throws wick::error after
   /// normalize, or when numbers of classes would be blended
   void warp(const detail::warp& by);
-  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// Adds a border. Earlier operations are carried out first. \throws wick::error when the border mirrors
   /// more than the picture has
   void pad(const detail::border& around);
   /// One of these.
@@ -111,7 +111,7 @@ class lazy_image {
   image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
-  /// Does now what was asked for. \throws wick::error for damaged data
+  /// Carries out the planned operations now. \throws wick::error for damaged data
   void carry_out();
   /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
   /// wick::error when there are none before carry_out()

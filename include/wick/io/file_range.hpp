@@ -24,9 +24,8 @@ struct file_range {
   int file = -1;                 ///< a descriptor of it, or -1
   std::uint64_t offset = 0;      ///< of the first byte
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
+  /// The state of the file when the source indexed it: read() refuses another file, or one that was changed
+  /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block.
   const detail::file_stamp* indexed = nullptr;
 };
 

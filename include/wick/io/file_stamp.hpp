@@ -1,5 +1,5 @@
 /// \file
-/// By what read() sees that a file is no longer the one that a source has looked at.
+/// The stamp by which read() sees that a file is no longer the one that a source indexed.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct file_stamp {
   /// Whether the time of its last change tells one state of it from the next: not if that was just now, since
   /// file systems' clocks tick some 100 times a second, some once in two.
   bool settled() const noexcept;
-  /// What has happened to the file, as far as it shows; null when it is the same file, and as it was. Where
-  /// others than the kernel answer (NFS, FUSE), device and inode are numbers that may be given anew, and
-  /// don't count.
+  /// What has happened to the file, as far as it shows; null when it is the same file, and unchanged. On file
+  /// systems that others than the kernel serve (NFS, FUSE), device and inode are numbers that may be reused,
+  /// and don't count.
   const char* change(const file_stamp& now) const noexcept;
 };
 
@@ -41,7 +41,7 @@ struct file_watch {
 
   /// `indexed` may be null. \throws wick::error when it is not the file that was indexed, or not a file
   static file_watch begin(int file, const file_stamp* indexed);
-  /// To be called when the bytes are there: whoever has changed them before is seen now. \throws wick::error
+  /// Call it after the last byte is read: it finds any change before that. \throws wick::error
   void end(int file, const file_stamp* indexed);
 };
 

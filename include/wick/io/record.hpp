@@ -33,7 +33,7 @@ class record_fields {
   const std::vector<std::string>& alternatives(std::size_t field) const noexcept;
   std::size_t find(std::string_view extension) const noexcept { return find_alternative(extension).first; }
 
-  /// The field and the place among its alternatives; {size(), 0} when nobody asked for `extension`.
+  /// The field and the place among its alternatives; {size(), 0} when no field has `extension`.
   std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept;
 
  private:
@@ -64,7 +64,7 @@ class record {
   T& operator[](std::size_t i) noexcept { return members_[i]; }
   const T& operator[](std::size_t i) const noexcept { return members_[i]; }
   /// The member with that extension, or the field that has it among its alternatives.
-  /// \throws wick::error when nobody asked for it
+  /// \throws wick::error when no field has it
   T& at(std::string_view extension) { return members_[index(extension)]; }
   const T& at(std::string_view extension) const { return members_[index(extension)]; }
 

@@ -17,7 +17,7 @@ namespace wick {
 
 namespace detail {
 
-/// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
+/// Pixels that another object owns, for reading: rows `stride` bytes apart, channels interleaved.
 struct picture_view {
   const std::uint8_t* data = nullptr;
   int width = 0, height = 0, channels = 0;
@@ -27,7 +27,7 @@ struct picture_view {
   picture_view part(int x, int y, int part_width, int part_height) const noexcept;
 };
 
-/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
+/// Pixels that another object owns, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
 /// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
 struct picture_target {
   std::uint8_t* data = nullptr;

@@ -82,8 +82,8 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
 /// Carries out one operation on the pixels at `p`.
 void apply(const pixel_op& op, const picture_target& p);
 
-/// Carries out one after the other. With `rest`, what the last of them do to each level alone is left to the
-/// caller, who reads all levels anyway.
+/// Carries out one after the other. With `rest`, the last of them that map each level alone are left to the
+/// caller, which reads all levels anyway.
 void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest = nullptr);
 
 /// What `part` and `other` share, seen from part's corner; empty where that is nothing.

@@ -26,7 +26,7 @@ class row_sink {
   row_sink(const row_sink&) = delete;
   row_sink& operator=(const row_sink&) = delete;
 
-  /// Once, before the first row. \throws wick::error when that part is not what was asked for
+  /// Called once, before the first row. \throws wick::error when `what` is not the requested part
   virtual void begin(const detail::decoded_rows& what) = 0;
   /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
   /// It stays good until written() says how many were filled.

@@ -36,9 +36,9 @@ struct failure_log_entry {
   std::string stage;                         ///< that failed
   std::uint64_t epoch = 0;                   ///< in which it failed
   std::uint64_t position = 0;                ///< in the epoch, over all ranks
-  std::string text;                          ///< what was found and what to do
+  std::string text;                          ///< the finding, and what to do
   error_kind kind = error_kind::exception;   ///< of the failure
-  error_action action = error_action::fail;  ///< what was done about it
+  error_action action = error_action::fail;  ///< the action that was taken
   unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
   std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
   /// Of with_others(): the key of the sample that this one was drawn to go into. Replaced means that another
@@ -71,7 +71,7 @@ class failure_log {
   const std::vector<detail::error_count>& counts() const noexcept { return counts_; }
   /// Failures of the training so far: total(), and those that a loaded state brought.
   std::uint64_t of_training() const noexcept { return before_ + total_; }
-  /// For the loader: what was counted before the state that it goes on from.
+  /// For the loader: the count in the state from which it resumes.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   /// For the loader: one more failure.
   void add(failure_log_entry e);

@@ -41,7 +41,7 @@ struct mixture_edit {
 
 /// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
 /// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
-/// file: of several lines with one number the first holds, and who wrote another one is told so.
+/// file: of several lines with one number the first holds, and the writer of another edit gets an error.
 class mixture_journal {
  public:
   struct place {
@@ -105,7 +105,7 @@ class mixture_journal {
   std::vector<std::uint64_t> hashes_;  // behind each
   std::size_t from_file_ = 0;          // of them were there when the file was opened
   std::string path_;
-  contents in_file_;  // what was read of it
+  contents in_file_;  // read so far
   owned<line_file> file_;
 };
 

@@ -17,7 +17,7 @@
 
 namespace wick {
 
-/// What was done about a failure.
+/// The action that was taken on a failure.
 enum class error_action : std::uint8_t {
   fail,     ///< taking its batch throws wick::sample_error
   skip,     ///< left out: its batch is shorter, or filled from the end of the epoch (error_options::compact)
@@ -33,7 +33,7 @@ constexpr std::string_view to_string(error_action a) noexcept {
 
 namespace detail {
 
-/// The same as it is told of a sample in the report.
+/// The same in the words of the report.
 constexpr std::string_view outcome_of(error_action a) noexcept {
   constexpr std::string_view outcomes[] = {"failed", "skipped", "replaced", "good when tried again"};
   return outcomes[static_cast<std::size_t>(a)];
@@ -64,16 +64,16 @@ std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t n
 /// rank counts its own samples.
 struct error_options {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-  /// Failed samples in the whole training; goes on across load_state().
+  /// Failed samples in the whole training; load_state() continues the count.
   std::uint64_t count = unlimited;
-  /// The share of an epoch's positions, of those whose turn has come in it, whose own sample failed, 0 … 1;
-  /// what was drawn in its place and failed, too, doesn't count again. The first 1,000 positions count as
-  /// 1,000 (or as all of a smaller epoch), so that an early failure is no 100 %.
+  /// The share of failed samples, 0 … 1, among the positions of an epoch that have had their turn. A
+  /// substitute that fails, too, doesn't count again. The first 1,000 positions count as 1,000 (or as all of
+  /// a smaller epoch), so that an early failure is no 100 %.
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
-  /// replace: so many are drawn for one place; when all fail, the batch fails. So many others, too, are drawn
-  /// anew for one sample of with_others() when they fail, with replace and with skip.
+  /// replace: so many are drawn for one place; when all fail, the batch fails. With replace and with skip,
+  /// failed others of one sample of with_others() are drawn again up to as many times.
   unsigned substitutes = 16;
   /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
   /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
@@ -113,7 +113,7 @@ class on_error {
   /// substitutes is 0
   on_error(  // NOLINT(google-explicit-constructor)
       const detail::error_rule& for_all, error_options options = {});
-  /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
+  /// Another rule for one stage, by its name in errors and in the report. Work that decode() defers and that
   /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
   on_error& at(std::string stage, const detail::error_rule& rule) &;
   on_error&& at(std::string stage, const detail::error_rule& rule) &&;
@@ -135,8 +135,8 @@ class on_error {
   std::vector<std::pair<std::string, detail::error_rule>> stages_;
 };
 
-/// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
-/// goes on gets the batches behind it, until the next failure.
+/// More samples failed than error_options allows; thrown in place of the batch in which that happened. A
+/// caller that continues gets the batches behind it, until the next failure.
 class too_many_errors : public error {
  public:
   using error::error;

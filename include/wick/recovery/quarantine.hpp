@@ -64,8 +64,8 @@ struct listed_source {
 };
 
 /// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
-/// one a sample with its index, its key and the stage (a number in `stages`). Whoever reads meanwhile finds
-/// the old file or the new one. \throws wick::error
+/// one a sample with its index, its key and the stage (a number in `stages`). A reader finds the old file or
+/// the new one at any time. \throws wick::error
 void write_quarantine(const std::string& path, const listed_source& from,
                       std::span<const quarantine::entry> entries, std::span<const std::string> stages);
 

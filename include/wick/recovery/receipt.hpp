@@ -1,5 +1,5 @@
 /// \file
-/// What a batch was made of: which samples, what came in whose place, what went into what, and the random
+/// The receipt of a batch: its samples, their substitutes, the others that went into them, and the random
 /// numbers that stages drew.
 #pragma once
 
@@ -18,7 +18,7 @@ struct replay_options {
   bool all_ranks = false;                  ///< the whole global batch, as one rank alone would have it
 };
 
-/// Of what a batch was made, by loader.receipt().
+/// The content of a batch, by loader.receipt().
 struct receipt {
   /// What a stage took from the random stream of one sample, context::random().
   struct draw {
@@ -54,7 +54,7 @@ struct receipt {
   std::uint64_t seed = 0;                   ///< loader_options::seed
   std::uint64_t epoch = 0;                  ///< as it was asked for
   std::uint64_t batch = 0;                  ///< in the epoch; without batch() the position
-  std::vector<sample> samples;              ///< by rising slot; what was left out is not among them
+  std::vector<sample> samples;              ///< by rising slot, without those left out
   std::vector<draw> draws;                  ///< of stages behind batch()
   std::vector<failure_log_entry> failures;  ///< as the failure log has them
 

@@ -50,7 +50,7 @@ struct loader_state {
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
-  std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
+  std::uint64_t rounds = 0;    ///< how often loader.refresh() updated the data
   std::uint64_t edits = 0;     ///< of the mixture, by loader.set_mix_weights()
   std::uint64_t journal = 0;   ///< a hash of these
 
@@ -58,7 +58,7 @@ struct loader_state {
   void begin_next_epoch() noexcept;
 
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
-  /// told as one.
+  /// written as one.
   std::vector<std::byte> to_bytes() const;
   /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
   static loader_state from_bytes(std::span<const std::byte> bytes);
@@ -106,9 +106,9 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
 
 std::string hex(std::uint64_t n);
 
-/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
-/// may be others.
+/// What differs, in words; empty when the loader can resume the state. `saved` is as it was read, with its
+/// names shortened already. At the beginning of an epoch whose data loader.refresh() updates, size, contents
+/// and weights may differ.
 std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.

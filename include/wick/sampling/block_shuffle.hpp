@@ -20,8 +20,8 @@ namespace wick {
 namespace detail {
 
 /// Two levels of permutation: of the blocks, and of the positions in each window of blocks. All by
-/// computation. A window's permutation is set up anew for each position asked (about 100 ns), or once for
-/// all that are asked together.
+/// computation. A call computes the permutation of its window (about 100 ns); map() computes it once for
+/// neighbors.
 class block_order {
  public:
   block_order() noexcept = default;

@@ -51,10 +51,10 @@ class bucket_stage {
 }  // namespace detail
 
 /// Batches of samples of like length, so that little is padded: as the last order stage but shard(), with
-/// batch(n, {.ragged = pad_with(0)}) behind it. A bucket has the lengths
-/// that differ by an eighth at most, filled up to whole batches. Behind shuffle() each epoch draws the
-/// batches of a bucket anew, and shuffles all batches, else they come from the longest to the shortest. An
-/// epoch has the same number of batches each time. 20 bytes a sample.
+/// batch(n, {.ragged = pad_with(0)}) behind it. Lengths in a bucket differ by an eighth at most; it is filled
+/// up to whole batches. Behind shuffle() each epoch draws new batches from each bucket and shuffles all
+/// batches; without it they come from the longest to the shortest. An epoch has the same number of batches
+/// each time. 20 bytes a sample.
 ///
 /// Lengths are those of the source's samples: a member `length(i)` says them, or `.lengths`. What changes the
 /// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed.

@@ -24,7 +24,7 @@ class concat_source {
                 "wick: concat() and mix() put sources together that give the same type; convert the items of "
                 "the others "
                 "with a source of your own, whose at(i) gives that type");
-  // References go on only where all sources give the same kind.
+  // at() returns a reference only where all sources return the same kind of one.
   using at_first = decltype(std::declval<const First&>().at(0));
   using result =
       std::conditional_t<(std::is_same_v<at_first, decltype(std::declval<const Rest&>().at(0))> && ...),

@@ -28,9 +28,9 @@ namespace wick {
 
 /// When an epoch of a mix ends.
 enum class mix_until {
-  first_exhausted,  ///< as soon as a source would begin anew: no sample twice
-  all_exhausted,    ///< when each source was gone through once; the others begin anew meanwhile
-  forever           ///< never (2^48 positions); each source begins anew as often as needed
+  first_exhausted,  ///< as soon as a source would start over: no sample twice
+  all_exhausted,    ///< when each source has completed a pass; the others start over meanwhile
+  forever           ///< never (2^48 positions); each source starts over as often as needed
 };
 
 namespace detail {
@@ -277,7 +277,7 @@ class mix_stage {
     }
     return out;
   }
-  /// Sources go on where they stood. One without a weight neither ends the epoch nor is waited for.
+  /// Each source resumes at its next sample. A source of weight 0 neither ends the epoch nor holds it open.
   segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
                    const std::array<double, parts>& weights) const {
     segment out{p, before, interleave<parts>(weights), 0};
@@ -285,7 +285,7 @@ class mix_stage {
     each(*table_, [&](std::size_t i, const auto& part) {
       if (weights[i] == 0) return;
       const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
-      // The turn that would begin source i anew is not taken any more.
+      // The epoch ends before the turn at which source i would start over.
       if (table_->until == mix_until::first_exhausted)
         more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
       if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
@@ -350,10 +350,9 @@ std::array<std::string, N> numbered(std::array<std::string, N> names) {
 /// Several sources interleaved by weight:
 /// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
-/// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
-/// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
-/// Weights can be changed while it is trained on: see loader.set_mix_weights().
-/// \throws wick::error for a weight below 0, when all are 0, or for an empty source
+/// prefetched. Its samples come in its own order, a new one in each pass. `| shuffle()` behind mix() shuffles
+/// the whole. A mix can be sharded as any source can. loader.set_mix_weights() changes the weights during a
+/// training. \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
 auto mix(mix_until until, weighted_source<Parts>... each) {

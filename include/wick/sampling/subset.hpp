@@ -86,11 +86,11 @@ class matching_stage {
 
 }  // namespace detail
 
-/// Those samples for which `keep` returns true, as the source describes them: nothing is read.
+/// Keeps the samples for which `keep` returns true, by the source's descriptions: nothing is read.
 /// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
-/// directly behind the source. `keep` is asked once for each sample, in their order, when the loader is made
-/// and at each refresh(): then order, batches, ranks and resume are those of a source with these samples
-/// alone. 8 bytes a sample. filter() looks at what was read or decoded.
+/// directly behind the source. The loader calls `keep` once for each sample, in their order, when it is made
+/// and at each refresh(). Order, batches, ranks and resume are those of a source with these samples alone. 8
+/// bytes a sample. To select by contents that read() or decode() gives, use filter().
 template <class P>
   requires(!std::convertible_to<P, std::vector<std::uint64_t>>)
 detail::matching_stage<std::decay_t<P>> subset(P&& keep) {

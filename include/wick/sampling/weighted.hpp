@@ -94,7 +94,7 @@ class weighted_stage {
     bool operator<(const arrival& other) const noexcept;
   };
 
-  /// Each index waits an exponential time with its weight as the rate; who comes first is drawn first.
+  /// Each index waits an exponential time with its weight as the rate; the first to end is drawn first.
   /// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006.
   list draw_all(key k) const;
 

@@ -1,6 +1,6 @@
 /// \file
-/// weights: numbers by which a loader draws, and which the program goes on changing; weighted(weights) takes
-/// them at each refresh().
+/// weights: sampling weights that a program changes during a training; weighted(weights) takes them at each
+/// refresh().
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,8 @@ struct weights_store;
 class sum_tree;
 }  // namespace detail
 
-/// One weight a sample, changed at any time from any thread: what a loader draws by are those that
-/// weighted(weights) has taken when the loader was made, or at its last refresh(). Copies are the same
-/// weights.
+/// One weight a sample, changed at any time from any thread. A loader draws by the weights that
+/// weighted(weights) took when the loader was made, or at its last refresh(). Copies share their weights.
 class weights {
  public:
   /// \throws wick::error for a weight that is negative or not finite
@@ -46,8 +45,8 @@ class weights {
 namespace detail {
 
 /// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
-/// 64 weights, of 64 such blocks, and so on. What has changed is taken over in time proportional to that.
-/// Weights alone decide what is drawn, not how they came to be what they are. 8 bytes a weight.
+/// 64 weights, of 64 such blocks, and so on. An update takes time proportional to the changes. The draws
+/// depend on the weights alone, not on the order of their changes. 8 bytes a weight.
 class sum_tree {
  public:
   /// Takes what has changed since the last time, always of the same weights.
@@ -102,10 +101,9 @@ class changing_weights_stage {
 
 }  // namespace detail
 
-/// The same by weights that change: those that there are when the loader is made, and at each of its
-/// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
-/// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
-/// otherwise
+/// The same by weights that change. The loader takes them when it is made and at each of its refresh(), for
+/// all draws until the next. The time of a refresh() is proportional to the changes: about 0.1 ms for a
+/// thousand among a million. \throws wick::error for draws without replacement
 detail::changing_weights_stage weighted(weights by, weighted_options options = {});
 
 }  // namespace wick

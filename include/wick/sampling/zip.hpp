@@ -202,8 +202,8 @@ concept makes_names = std::is_invocable_r_v<std::string, F&, std::string_view>;
 
 /// Several sources side by side: `zip(files("img/*.jpg"), files("mask/*.png"))`. A sample is a `sample<A, B>`
 /// of two sources, a `std::tuple` of more. Files are paired by pair_by::stem, wherever they stand in their
-/// source; what lies in memory goes by position. \throws wick::error when something has no partner, with its
-/// key, or when the sources have different numbers of samples
+/// source; items in memory are paired by position. \throws wick::error when something has no partner, with
+/// its key, or when the sources have different numbers of samples
 template <class... Sources>
 auto zip(Sources&&... sources) {
   return detail::zip_of(detail::by_stem{}, std::forward<Sources>(sources)...);
@@ -214,8 +214,9 @@ auto zip(pair_by by, Sources&&... sources) {
   return by == pair_by::position ? detail::zip_of(by, sources...)
                                  : detail::zip_of(detail::by_stem{}, sources...);
 }
-/// The same where names differ by more than folder and extension: `name` makes of each key what is compared,
-/// `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by position.
+/// The same where names differ by more than folder and extension: `name` makes the compared name from each
+/// key, `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by
+/// position.
 template <class Name, class... Sources>
   requires detail::makes_names<Name>
 auto zip(Name&& name, Sources&&... sources) {

@@ -40,9 +40,9 @@ class lmdb_records {
 /// shuffle() | read() | decode() | …`. `path` is a folder with data.mdb, or the file itself. Values of two
 /// keys are `zip(lmdb(path, {.prefix = "image-"}), lmdb(path, {.prefix = "label-"}))`. The keys are read
 /// here, once, through LMDB; values are then read from the file like those of every other file, so a file
-/// that shrinks or changes is an error of its samples. LMDB trusts what is in the file: open none that you
-/// don't trust. Needs the target wick::lmdb. \throws wick::error when there is no such file, database or key,
-/// or when LMDB can't read it
+/// that shrinks or changes is an error of its samples. LMDB trusts the contents of the file: open none
+/// that you don't trust. Needs the target wick::lmdb. \throws wick::error when there is no such file,
+/// database or key, or when LMDB can't read it
 detail::lmdb_records lmdb(const std::string& path, const lmdb_options& options = {});
 
 }  // namespace wick

@@ -124,7 +124,7 @@ detail::memory_items<T> in_memory(std::vector<T> items) {
   return detail::memory_items<T>(std::move(items));
 }
 
-/// Of what only refers to its items (std::span), or is another range, there is none: say so.
+/// A std::span or another range doesn't compile: in_memory() takes its items over.
 template <class Range>
   requires requires(const Range& r) { r.begin() != r.end(); }
 auto in_memory(const Range& items) {
@@ -153,7 +153,7 @@ detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vect
   return detail::memory_rows(std::move(owner), data, format, std::move(targets));
 }
 
-/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// The same over memory that the caller owns, and keeps alive and unchanged.
 /// \throws wick::error when there is no row, or a null pointer
 template <class T>
   requires std::is_arithmetic_v<T>

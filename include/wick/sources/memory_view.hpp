@@ -1,5 +1,5 @@
 /// \file
-/// A sample that already lies in memory as an array: batch() copies it into its slot, nobody decodes it.
+/// A sample that already lies in memory as an array: batch() copies it into its slot, without decoding.
 #pragma once
 
 #include <array>

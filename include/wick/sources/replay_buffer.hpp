@@ -119,11 +119,11 @@ class replay_view {
 
 }  // namespace detail
 
-/// The last `capacity` entries of what an agent has lived through, each with a weight: prioritized experience
+/// The last `capacity` entries of an agent's experience, each with a weight: prioritized experience
 /// replay (Schaul et al., 2016). Entries are appended and weights set at any time and from any thread. A
-/// loader of samples() sees what there was when it was made, or at its last refresh(), whatever is appended
-/// meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask for it. So
-/// a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
+/// loader of samples() sees the entries as they were when it was made, or at its last refresh(), whatever is
+/// appended meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask
+/// for it. So a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
 ///
 /// A batch has the entries as its `data`, and as its `target` their ids, for set_weight().
 template <class T>
@@ -139,8 +139,8 @@ class replay_buffer {
   replay_buffer(const replay_buffer&) = delete;
   replay_buffer& operator=(const replay_buffer&) = delete;
 
-  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count from 0
-  /// and go on. \throws wick::error for a weight that is negative or not finite; nothing was added then
+  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count up from
+  /// 0. \throws wick::error for a weight that is negative or not finite; then nothing is added
   std::uint64_t append(T entry, double weight = 1) {
     const std::lock_guard lock(store_->mutex);
     store_->append(std::move(entry), weight);

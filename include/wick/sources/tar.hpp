@@ -109,14 +109,14 @@ class tar_records {
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
 /// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
-/// unless the shard has another size or time; what can't be written is a note in the report. \throws
+/// unless the shard has another size or time; an index that can't be written is a note in the report. \throws
 /// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
 /// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
-/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
-/// never read.
+/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. Other members are never
+/// read.
 detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members,
                         tar_options options = {});
 // A template, so that g++ doesn't try to make a vector of `{.keep_index = true}`.

@@ -215,7 +215,7 @@ detail::window_source windows(std::vector<T> values, const shape& row, std::int6
       {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
 }
 
-/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// The same over memory that the caller owns, and keeps alive and unchanged.
 template <class T, std::size_t N>
   requires std::is_arithmetic_v<T>
 detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,

@@ -43,7 +43,7 @@ struct csv_classes {
 ///     wick::zip(table.files("path"), wick::in_memory(table.integers("label"))) | shuffle() | read() |
 ///     decode()
 ///
-/// What a column gives is independent of the table, which may go. Rows are counted from 0. Messages name the
+/// Sources and values of columns outlive the table. Rows are counted from 0. Messages name the
 /// file, the line, and the column.
 class csv {
  public:

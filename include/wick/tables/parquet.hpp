@@ -168,7 +168,7 @@ struct parquet_row {
 /// the structs in column a. Numbers are converted to types that hold all values of theirs.
 ///
 /// Footers are read here. read() has an I/O thread decode a row group, of the wanted columns only, and keeps
-/// it for the other rows. A file that changes later is an error of its samples. Copies share what is kept.
+/// it for the other rows. A file that changes later is an error of its samples. Copies share kept row groups.
 template <class T>
 class parquet {
   static_assert(

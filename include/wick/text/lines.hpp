@@ -44,7 +44,7 @@ class text_samples {
   /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
   std::string key(std::uint64_t i) const { return index_->key(i); }
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
-  /// What could not be done, as to keep the index; empty: nothing.
+  /// What went wrong, such as writing the index; empty: nothing.
   const std::string& note() const noexcept { return index_->note(); }
   /// Bytes that were read to make the index; 0 when it had been kept.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
@@ -61,11 +61,11 @@ concept paths_of_files = requires(const Paths& p) { files(p); };
 /// Each line of some files is a sample, in their order: `lines("corpus/*.txt") | shuffle() | read()`.
 /// `paths`: a pattern or a list, as files() takes them. `at(i)` says where line i lies, without its "\n" or
 /// "\r\n"; bytes are passed as they are, whether they are UTF-8 or not. The files are read through once,
-/// here, and where lines begin is kept in memory, about 2 bytes a line. With `.index = "corpus.index"` it is
-/// kept on disk, too, and files of the same size and time of change are not read again. What is damaged there
-/// is made anew; what can't be written is a note in the report. A file that changes later is an error of each
-/// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
-/// there is no line, or what lies at `.index` is no index
+/// here. The beginnings of lines are kept in memory, about 2 bytes a line. With `.index = "corpus.index"`
+/// they are kept on disk, too, and files of the same size and time of change are not read again. A damaged
+/// index is made again; one that can't be written is a note in the report. A file that changes later is an
+/// error of each sample that is read from it. \throws wick::error when a file is missing, compressed or
+/// changes meanwhile, there is no line, or the file at `.index` is no index
 template <detail::paths_of_files Paths>
 detail::text_samples lines(const Paths& paths, const lines_options& options = {}) {
   return {files(paths), options};
@@ -77,8 +77,8 @@ inline detail::text_samples lines(std::initializer_list<std::string> paths,
 
 /// Documents of some files, which are samples of any length: what lies between empty lines, or between
 /// separators, `documents("corpus.txt", {.separator = "<|endoftext|>"})`. Line breaks around a document are
-/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
-/// is as lines() does it.
+/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) For the
+/// rest see lines().
 template <detail::paths_of_files Paths>
 detail::text_samples documents(const Paths& paths, const documents_options& options = {}) {
   return {files(paths), options};

@@ -35,7 +35,7 @@ struct chunks_options {
   /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
   /// at each token.
   std::uint64_t stride = 0;
-  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// The token that ends each document: no chunk crosses it, and the last one of a document is
   /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
   /// cross documents.
   std::int64_t within_documents = -1;
@@ -136,7 +136,7 @@ struct read_shape<token_window> {
         whole = std::move(some);
       } else {
         if (whole.empty()) whole = bytes(all);
-        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is cached
         done += static_cast<std::size_t>(part.length);
       }
     });
@@ -177,8 +177,8 @@ detail::token_array tokens(std::vector<T> all) {
 /// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
 /// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
 /// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
-/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
-/// left out.
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. Tokens left at the end
+/// are left out.
 inline detail::chunk_plan chunks(std::size_t length, const chunks_options& options = {}) {
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
   return {length, options.stride == 0 ? length : options.stride, options.within_documents};

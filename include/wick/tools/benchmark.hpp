@@ -76,7 +76,7 @@ class benchmarking {
   using types = typename all_type::types;
   static constexpr std::size_t first = types::order_end, last = types::batching, none = all_type::none;
 
-  /// Whether what comes behind a stage of samples can be measured, and the whole without it.
+  /// Whether the part behind a stage of samples can be measured, and the whole without it.
   template <std::size_t I>
   static constexpr bool cached =
       (types::batched || I + 1 < last) && cloning<typename types::template item<I + 1>>::possible;
@@ -172,16 +172,16 @@ class benchmarking {
 
 /// What a pipeline gives alone, without a training step: `std::cout << wick::benchmark(pipeline,
 /// {.workers = 8});`, with the options that its loader gets; in 5 s, or in `time`. For some time samples go
-/// through the whole of it on the workers alone; then, stage by stage, through the pipeline up to the
-/// stage, through what is behind it from 32 items that were made once ("if it were cached"; copying them is
-/// in the figure; a type that can't be copied may have a `T clone() const`), and through the whole without
-/// it, where it keeps the type of its items. With as many samples in flight as a loader has, and in its
-/// order.
+/// through the whole of it on the workers alone. Then, stage by stage, they go through three variants: the
+/// pipeline up to the stage; the rest behind it, from 32 items that were made once ("if it were cached";
+/// copying them is in the figure; a type that can't be copied may have a `T clone() const`); and the whole
+/// without it, where it keeps the type of its items. With as many samples in flight as a loader has, and in
+/// its order.
 ///
-/// What is only planned by a stage counts where it is done: pictures are decoded and resized in batch(). What
-/// was read once may be in the system's cache afterwards: each run goes on where the one before has ended,
-/// but a small data set is gone through several times. With one stage that takes most of the time, `up_to`
-/// falls there, and `cached` rises behind it.
+/// Work that a stage only plans counts where it is done: pictures are decoded and resized in batch(). Data
+/// that was read once may be in the system's cache afterwards. So each run continues where the one before
+/// ended, but it passes through a small data set several times. With one stage that takes most of the time,
+/// `up_to` falls there, and `cached` rises behind it.
 ///
 /// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
 /// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does

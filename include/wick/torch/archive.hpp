@@ -16,8 +16,8 @@
 namespace wick {
 
 namespace detail {
-// torch::serialize::OutputArchive and InputArchive, without their headers: who has an archive has included
-// them.
+// torch::serialize::OutputArchive and InputArchive, without their headers: a program that has an
+// archive has included them.
 template <class A>
 concept output_archive =
     requires(A& a, const std::string& key, const at::Tensor& t) { a.write(key, t, true); };

@@ -18,10 +18,10 @@ namespace wick {
 namespace detail {
 
 struct tensor_output {
-  /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small
-  /// samples are made in microseconds. And the storage owns a pinned block as if Torch had made it: Torch
-  /// knows it by its context when something copies from it, be it from a view, and uses it anew only when the
-  /// device is done with that.
+  /// Does the same as at::from_blob(), with less to allocate here and free in the loop's thread: batches of
+  /// small samples are made in microseconds. And the storage owns a pinned block as if Torch had made it:
+  /// Torch recognizes its context when something copies from it, even from a view, and reuses the block only
+  /// when the device is done with that.
   static at::Tensor make(slab memory, const column_description& about);
 };
 

@@ -1,6 +1,6 @@
 /// \file
 /// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
-/// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
+/// pixels, so earlier operations are carried out first. Masks, boxes, keypoints and polygons follow.
 #pragma once
 
 #include <array>

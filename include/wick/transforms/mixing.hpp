@@ -66,7 +66,7 @@ void blend(soft_label& a, const soft_label& b, double share) noexcept;
 void paste(image& a, const image& b, const rect& part);
 /// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
 rect cut_at(int x, int y, int width, int height, double share);
-/// MixUp and CutMix by what was drawn. \throws wick::error for another size
+/// MixUp and CutMix with drawn parameters. \throws wick::error for another size
 void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
 void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
                int y);

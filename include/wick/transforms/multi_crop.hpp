@@ -87,7 +87,7 @@ class views {
       using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
       constexpr bool fits = way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>;
       static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
-      if constexpr (fits) {  // or else the compiler goes on about what follows
+      if constexpr (fits) {  // else the lines below are errors, too
         static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
         return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
       }
@@ -134,8 +134,8 @@ detail::five_crop_stage five_crop(int size);
 
 /// So many views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
 /// color_jitter(0.4))` gives a std::array of 2 pictures, `multi_crop<2, 6>(large, small)` a std::tuple of two
-/// arrays. Each view draws anew. Caron et al., "Unsupervised Learning of Visual Features by Contrasting
-/// Cluster Assignments", 2020.
+/// arrays. Each view draws its own random numbers. Caron et al., "Unsupervised Learning of Visual Features by
+/// Contrasting Cluster Assignments", 2020.
 template <std::size_t... Count, class... Stages>
   requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
 auto multi_crop(Stages&&... stages) {

@@ -1,6 +1,6 @@
 /// \file
-/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
-/// out first.
+/// The pad stage: a border around the picture. It needs the pixels, so earlier operations are carried out
+/// first.
 #pragma once
 
 #include <cstdint>

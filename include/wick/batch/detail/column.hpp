@@ -67,16 +67,13 @@ struct misfit {
 /// batch after the other, each in this order:
 ///
 ///  1. `begin(n, order, pool)`: a batch of up to n samples. `order` is a layout, or what converts to one.
-///  2. `put(i, value)`: from any thread, each slot once. What it throws is the sample's failure. To write a
-///  slot
-///     again, `forget(i)` first.
-///  3. All samples have ended, and one thread has the column. `failed` are the slots without a sample,
-///  rising.
+///  2. `put(i, value)`: from any thread, each slot once. An exception from it is the sample's failure.
+///     To write a slot again, `forget(i)` first.
+///  3. All samples have ended, and one thread has the column. `failed`: the slots without a sample, rising.
 ///     `first_misfit(n, failed)`: the lowest sample that does not fit the others; it fails, too.
 ///     `stale(failed)`: a sample that failed has decided the shape, so all samples must be put again.
 ///  4. `close(failed, n)`: the other samples move together. `seal(n)`: work on all n samples that are left,
-///  if
-///     the column has any.
+///     if the column has any.
 ///  5. `describe(hash)` and `content(i, seed)`: the shape, and the bytes of sample i, for fingerprints.
 ///  6. `finish(n)`: the output; or `drop()`: the batch is given up.
 template <class C, class T, class Order = layout>

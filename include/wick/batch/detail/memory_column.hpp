@@ -25,7 +25,7 @@
 
 namespace wick::detail {
 
-/// A column of values of a fixed shape. The first sample to come says the shape and gets the memory.
+/// A column of values of a fixed shape. The first sample to arrive sets the shape and gets the memory.
 template <class T, class Output>
 class memory_column {
  public:
@@ -35,7 +35,7 @@ class memory_column {
     number_ = number;
     if (pool_ != pool) pool_ = pool;  // the same one again costs two atomics otherwise
     capacity_ = n;
-    // All anew: a batch without samples says the same of itself wherever it is made.
+    // Reset all: a batch without samples has the same description wherever it is made.
     about_ = column_description();
     about_.order = order;
     about_.picture = is_picture<T>;
@@ -55,7 +55,7 @@ class memory_column {
       if (std::byte* at = place(i, each, type)) {
         field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
       } else {
-        // It is made all the same: one that fails must do so whoever came first.
+        // Written all the same: a value that fails must fail whichever sample came first.
         std::vector<std::byte> scratch(static_cast<std::size_t>(each.count()) * size_of(type));
         field_access<T>::write_to(value, slot{scratch.data(), about_.order == layout::nchw});
       }
@@ -66,7 +66,7 @@ class memory_column {
     }
   }
 
-  /// The misfit of the lowest slot, judged by the shape of the lowest slot of all, whoever came first.
+  /// The misfit of the lowest slot, by the shape of the lowest slot of all, whichever sample came first.
   /// `failed` rises.
   std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
     if (misfits_.empty()) return std::nullopt;
@@ -93,15 +93,15 @@ class memory_column {
     return std::nullopt;
   }
 
-  /// Before a slot is written anew: what was judged of it before counts no more. Any thread.
+  /// Before a slot is written again: drops its earlier misfit. Any thread.
   void forget(std::size_t i) {
     std::lock_guard lock(mutex_);
     std::erase_if(misfits_, [i](const auto& m) { return m.first == i; });
   }
-  // What follows is called when nobody writes any more.
+  // The functions below are called after the last write.
 
-  /// Some samples were not written, since one that failed later had said what a slot looks like:
-  /// first_misfit() finds no fault with them, and all have to be made again.
+  /// Whether samples were left out, since one that failed later had set the shape of a slot: first_misfit()
+  /// finds no fault with them, and all have to be made again.
   bool stale(const std::vector<std::size_t>& failed) const {
     return std::any_of(misfits_.begin(), misfits_.end(), [&](const auto& m) {
       return !std::binary_search(failed.begin(), failed.end(), m.first);
@@ -156,7 +156,7 @@ class memory_column {
     return base + i * stride_;
   }
 
-  /// Whoever comes first says what a slot looks like.
+  /// The first sample to arrive sets the shape of a slot.
   [[gnu::noinline]] std::byte* begin_memory(const shape& each, dtype type) {
     std::lock_guard lock(mutex_);
     if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
@@ -164,8 +164,7 @@ class memory_column {
     about_.type = type;
     return acquire();
   }
-  /// What a slot looks like has been known since begin(), and nobody writes it any more: it may be read
-  /// without the mutex.
+  /// begin() has set the shape of a slot, and no thread writes it any more: it may be read without the mutex.
   [[gnu::noinline]] std::byte* begin_memory() {
     std::lock_guard lock(mutex_);
     if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;

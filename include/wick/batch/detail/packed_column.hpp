@@ -54,7 +54,7 @@ struct pack_table {
   }
 };
 
-/// What columns are told when a batch begins.
+/// What columns get when a batch begins.
 struct packed_order {
   layout order;
   row_padding pad;
@@ -226,7 +226,7 @@ class packed_columns {
     parts_ = parts;
   }
   output finish(std::size_t n) {
-    if (n == 0) {  // nobody has sealed it
+    if (n == 0) {  // not sealed yet
       table_.rows = 0;
       table_.places.clear();
       seal(0);

@@ -24,7 +24,7 @@
 
 namespace wick::detail {
 
-/// What columns are told when a batch begins. Those of a fixed shape only want to know how pictures lie.
+/// What columns get when a batch begins. Those of a fixed shape use only the layout of pictures.
 struct ragged_order {
   layout order;
   row_padding pad;

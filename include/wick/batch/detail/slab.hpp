@@ -81,17 +81,16 @@ class slab {
   block* block_ = nullptr;
 };
 
-/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
-/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
-/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
-/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
+/// Keeps blocks for sizes that were asked for lately. Of the free blocks of exactly the wanted size, a
+/// request gets one last asked for on the same processor, since that lies in its cache, else the one returned
+/// last; without any of that size, the smallest that is at most twice as large. Where there is none of these,
+/// but one that is too small by less than half, a new one replaces that: batches of changing sizes end up
 /// with as many blocks as are out at a time. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
   /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
-  /// out at a
-  ///   time, so that nothing is allocated later
+  ///   out at a time, so that nothing is allocated later
   /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
                      std::size_t most = 1);
@@ -104,8 +103,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
-  /// blocks out. \throws std::bad_alloc
+  /// `user` is a small number for each user (a column of a batch), since each will have as many blocks out.
+  /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
@@ -122,13 +121,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
  private:
   friend class slab;
   static constexpr std::size_t cheap = std::size_t{16} << 20;
-  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
+  /// The pool forgets a size this many acquisitions, or up to twice as many, after the last request for it.
   static constexpr std::uint64_t period = 256;
 
   struct range {
     std::size_t smallest = ~std::size_t{0}, largest = 0;
     bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
-    /// Whether a block of this size may be given to somebody who asks for a size in the range.
+    /// Whether a block of this size may serve a request for a size in the range.
     bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
   };
   struct demand {

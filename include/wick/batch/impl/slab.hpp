@@ -65,7 +65,7 @@ void slab_pool::measure_window() noexcept {
   }
 }
 
-/// Blocks of sizes that nobody has asked for since the period before go.
+/// Removes blocks of sizes that no user has asked for in this period and the one before.
 void slab_pool::next_period(slab::block*& gone) noexcept {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
@@ -78,7 +78,7 @@ void slab_pool::next_period(slab::block*& gone) noexcept {
   measure_window();
 }
 
-/// Writes down what was asked for; true when this user did so for the first time.
+/// Notes the request; true when it is the first of this user.
 bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   if (user >= users_.size()) users_.resize(user + 1);
   if (++asked_ == period) next_period(gone);

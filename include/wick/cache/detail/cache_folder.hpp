@@ -16,7 +16,7 @@ namespace wick::detail::cache_folder {
 std::string in_quotes(const std::string& path);
 [[noreturn]] void refuse(const std::string& path, const char* what, int fault);
 
-/// Waits for a lock, but not for ever: the process that has it may be stopped.
+/// Waits for a lock, this long at most: the process that has it may be stopped.
 bool lock(int file, int how, int milliseconds) noexcept;
 
 bool write_all(int file, std::span<const std::byte> all, std::uint64_t offset) noexcept;

@@ -22,10 +22,10 @@ namespace wick::detail {
 /// lie `index`, records of 64 bytes, and segments, bytes of samples behind each other. An index record is
 /// appended when the bytes that it names are written, under a lock of the file (flock), so a process that is
 /// killed leaves at most bytes that no record names. A record has a checksum of itself and of the sample:
-/// what a power failure or a full disk has torn is not served.
+/// a sample that a power failure or a full disk has torn is not served.
 ///
-/// A segment has one writer at a time, who locks it. Who uses a set has a shared lock on `in-use`; who wants
-/// room removes sets that have none.
+/// A segment has one writer at a time, which locks it. A process that uses a set has a shared lock on
+/// `in-use`. A process that needs room removes the sets without one.
 class disk_cache {
  public:
   /// Where a sample lies.
@@ -48,7 +48,7 @@ class disk_cache {
   bool find(std::uint64_t index, entry& out) const noexcept;
   /// A sample that any process has kept since, made of the same. Remembers `origin` for add(). May block.
   bool look(std::uint64_t index, std::uint64_t origin, entry& out);
-  /// Its bytes, checked; false when they are not what was kept, and it is none from now on. May block.
+  /// Reads and checks its bytes. False when they are damaged: the sample is no longer kept then. May block.
   bool read(std::uint64_t index, const entry& where, bytes& out);
   /// Keeps a sample that look() has not found, if there is room. May block. Nothing is thrown: what can't be
   /// kept is made again.
@@ -117,7 +117,7 @@ class cached_kept_reader final : public kept_reader {
   void fetch(std::byte* to, std::size_t size) override;
 
   int file_;
-  std::uint64_t offset_, rest_;  // behind what is at hand
+  std::uint64_t offset_, rest_;  // of the bytes behind at_hand_
   std::array<std::byte, 512> head_;
 };
 

@@ -21,7 +21,7 @@
 
 namespace wick::detail {
 
-/// Carries out what was put off, at any depth: a picture is decoded, cropped and resized as planned by then.
+/// Carries out deferred work, at any depth: a picture is decoded, cropped and resized as planned by then.
 template <class T>
 void settle(T& item) {
   if constexpr (requires { item.carry_out(); }) {

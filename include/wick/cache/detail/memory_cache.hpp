@@ -13,8 +13,8 @@
 
 namespace wick::detail {
 
-/// Any thread finds and adds. What is kept stays until the cache goes; where the next one has no room, the
-/// cache is full, and keeps what it has: of a shuffled epoch any fixed part is as good as another.
+/// Any thread finds and adds. An entry stays until the cache goes; once the next one has no room, the cache
+/// is full, and keeps its entries: of a shuffled epoch any fixed part is as good as another.
 class memory_cache {
  public:
   struct entry {

@@ -10,7 +10,7 @@
 
 namespace wick::detail {
 
-/// The most bytes that stb_image gets in one piece. Beyond that it is told that there is no memory.
+/// The most bytes that stb_image gets in one piece. A larger request gets no memory.
 struct stb_limit {
   std::uint64_t bytes = 0;
   bool exceeded = false;  ///< set when something was refused

@@ -16,10 +16,10 @@ namespace wick::detail {
 /// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
 std::string_view reader_of(const codec& decoder, std::string_view format) noexcept;
 
-/// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
+/// Any thread may note a picture; a pair that is known already costs one look. A copy is empty.
 class decoders_seen {
  public:
-  static constexpr std::size_t capacity = 16;  // more pairs of format and decoder are not told
+  static constexpr std::size_t capacity = 16;  // more pairs of format and decoder are not noted
 
   decoders_seen() = default;
   decoders_seen(const decoders_seen&) noexcept {}

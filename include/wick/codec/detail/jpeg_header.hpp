@@ -117,7 +117,7 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
 
 /// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
 /// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
-/// 900 a component, which nobody makes.
+/// 900 a component, which no encoder writes.
 inline constexpr int most_jpeg_scans = 100;
 /// Of all a file's scans together: each has use for eight.
 inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
@@ -182,7 +182,7 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   return plain;
 }
 
-/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
+/// \throws wick::error when there is no end-of-image marker. Bytes behind one are ignored:
 /// cameras append previews and movies.
 inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);

@@ -3,8 +3,7 @@
 /// annex F.2.
 ///
 /// What makes it fast: a look at the next bits gives a whole symbol with its value; bits come eight bytes at
-/// a time as long as no FF is near; and blocks that nobody wants are stepped over two symbols and more at a
-/// time.
+/// a time as long as no FF is near; and unwanted blocks are skipped two or more symbols at a time.
 #pragma once
 
 #include <algorithm>
@@ -91,8 +90,7 @@ struct jpeg_bits {
 /// A Huffman table, by what the next bits are.
 class jpeg_huffman {
  public:
-  /// What a symbol is: by how many coefficients it goes on, and the value of the last of them; taken from the
-  /// bits.
+  /// A symbol, read from the bits: by how many coefficients it advances, and the value of the last of them.
   struct symbol {
     unsigned step;
     std::int16_t value;
@@ -173,7 +171,7 @@ class jpeg_huffman {
     }
   }
 
-  /// The same, for nobody. Only after prepare_steps().
+  /// Skips a block, without its coefficients. Only after prepare_steps().
   [[gnu::always_inline]] bool step_over(jpeg_bits& in) const noexcept {
     for (unsigned k = 0;;) {
       in.refill();

@@ -82,9 +82,9 @@ inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_i
   return image::adopt(pixels, width, height, channels);
 }
 
-/// What a BMP of at most 8 bits has for a header. stb_image reads a color that its palette leaves out from
-/// memory that nobody has written, and takes the palette of OS/2's short header, of three bytes a color, to
-/// be four colors shorter than it is.
+/// The header of a BMP of at most 8 bits. stb_image reads a color that its palette leaves out from
+/// uninitialized memory. And it takes the palette of OS/2's short header, of three bytes a color, to be four
+/// colors shorter than it is.
 struct bmp_palette {
   explicit bmp_palette(std::span<const std::byte> encoded)
       : header(little32(encoded, 14)),

@@ -115,8 +115,8 @@ class jpeg_decompressor {
     std::jmp_buf back;
   };
 
-  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of what was
-  /// captured just now would wait until all stores before are done, those of the pixels too.
+  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of fresh
+  /// captures would wait until all stores before are done, those of the pixels too.
   template <class F>
   [[gnu::noinline]] bool guarded(const F& call) noexcept {
     static_assert(std::is_trivially_destructible_v<F>);

@@ -18,11 +18,11 @@ namespace wick::detail {
 /// Takes the blocks of a baseline JPEG's one scan out of the data itself, so that libjpeg has the rest to do:
 /// half of a decode is Huffman codes, and libjpeg's reader doesn't know which blocks of a row are wanted.
 ///
-/// libjpeg has no call for this. It asks its entropy decoder for each MCU through a pointer to a function,
-/// which is here set to another: the second member of the structure that `entropy` points to, in every
-/// libjpeg since 1994. That is all that is known of it, and jpeg_self_test sees whether it is so. libjpeg's
-/// own decoder stays where it is, at the start of the scan. At anything in the data that is not as it should
-/// be it is brought to the same MCU and goes on from there, so that damage is what it is without this.
+/// libjpeg has no call for this. It calls its entropy decoder for each MCU through a pointer to a function:
+/// the second member of the structure that `entropy` points to, in every libjpeg since 1994. This class
+/// replaces that pointer. It relies on nothing else, and jpeg_self_test checks that. libjpeg's own decoder
+/// stays at the start of the scan. At anything unexpected in the data it is brought to the same MCU and
+/// continues from there, so that damage has the same result as without this class.
 class jpeg_scan_reader {
  public:
   using mcu_decoder = boolean (*)(j_decompress_ptr, JBLOCKROW*);
@@ -123,7 +123,7 @@ class jpeg_scan_reader {
     if (out != nullptr) {
       for (int i = 0; i < info->blocks_in_MCU; ++i) std::memset(out[i], 0, sizeof(JBLOCK));
     }
-    // Into blocks that nobody looks at: only libjpeg-turbo takes none.
+    // Into unused blocks: only libjpeg-turbo accepts null.
     JBLOCK unwanted[jpeg_scan::most_blocks];
     JBLOCKROW rows[jpeg_scan::most_blocks];
     for (std::size_t i = 0; i < jpeg_scan::most_blocks; ++i) rows[i] = unwanted + i;

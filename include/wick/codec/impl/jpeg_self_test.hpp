@@ -124,7 +124,7 @@ class jpeg_self_test {
       rect part;
       std::size_t own_mcus;  // how many of the nine wick's reader has to have read
     };
-    // All of it; a corner, to which libjpeg skips; and one with which libjpeg's own reader has to go on.
+    // All of it; a corner, to which libjpeg skips; and damage, where libjpeg's own reader takes over.
     const job jobs[] = {{whole, {0, 0, 40, 40}, 9},
                         {whole, {20, 20, 20, 20}, 9},
                         {std::as_bytes(std::span(damaged)), {0, 0, 40, 40}, 8}};

@@ -91,7 +91,7 @@ bytes decode_stage::with_end_of_image(const bytes& broken) {
 }
 
 lazy_image decode_stage::upright(lazy_image picture, int turn) {
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  // NOLINTNEXTLINE(bugprone-use-after-move): the moved-out pixels are replaced
   if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
   if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
   if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();

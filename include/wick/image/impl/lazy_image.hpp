@@ -87,7 +87,7 @@ void lazy_image::pad(const detail::border& around) {
     carry_out();
     return hold(detail::pad_wide(wide(), around));
   }
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  // NOLINTNEXTLINE(bugprone-use-after-move): the moved-out pixels are replaced
   replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
 }
 

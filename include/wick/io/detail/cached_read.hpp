@@ -22,14 +22,14 @@ void note_place(const char* path, int file) noexcept;
 /// a neighbor. A link in the last part of a path may lead anywhere, and is left to the I/O threads.
 class cached_reader {
  public:
-  /// How many bytes lie there; false when that can't be told now. Opens the file, one a reader.
+  /// How many bytes there are; false when finding out might wait. Opens the file, one a reader.
   bool measure(const file_range& where, std::uint64_t& length) noexcept;
 
   /// After measure(). All `size` bytes, or false.
   bool read(const file_range& where, std::byte* to, std::size_t size) noexcept;
 
-  /// After the last read(): whether what was read is what had been measured or indexed. Else the slow way
-  /// says what happened.
+  /// After the last read(): whether the file still is as measured or indexed. If not, an I/O thread reads it
+  /// and reports the change.
   bool unchanged() const noexcept;
 
  private:

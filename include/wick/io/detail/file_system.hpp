@@ -12,9 +12,9 @@ namespace wick::detail {
 
 /// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
 /// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as
-/// it likes, also to open a file whose bytes are in the page cache. What is not known here counts as one of
-/// those. overlayfs is local, since a container's own files lie on it; where its lower layers are not (images
-/// that are pulled as they are read), opening a file may keep a worker for a moment.
+/// it likes, also to open a file whose bytes are in the page cache. A type that is not known here counts as
+/// one of those. overlayfs is local, since a container's own files lie on it; where its lower layers are not
+/// (images that are pulled as they are read), opening a file may keep a worker for a moment.
 constexpr bool is_local_type(std::uint64_t type) noexcept {
   constexpr std::uint64_t local[] = {
       0xEF53,      // ext2, ext3, ext4

@@ -12,9 +12,9 @@
 
 namespace wick::detail {
 
-/// A map of 64 bits to 64 bits that only grows. Any thread, at any time: it neither locks nor moves an entry,
-/// so a forked child may go on with it, and it never gives memory back, so the last thread of a process may
-/// still ask. What finds no room any more, or no memory, is forgotten.
+/// A map of 64 bits to 64 bits that only grows. Any thread, at any time. It neither locks nor moves an entry,
+/// so a forked child can use it. It never frees memory, so the last thread of a process can use it, too. An
+/// entry for which there is no room or memory is dropped.
 class growing_map {
  public:
   /// 0 when nothing was noted.

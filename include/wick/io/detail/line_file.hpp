@@ -17,11 +17,11 @@ bool is_whole_object(std::string_view text) noexcept;
 
 /// Lines of JSON objects that begin with `head`.
 ///
-/// A line is one write in append mode, so lines of several writers don't mix. What tears one is a full disk
-/// or a kill in the middle of a write: then its beginning is taken back, at once or by whoever opens or
-/// writes the file next, under a lock of the file. What is not known to be the beginning of such a line is
-/// kept, and ended. The lock is not waited for longer than a few milliseconds, since who holds it may be
-/// stopped; without it nothing is taken back, and the next line begins anew.
+/// A line is one write in append mode, so lines of several writers don't mix. A full disk or a kill in the
+/// middle of a write leaves a torn line. The same writer, or the next to open or write the file, removes it
+/// under a lock of the file. A last line that may be anything else is kept, and ended. The lock's holder may
+/// be stopped, so a writer waits a few milliseconds at most; without the lock nothing is removed, and the
+/// next entry starts a line of its own.
 class line_file {
  public:
   /// Look at fault() and other() then.
@@ -32,10 +32,10 @@ class line_file {
   /// What it is, when it can't be opened and is no regular file.
   const char* other() const noexcept { return other_; }
 
-  /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
-  /// begins anew. \throws std::bad_alloc
+  /// Adds a line, without its end. Returns 0, or errno when that failed: then nothing of it is left, or the
+  /// next add() starts a line of its own. \throws std::bad_alloc
   int add(std::string_view line);
-  /// Brings what was written to the disk. 0, or errno.
+  /// Flushes the lines to the disk. 0, or errno.
   int sync() noexcept;
 
  private:
@@ -52,11 +52,11 @@ class line_file {
     bool held_ = false;
   };
 
-  /// What must come before the next line: nothing behind a whole one, and once the beginning of one was taken
-  /// back.
+  /// The text before the next line: empty behind a whole line, and once a torn one is removed; else a line
+  /// end.
   std::string_view beginning(bool locked) noexcept;
 
-  /// Unless somebody without the lock has written behind it.
+  /// Except when a process without the lock has written behind it.
   void take_back(::off_t size, ::off_t written) noexcept;
 
   bool read(char* to, std::size_t size, ::off_t offset) const noexcept;

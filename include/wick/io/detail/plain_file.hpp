@@ -1,5 +1,5 @@
 /// \file
-/// Opening a path that should be a regular file: what is none is named, and never waited for.
+/// Opening a path that should be a regular file: anything else is named, and never waited for.
 #pragma once
 
 #include <string>
@@ -40,8 +40,8 @@ struct plain_file {
   int fault = 0;                ///< errno, when it could not be opened
 };
 
-/// Opens a regular file for reading. A FIFO would make open() wait for somebody who writes into it, and a
-/// terminal or another device for what it stands for: those are recognized without waiting.
+/// Opens a regular file for reading. open() of a FIFO would wait for a writer, and of a terminal or another
+/// device for that device: those are recognized without waiting.
 plain_file open_plain(const char* path) noexcept;
 
 }  // namespace wick::detail

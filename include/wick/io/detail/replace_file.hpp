@@ -1,6 +1,5 @@
 /// \file
-/// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
-/// writer.
+/// Replaces a file as a whole: a reader finds the old file or the new one, whatever stops the writer.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +19,12 @@ namespace wick::detail {
 [[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
                                    const char* kind = "state");
 
-/// The file that becomes the new one: a neighbor of the old one, under a name that nobody else has, until it
-/// takes the old one's. It is gone with its scope if it never does.
+/// The file that becomes the new one: a neighbor of the old one, under a unique name until it takes the old
+/// one's. If it never does, the end of its scope removes it.
 ///
-/// As long as its writer lives, the file is locked. So one whose lock can be had was left behind by a process
-/// that was killed, and whoever writes into the folder next removes it. Where a lock may be known to one
-/// machine only (NFS and its like), it must be an hour old as well, and a day where there are no locks.
+/// As long as its writer lives, the file is locked. A file whose lock is free was left behind by a killed
+/// process, and the next writer in the folder removes it. Where a lock may be known to one machine only (NFS
+/// and its like), the file must be an hour old as well, and a day where there are no locks.
 class neighbor_file {
  public:
   /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.

@@ -74,7 +74,7 @@ void note_place(const char* path, int file) noexcept {
   if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
   const auto device = static_cast<std::uint64_t>(about.st_dev);
   if (there.what == known_places::local && there.device == device) return;
-  // What a link leads to says nothing of the folder that it lies in.
+  // The target of a link says nothing of the folder that has the link.
   struct ::stat name {};
   if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
   if (is_local(file))

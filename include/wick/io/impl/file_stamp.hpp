@@ -71,7 +71,7 @@ file_watch file_watch::begin(int file, const file_stamp* indexed) {
 
 void file_watch::end(int file, const file_stamp* indexed) {
   const file_watch after = begin(file, indexed);
-  before.linked = false;  // whoever has it open may read it, though it has lost its name
+  before.linked = false;  // an open file may be read, though it has lost its name
   require_same(before, after.before, "opened",
                "let its writer end before it is read, or write under another name and rename it");
 }

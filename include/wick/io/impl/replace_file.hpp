@@ -43,7 +43,7 @@ neighbor_file::neighbor_file(int folder, ::mode_t mode) noexcept : folder_(folde
     fault_ = file_ ? 0 : errno;
     if (fault_ == EEXIST) continue;
     if (fault_ != 0) return;
-    // Whoever tidies up may have seen it before it was locked.
+    // tidy_up() of another process may have locked it first.
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       discard();
       continue;

@@ -29,7 +29,7 @@ inline constexpr std::size_t kernel_slack = 64;
 /// How a row becomes narrower or wider. Output x is the sum over j < 2 * pairs of the source
 /// pixel at first[x] + j * channels times its weight; weights that are not needed are 0.
 struct column_table {
-  int count = 0;                        ///< outputs; the tables go on to a multiple of eight
+  int count = 0;                        ///< outputs; the tables are padded to a multiple of eight
   int pairs = 0;                        ///< of source pixels, for each output
   int channels = 0;                     ///< 1 to 4
   const std::int32_t* first = nullptr;  ///< in values: the pixel's number times the channels

@@ -18,12 +18,12 @@ class draw_notes {
   struct line {
     what kind = what::begun;
     std::uint32_t stage = 0;
-    place where = {};         ///< of whom it tells
+    place where = {};         ///< of which sample
     std::uint64_t count = 0;  ///< of numbers that were drawn
     std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
   };
 
-  /// A sample begins, or is tried again: what was noted of its position before counts no more.
+  /// A sample begins, or is tried again: earlier notes of its position count no more.
   void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
   /// The stage that ran just now may have drawn something.
   void drew(const context& c) {
@@ -34,7 +34,7 @@ class draw_notes {
     add({what::other, stage, other.where(), 0, into.where().drawn});
   }
 
-  /// What counts of a position, in the order in which it was noted. Nobody notes any more.
+  /// The notes of a position that count, in their order. To be called after the last note.
   std::vector<line> of(std::uint64_t position) const;
   /// By position; to be called before of().
   void sort();

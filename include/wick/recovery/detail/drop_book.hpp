@@ -19,7 +19,7 @@ class drop_book {
   std::uint64_t of_training = 0;
   std::uint64_t reported = 0;  // of these
 
-  /// Of an epoch that is not begun at its beginning nobody can say that all of it was left out.
+  /// After a start in the middle of an epoch the book can't say that all of it was left out.
   void begin(bool at_the_beginning) noexcept {
     epoch_ = 0;
     nothing_kept_ = at_the_beginning;

@@ -26,7 +26,7 @@
 
 namespace wick::detail {
 
-/// A failure as it is told: the entry, and what goes with it.
+/// A failure for the books: its entry in the failure log, and what that leaves out.
 struct told_failure {
   std::uint64_t slot = 0;
   std::uint64_t index = 0;
@@ -37,7 +37,7 @@ struct told_failure {
   std::exception_ptr cause;
 };
 
-/// Kind and text of what was thrown; a late_error names the stage, too.
+/// Sets kind and text from the exception; the stage, too, from a late_error.
 void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
 
 /// By rising slot; those of one slot stay in their order.
@@ -56,9 +56,9 @@ class error_account {
   const wick::failure_log& failure_log() const noexcept { return failure_log_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
 
-  /// What is told of some positions of an epoch: `count` of them, of which these (rising by slot, counted
-  /// from `first_slot`) have failed. `passed` of this rank's `of_epoch` positions have had their turn then.
-  /// \throws too_many_errors when they make it more than is allowed
+  /// Adds `count` positions of an epoch, of which `failures` (rising by slot, counted from `first_slot`) have
+  /// failed. Of this rank's `of_epoch` positions `passed` have had their turn then. \throws too_many_errors
+  /// when more have failed than is allowed
   void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
            std::uint64_t of_epoch, const std::vector<told_failure>& failures);
 
@@ -96,10 +96,10 @@ class print_book {
  public:
   static constexpr std::size_t max_kept = 64;
 
-  /// An epoch begins, or goes on behind what another loader has delivered.
+  /// An epoch begins, or continues behind the batches that another loader has delivered.
   void begin(std::uint64_t epoch);
   void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
-  /// What was delivered of the epoch begun last.
+  /// The delivered samples of the epoch begun last.
   std::uint64_t samples() const noexcept { return epochs_.empty() ? 0 : epochs_.back().sum.samples; }
   /// The epochs so far were of this data set; those to come are of another.
   void seal(std::uint64_t data, std::uint64_t batch) noexcept;

@@ -23,7 +23,7 @@ class misshapen : public error {
   using error::error;
 };
 
-/// A sample that failed, and what was done about it.
+/// A sample that failed, and the action that was taken.
 struct failure {
   static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
@@ -35,10 +35,10 @@ struct failure {
   std::uint32_t number = 0;  ///< of those in this slot, in their order
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
-  std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
-  bool dropped = false;               ///< by filter(): that is no failure, and is not told
+  std::uint64_t substitute = nobody;  ///< the index of the sample drawn in its place
+  bool dropped = false;               ///< by filter(): that is no failure, and is not reported
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
-  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
+  std::uint64_t other = nobody;       ///< the index of its other that failed: that is to blame
   std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
   std::uint32_t before = none;        ///< the one before it in this slot, by its place among the batch's
 
@@ -47,9 +47,9 @@ struct failure {
   bool of_other() const noexcept { return other != nobody; }
   /// The index of the sample that is bad.
   std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
-  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
+  /// Of the sample that the position itself has, not of a substitute or an other.
   bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
-  /// What was thrown, in which stage; sets `dropped` and `other`, too.
+  /// Sets the cause and its stage; `dropped` and `other`, too.
   void take_cause(std::exception_ptr what, std::uint32_t in_stage);
 };
 

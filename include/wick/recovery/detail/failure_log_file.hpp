@@ -21,9 +21,8 @@ namespace wick::detail {
 std::string to_json(const failure_log_entry& e);
 
 /// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
-/// the same file, and whoever reads it while the training runs, or after a crash, finds whole lines. What a
-/// full disk or a kill has left of a line is taken back; a last line of anybody else's that has no end gets
-/// one.
+/// the same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a
+/// full disk or a kill is removed; another program's last line without an end gets one.
 class failure_log_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened

@@ -1,5 +1,5 @@
 /// \file
-/// Writes the receipt of a batch from what was noted while it was made again.
+/// Writes the receipt of a batch from the notes taken while it was made again.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace wick::detail {
 
-/// Fills a receipt from what was noted.
+/// Fills a receipt from draw_notes.
 class receipt_writer {
  public:
   static constexpr std::size_t most_values = 256;
@@ -24,7 +24,7 @@ class receipt_writer {
       : to_(to), notes_(notes), stages_(stages), batching_(batching), names_(names) {}
   /// A sample, of which all but keys, draws and others is known.
   void add(receipt::sample s);
-  /// What was drawn for the whole batch, whose first position this is.
+  /// Draws for the whole batch, whose first position this is.
   void add_batch(std::uint64_t position);
 
  private:

@@ -245,7 +245,7 @@ void mixture_journal::read_on(const std::string& path, bool of_this_run, content
 void mixture_journal::read_line(const std::string& path, std::string_view line, bool of_this_run,
                                 contents& to) const {
   const std::size_t number = to.lines + 1;
-  // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
+  // A torn line, ended by the writer of the next; when an edit is lost, the next one's number shows it.
   const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
   if (of_line && !line.ends_with(line_end)) return;
   line_reader r(line);

@@ -36,7 +36,7 @@ receipt::draw draw_of(const draw_notes::line& l, const std::vector<std::string>&
   return out;
 }
 
-/// What was noted of the sample with this number of a draw: of itself, and of what went into it.
+/// Adds the notes of the sample with this number of a draw: its own, and those of its others.
 template <class To, class Key>
 void add_noted(To& to, std::uint64_t drawn, const noted& lines, const std::vector<std::string>& stages,
                std::size_t end, const Key& key) {

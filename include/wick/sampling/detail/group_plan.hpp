@@ -25,7 +25,7 @@ namespace wick::detail {
 struct position_range {
   std::uint64_t first = 0, count = 0;
 };
-/// What a rank has of so many.
+/// A rank's share of `count`.
 constexpr position_range share_of(std::uint64_t count, const shard_stage& shard) noexcept {
   const std::uint64_t from = count * shard.rank / shard.world;
   return {from, count * (shard.rank + 1) / shard.world - from};

@@ -44,7 +44,7 @@ alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.
       small.push_back(over);
     }
   }
-  // What is left over is so by rounding alone. A weight of 0 never is the last: someone is above 1 for it.
+  // Only rounding leaves columns over. A weight of 0 never is the last: another column is above 1 for it.
   for (const std::uint64_t i : small)
     columns_[i] = {weights[i] > 0 ? 1.0 : 0.0, weights[i] > 0 ? i : heaviest(weights)};
   for (const std::uint64_t i : large) columns_[i].keep = 1;

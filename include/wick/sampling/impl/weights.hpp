@@ -20,12 +20,12 @@
 
 namespace wick::detail {
 
-/// Who follows them finds by the blocks' times what he does not have yet.
+/// By the blocks' times a sum_tree finds the changes that it does not have yet.
 struct weights_store {
   std::mutex mutex;
   std::vector<double> values;
   std::vector<std::uint64_t> changed;  // when something of a block of sum_tree::block was set
-  std::uint64_t now = 1;               // goes on each time that they are taken
+  std::uint64_t now = 1;               // rises at each sum_tree::follow()
 
   static void require(std::uint64_t i, double w) {
     if (w >= 0 && std::isfinite(w)) return;

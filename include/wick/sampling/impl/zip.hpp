@@ -91,7 +91,7 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
     if (!alone.empty()) text += zipping::without(alone, first.source, other.source);
     if (!left_over.empty())
       text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
-    // What was compared, of one of each.
+    // One of the compared names of each source.
     const std::string a = first.names.empty() ? "" : first.names.front(),
                       b = other.names.empty() ? "" : other.names.front();
     throw error(text + " (sources are counted from 0; the first names are \"" + printable(a) + "\" and \"" +

@@ -70,7 +70,7 @@ struct brace_range {
 inline std::vector<std::string> expand_braces(std::string_view pattern) {
   constexpr std::size_t limit = 1'000'000;
   std::vector<std::string> done,
-      open{std::string(pattern)};  // `open` is a stack: what comes first lies on top
+      open{std::string(pattern)};  // `open` is a stack: the next pattern lies on top
   while (!open.empty()) {
     const std::string text = std::move(open.back());
     open.pop_back();

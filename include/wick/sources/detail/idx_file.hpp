@@ -37,7 +37,7 @@ class idx_file {
     packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && gzip_file::is_packed({start, 2});
   }
 
-  /// Once. \throws wick::error naming the path, what was expected and what was found
+  /// Call it once. \throws wick::error with the path, the expected and the found value
   idx_array read() {
     try {
       idx_array out = read_all();

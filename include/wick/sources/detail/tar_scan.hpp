@@ -40,8 +40,8 @@ struct tar_entry {
   std::uint64_t length = 0;
 };
 
-/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). All that is wrong with
-/// the archive is a wick::error with the shard's path, the offset, what was expected and what was found.
+/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). Any fault of the
+/// archive is a wick::error with the shard's path, the offset, the expected and the found value.
 class tar_scan {
  public:
   tar_scan(const std::string& path, int fd, std::uint64_t size)

@@ -56,10 +56,10 @@ framed_records::index::index(const files& of, const framing& by, const char* who
 
 void framed_records::index::scan(std::size_t file, int from, std::uint64_t size, const framing& by,
                                  const char* who) {
-  // Small frames are read through; of large ones only what the framing must see.
+  // Small frames are read whole; of large ones only the bytes that the framing needs.
   constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;
   std::vector<std::byte> buffer(std::max(window, by.header));
-  std::uint64_t begin = 0, end = 0;  // what the buffer has of the file
+  std::uint64_t begin = 0, end = 0;  // of the file's bytes in the buffer
   record_frame frame{.size = 0};
   for (std::uint64_t at = 0; at < size; at += frame.size) {
     const auto problem = [&](const std::string& what) {

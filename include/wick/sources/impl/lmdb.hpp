@@ -35,7 +35,7 @@ class lmdb_reader {
       const unsigned flags =
           MDB_RDONLY | MDB_NORDAHEAD | (is_file ? static_cast<unsigned>(MDB_NOSUBDIR) : 0U);
       int result = open(flags);
-      // A folder that can't be written has no lock file; what changes meanwhile is found by the file's stamp.
+      // A folder that can't be written has no lock file; the file's stamp shows a change meanwhile.
       if (result == EACCES || result == EROFS || result == EPERM) result = open(flags | MDB_NOLOCK);
       check(result);
       check(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn_));

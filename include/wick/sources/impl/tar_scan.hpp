@@ -208,7 +208,7 @@ void tar_scan::read_pax(extended& into, std::uint64_t header, std::uint64_t size
     }
     if (key == "path") {
       into.name = std::string(value);
-      if (value.empty()) into.name.reset();  // an empty value takes back what was said before
+      if (value.empty()) into.name.reset();  // an empty value revokes an earlier one
     } else if (key == "size" && value.empty()) {
       into.size.reset();
     } else if (key == "size") {

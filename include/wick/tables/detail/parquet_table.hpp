@@ -28,8 +28,8 @@ struct parquet_options {
   /// What a null is in a field of numbers, and in an array or list of them; without it, it is an error of its
   /// sample.
   std::optional<double> null_number = {};
-  /// The most that decoded row groups take which are kept for further rows, beside loader_options::memory; a
-  /// quarter of it is for memory that is used again for the next ones. The last group is kept in any case.
+  /// The most bytes of decoded row groups that are kept for further rows, beside loader_options::memory. A
+  /// quarter of it is for memory that the next groups use again. The last group is kept in any case.
   std::size_t kept_bytes = std::size_t{256} << 20;
   /// Leaves out row groups whose statistics exclude this range of a column. Rows outside of it that lie in
   /// other groups stay: filter() leaves those out.
@@ -118,7 +118,7 @@ class parquet_table {
 
   /// A row whose group is in memory, and for whose texts and lists the loader has room. Does not wait.
   bool find(std::uint64_t row, context& c, parquet_place& out);
-  /// The same when it is: an I/O thread decodes the group, for all who want it by then.
+  /// Waits until it is: an I/O thread decodes the group, for all samples that wait for it.
   task<parquet_place> fetch(std::uint64_t row, context* c);
   /// Without a loader: at once. Blocks.
   parquet_place read_now(std::uint64_t row);

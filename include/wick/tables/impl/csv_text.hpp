@@ -247,7 +247,7 @@ std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) 
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (raw[i] == '"') {
       if (i + 1 >= raw.size() || raw[i + 1] != '"') {
-        scratch.append(raw.substr(i + 1));  // some writers go on behind the quote
+        scratch.append(raw.substr(i + 1));  // some writers put text behind the quote
         break;
       }
       ++i;

@@ -44,7 +44,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
     }
   };
 
-  /// The same for a group that nobody waits for yet. Is never told to stop: its loader may be gone by then.
+  /// The same for a group that no sample waits for yet. Without a stop token: its loader may be gone by then.
   struct ahead_job final : job {
     std::shared_ptr<state> all;
     row_group* of;
@@ -55,7 +55,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
         const std::unique_ptr<ahead_job> mine(static_cast<ahead_job*>(self));
         try {
           mine->by.run([&] { return mine->all->decode(*mine->of, {}); });
-        } catch (...) {  // who wants it finds out
+        } catch (...) {  // the sample that wants it finds out
         }
       };
     }

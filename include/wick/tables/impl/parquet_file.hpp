@@ -95,7 +95,7 @@ class counted_file final : public arrow::io::RandomAccessFile {
   bool failed_ = false;
 };
 
-/// \param footer  what was read of it before; null: it is read
+/// \param footer  of an earlier read of the file; null: it is read
 std::unique_ptr<parquet::arrow::FileReader> reader_of(const std::shared_ptr<counted_file>& file,
                                                       std::shared_ptr<parquet::FileMetaData> footer) {
   parquet::ReaderProperties checked(&file->memory());

@@ -178,7 +178,7 @@ struct parquet_files {
 
   // ---- decoding ----
 
-  /// Blocks. Null: told to stop.
+  /// Blocks. Null when `stop` is requested.
   group_ptr decode(const row_group& of, const stop_token& stop) {
     const file& in = all_files[of.file];
     file_handle own;

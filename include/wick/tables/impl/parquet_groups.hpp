@@ -1,5 +1,5 @@
 /// \file
-/// Row groups in memory: each is decoded by one who wants it, for all, and kept while there is room. Included
+/// Row groups in memory: one sample has a group decoded for all, and it is kept while there is room. Included
 /// in exactly one file of a program.
 #pragma once
 
@@ -30,7 +30,7 @@ struct damaged_group : error {
   using error::error;
 };
 
-/// Comes once, for all who wait. A report counts the wait as one for I/O.
+/// Comes once, for all samples that wait. A report counts the wait as one for I/O.
 class group_arrival {
  public:
   class awaiter : public line_awaiter<group_arrival, awaiter> {
@@ -93,7 +93,7 @@ class group_arrival {
   line line_;
 };
 
-/// That of a group that is being decoded; who waits for it reads what came of it.
+/// The decoding of a group, while it is under way; the samples that wait for it read its result.
 struct group_decoding {
   group_arrival over;
   group_ptr got;  // null without a failure: given up, since its loader ends
@@ -110,7 +110,7 @@ struct row_group {
   const std::size_t bytes;        // about, while it is decoded
 
   std::atomic<std::uint64_t> used{0};  // when, counted in decoded groups
-  std::atomic<bool> fresh{false};      // nobody had a row of it since it was decoded
+  std::atomic<bool> fresh{false};      // no sample had a row of it since it was decoded
   std::mutex mutex;
   group_ptr kept;
   std::shared_ptr<group_decoding> under_way;

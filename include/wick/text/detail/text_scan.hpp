@@ -25,7 +25,7 @@ struct text_rule {
   std::uint64_t fingerprint() const noexcept;
 };
 
-/// Goes through one file once. Its bytes are what they are: nothing is decoded, and UTF-8 may be invalid.
+/// Goes through one file once, byte by byte: nothing is decoded, and UTF-8 may be invalid.
 class text_scan {
  public:
   text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}

@@ -33,8 +33,8 @@ struct token_format {
 /// Neither need be aligned.
 void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
 
-/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
-/// it is filled up.
+/// A row of tokens: int64 [size()] in a batch, converted there from the bytes that were read, once. Filler
+/// follows its own tokens.
 class token_ids {
  public:
   static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index

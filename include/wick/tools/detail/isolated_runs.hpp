@@ -229,7 +229,7 @@ class isolated_runs {
     stopped_ = true;
     for (const owned<job>& j : jobs_) j->cancelled.store(true, std::memory_order_relaxed);
   }
-  /// Nobody runs any more.
+  /// Only when no job runs any more.
   void begin_anew(isolated_failures& failures) {
     failures_ = &failures;
     free_.clear();

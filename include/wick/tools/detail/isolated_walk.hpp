@@ -1,5 +1,5 @@
 /// \file
-/// Who takes the samples of a run of benchmark() through its stages.
+/// The walk that takes the samples of a run of benchmark() through its stages.
 #pragma once
 
 #include <algorithm>

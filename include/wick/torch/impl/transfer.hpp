@@ -114,7 +114,7 @@ void transfer_stage::finish(in_flight& copies, const std::vector<at::Tensor*>& r
   remember(copies);
 }
 
-/// Nobody gets this batch, but the device may be reading its memory.
+/// This batch is not delivered, but the device may be reading its memory.
 void transfer_stage::abandon(in_flight& copies) const {
   copies.made.batch.clear();
   if (!copies.made.from.empty()) remember(copies);
@@ -146,7 +146,7 @@ void transfer_stage::remember(in_flight& copies) const {
   take_finished(finished);
 }
 
-/// Moves out what the device has read, and forgets what nobody will ask for again.
+/// Moves out tensors that the device has read, and forgets copies whose batch is taken or dropped.
 void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
   for (copy& c : shared_->copies) {
     if (c.read || !c.done->query()) continue;

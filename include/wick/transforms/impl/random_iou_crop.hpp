@@ -79,7 +79,7 @@ std::optional<rect> random_iou_crop_stage::try_one(frame size, const boxes& of, 
 std::optional<rect> random_iou_crop_stage::choose(frame size, const boxes& of, random_stream& random) const {
   boxing::check(of);
   if (of.empty()) return {};
-  // torchvision goes on without end where nothing fits.
+  // torchvision loops without an end where nothing fits.
   for (int draw = 0; draw < 100; ++draw) {
     const double min_iou = options_.min_iou[random.below(options_.min_iou.size())];
     if (min_iou >= 1) return {};
