@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The documentation and the messages say what they mean: they avoid the words below, and the README and the architecture stay
-short. A line per fault.
+"""The documentation, the messages and the comments of the rooms below avoid the words below; the README and the architecture
+stay short. A line per fault.
 
 words.py ROOT
 
@@ -13,6 +13,11 @@ from pathlib import Path
 
 FILES = ("README.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/decisions/*.md", "docs/guides/*.md")
 EXCEPT = {"names.md"}  # of docs/
+# The rooms of include/wick/ whose comments are checked. The messages of all are.
+ROOMS = (
+    "sampling", "io", "sources", "tables", "text", "cache", "batch", "pixels", "codec", "image", "transforms", "recovery", "tools",
+    "torch",
+)
 # The most words of a page, and where more belongs.
 MAX_WORDS = {
     "README.md": (1000, "move details to a guide"),
@@ -67,6 +72,7 @@ def prose(text: str) -> str:
 
 COMMENT = re.compile(r"//.*")
 MESSAGE = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+TOKEN = re.compile(rf"{COMMENT.pattern}|{MESSAGE.pattern}|'(?:[^'\\\n]|\\.)'")
 
 
 def messages(code: str) -> str:
@@ -80,6 +86,22 @@ def messages(code: str) -> str:
     return "".join(out)
 
 
+def comments(code: str) -> str:
+    """The comments of a header, as one text where their lines follow each other, so that each word stays on its line."""
+    out, block, end = [], [], 0
+    for token in TOKEN.finditer(code):
+        if not token.group().startswith("//"):
+            continue
+        between = code[end : token.start()]
+        if between.strip() or between.count("\n") > 1:  # a quote or inline code that isn't closed ends here, too
+            out.append(prose("".join(block)))
+            block = []
+        block.append(re.sub(r"[^\n]", "~" if between.strip() else " ", between))
+        block.append(re.sub(r"^/+", lambda m: " " * len(m.group()), token.group()))
+        end = token.end()
+    return "".join(out) + prose("".join(block))
+
+
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     files = [f for glob in FILES for f in sorted(root.glob(glob)) if f.parent.name != "docs" or f.name not in EXCEPT]
@@ -87,10 +109,13 @@ def main() -> int:
     faults = []
     for file in files:
         name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
-        text = messages(text) if file.suffix == ".hpp" else text
-        for found in WORDS.finditer(text if file.suffix == ".hpp" else prose(text)):
-            word = " ".join(found.group().lower().split())
-            faults.append(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: {word}: {AVOIDED[word]}")
+        checked = [messages(text)] if file.suffix == ".hpp" else [prose(text)]
+        if name.startswith(tuple(f"include/wick/{room}/" for room in ROOMS)):
+            checked.append(comments(text))
+        for each in checked:
+            for found in WORDS.finditer(each):
+                word = " ".join(found.group().lower().split())
+                faults.append(f"{name}:{each.count(chr(10), 0, found.start()) + 1}: {word}: {AVOIDED[word]}")
         most, remedy = MAX_WORDS.get(name, (None, None))
         if most and len(text.split()) > most:
             faults.append(f"{name}:1: {len(text.split())} words: at most {most}; {remedy}")
