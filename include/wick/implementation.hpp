@@ -60,7 +60,7 @@
 #include <wick/loader/impl/mixture_edits.hpp>
 #include <wick/loader/impl/pipeline_run.hpp>
 #include <wick/loader/impl/replayed_batch.hpp>
-#include <wick/loader/impl/report_book.hpp>
+#include <wick/loader/impl/report_recorder.hpp>
 #include <wick/loader/impl/report_timeline.hpp>
 #include <wick/loader/impl/report_trace.hpp>
 #include <wick/loader/impl/retry.hpp>
@@ -94,7 +94,7 @@
 #include <wick/profile/impl/trace_file.hpp>
 #include <wick/profile/impl/what_if.hpp>
 #include <wick/recovery/impl/draw_notes.hpp>
-#include <wick/recovery/impl/drop_book.hpp>
+#include <wick/recovery/impl/dropped_counts.hpp>
 #include <wick/recovery/impl/error_account.hpp>
 #include <wick/recovery/impl/failed_sample.hpp>
 #include <wick/recovery/impl/failure_log.hpp>
@@ -141,7 +141,7 @@
 #include <wick/sources/impl/zip_archive.hpp>
 #include <wick/tables/impl/csv.hpp>
 #include <wick/tables/impl/csv_text.hpp>
-#include <wick/text/impl/chunk_places.hpp>
+#include <wick/text/impl/chunk_offsets.hpp>
 #include <wick/text/impl/kept_index.hpp>
 #include <wick/text/impl/lines.hpp>
 #include <wick/text/impl/text_extents.hpp>

@@ -11569,7 +11569,7 @@ class pipeline_of : public erased_pipeline {
 /// \file
 /// What a loader does that has nothing to do with the type of its batches.
 
-// ==== wick/loader/detail/delivery_books.hpp
+// ==== wick/loader/detail/delivery_records.hpp
 /// \file
 /// What is kept of all that was handed over, epoch after epoch.
 
@@ -11898,7 +11898,7 @@ class pipeline_run {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/report_book.hpp
+// ==== wick/loader/detail/report_recorder.hpp
 /// \file
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 
@@ -12669,7 +12669,7 @@ class failure_log {
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
-class report_book {
+class report_recorder {
  public:
   /// What a loader's report is asked of: its executor, its clocks and what their rows are of, and what it was
   /// told.
@@ -12783,9 +12783,9 @@ class report_book {
 
 }  // namespace wick::detail
 
-// ==== wick/recovery/detail/drop_book.hpp
+// ==== wick/recovery/detail/dropped_counts.hpp
 /// \file
-/// The book on what filter() leaves out, kept by the consumer in the order of delivery.
+/// Counts of what filter() leaves out, kept by the consumer in the order of delivery.
 
 namespace wick::detail {
 
@@ -12793,12 +12793,12 @@ namespace wick::detail {
 inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
 
 /// What filter() has left out.
-class drop_book {
+class dropped_counts {
  public:
   std::uint64_t of_training = 0;
   std::uint64_t reported = 0;  // of these
 
-  /// After a start in the middle of an epoch the book can't say that all of it was left out.
+  /// After a start in the middle of an epoch they can't say that all of it was left out.
   void begin(bool at_the_beginning) noexcept {
     epoch_ = 0;
     nothing_kept_ = at_the_beginning;
@@ -12823,7 +12823,7 @@ class drop_book {
 
 // ==== wick/recovery/detail/error_account.hpp
 /// \file
-/// The books on failures, kept by the consumer in the order of delivery: the failure log, its file, the
+/// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
 /// limits, and what shall be quarantined.
 
 // ==== wick/recovery/detail/failure_log_file.hpp
@@ -12957,7 +12957,7 @@ class failure_log_file {
 
 namespace wick::detail {
 
-/// A failure for the books: its entry in the failure log, and what that leaves out.
+/// A failure as it is counted: its entry in the failure log, and what that leaves out.
 struct told_failure {
   std::uint64_t slot = 0;
   std::uint64_t index = 0;
@@ -13023,7 +13023,7 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
                                            const std::vector<error_count>& now);
 
 /// The fingerprints of the last epochs.
-class print_book {
+class fingerprint_recorder {
  public:
   static constexpr std::size_t max_kept = 64;
 
@@ -13051,11 +13051,11 @@ class print_book {
 
 namespace wick::detail {
 
-struct delivery_books {
+struct delivery_records {
   error_account account;
-  print_book prints;
-  report_book report;
-  drop_book drops = {};
+  fingerprint_recorder prints;
+  report_recorder report;
+  dropped_counts drops = {};
 };
 
 /// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is
@@ -14079,22 +14079,22 @@ class sample_group {
 
   /// The group is handed over from now on, by next(). `told`: its failures, by rising slot.
   void take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
-            delivery_books& books);
+            delivery_records& records);
   /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is
   /// one. \throws what it failed with, where on_error says nothing else; too_many_errors
   template <class Has>
-  std::optional<std::size_t> next(const erased_plan& plan, delivery_books& books, Has has) {
+  std::optional<std::size_t> next(const erased_plan& plan, delivery_records& records, Has has) {
     while (under_way()) {
       const std::size_t slot = next_++;
-      if (!told_.empty()) tell(plan, slot, books);  // else take() has counted all of them
+      if (!told_.empty()) tell(plan, slot, records);  // else take() has counted all of them
       const bool good = has(slot);
-      books.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
+      records.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
       if (!good) {
-        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) records.drops.add(1, 0);
         continue;
       }
-      books.drops.add(0, 1);
-      books.report.took(1);
+      records.drops.add(0, 1);
+      records.report.took(1);
       return slot;
     }
     return std::nullopt;
@@ -14102,7 +14102,7 @@ class sample_group {
 
  private:
   void look_up(const erased_plan& plan, const batch_job& j);
-  void tell(const erased_plan& plan, std::size_t slot, delivery_books& books);
+  void tell(const erased_plan& plan, std::size_t slot, delivery_records& records);
 
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<told_failure> told_;
@@ -14298,10 +14298,10 @@ class loader_core {
   std::uint64_t batches() const noexcept { return plan().batches(); }
   std::uint64_t size() const noexcept { return plan().positions(); }
   executor& on() noexcept { return settings_.on; }
-  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
-  const wick::failure_log& failure_log() const noexcept { return books_.account.failure_log(); }
+  std::uint64_t filtered() const noexcept { return records_.drops.of_training; }
+  const wick::failure_log& failure_log() const noexcept { return records_.account.failure_log(); }
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), batch_of_prints());
+    return records_.prints.of(epoch, data(), batch_of_prints());
   }
   void write_quarantine(const std::string& path) const;
   std::uint64_t slab_allocations() const noexcept { return scheduler_.pool().allocations(); }
@@ -14321,7 +14321,7 @@ class loader_core {
   /// Batches that are left; without batch() samples, some of which may be left out.
   std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
   std::uint64_t samples_left() const noexcept;
-  std::uint64_t samples_taken() const noexcept { return books_.prints.samples(); }
+  std::uint64_t samples_taken() const noexcept { return records_.prints.samples(); }
   bool at_hand() const noexcept { return group_.under_way(); }
 
   // ---- for the typed loader ----
@@ -14329,7 +14329,7 @@ class loader_core {
   /// `has(slot)`: whether the group that was taken has a sample there.
   template <class Has>
   bool next_of_group(Has has) {
-    const std::optional<std::size_t> found = group_.next(plan(), books_, has);
+    const std::optional<std::size_t> found = group_.next(plan(), records_, has);
     if (found) slot_ = *found;
     return found.has_value();
   }
@@ -14375,7 +14375,7 @@ class loader_core {
   void look(const batch_job& j) noexcept;
   bool deliver_batch(batch_job& j);
   void deliver_group(batch_job& j);
-  report_book::subject subject() noexcept;
+  report_recorder::subject subject() noexcept;
   std::uint64_t batch_of_prints() const noexcept {
     return settings_.facts().batched ? plan().batch_size() : 0;
   }
@@ -14406,7 +14406,7 @@ class loader_core {
   sample_group group_;
   std::size_t slot_ = 0;
   std::vector<told_failure> told_;
-  delivery_books books_;
+  delivery_records records_;
   hang_watch watch_;  // looks at all of these
 };
 
@@ -17786,11 +17786,11 @@ namespace detail {
 
 /// How the elements of a row that don't lie side by side are put together: `run` bytes that do, again and
 /// again, over some loops. Dimensions that can be walked as one are one loop.
-class strided_walk {
+class strided_loop {
  public:
-  strided_walk() noexcept = default;
+  strided_loop() noexcept = default;
   /// `strides` in elements.
-  strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept;
+  strided_loop(const shape& extents, const shape& strides, std::size_t element) noexcept;
   /// All elements lie side by side.
   bool packed() const noexcept { return loops_ == 0; }
   /// From the first byte of a row to behind its last.
@@ -17841,7 +17841,7 @@ struct row_format {
   dtype type;
   bool packed = true;  ///< its elements lie side by side in the array, the last dimension fastest
   std::size_t bytes;   ///< of one row, packed
-  detail::strided_walk walk;
+  detail::strided_loop walk;
 };
 
 }  // namespace detail
@@ -19783,7 +19783,7 @@ inline detail::text_samples documents(std::initializer_list<std::string> paths,
 /// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
 /// on.
 
-// ==== wick/text/detail/chunk_places.hpp
+// ==== wick/text/detail/chunk_offsets.hpp
 /// \file
 /// Where the chunks of a stream of tokens begin and end.
 
@@ -19878,12 +19878,12 @@ struct chunk_plan {
   std::int64_t within_documents = -1;
 };
 
-class chunk_places {
+class chunk_offsets {
  public:
   /// Of `tokens` in one stream.
-  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  chunk_offsets(std::uint64_t tokens, const chunk_plan& plan) noexcept;
   /// Of documents that begin at `begins`; the last ends at `tokens`.
-  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+  chunk_offsets(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
 
   std::uint64_t size() const noexcept { return size_; }
   token_span at(std::uint64_t i) const noexcept;
@@ -20011,7 +20011,7 @@ class token_chunks {
 
  private:
   std::shared_ptr<const token_store> store_;
-  std::shared_ptr<const chunk_places> places_;
+  std::shared_ptr<const chunk_offsets> places_;
 };
 
 /// Made by tokens(vector) | chunks(length).
@@ -20031,7 +20031,7 @@ class array_chunks {
 
  private:
   token_array array_;
-  std::shared_ptr<const chunk_places> places_;
+  std::shared_ptr<const chunk_offsets> places_;
 };
 
 /// \throws wick::error when there are too few tokens for one chunk
@@ -20208,6 +20208,10 @@ struct isolated_result {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/tools/detail/isolated_loop.hpp
+/// \file
+/// The walk that takes the samples of a run of benchmark() through its stages.
 
 // ==== wick/tools/detail/isolated_runs.hpp
 /// \file
@@ -20460,17 +20464,13 @@ class isolated_runs {
 
 }  // namespace wick::detail
 
-// ==== wick/tools/detail/isolated_walk.hpp
-/// \file
-/// The walk that takes the samples of a run of benchmark() through its stages.
-
 namespace wick::detail {
 
 /// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
 /// suspends, a run of samples) through the stages, then the next.
 template <class Pipeline, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End,
           class From, class Keep>
-class isolated_walk {
+class isolated_loop {
   using all_type = isolated_runs<Pipeline>;
   using types = typename all_type::types;
   using path_type = typename all_type::path_type;
@@ -20493,7 +20493,7 @@ class isolated_walk {
   static constexpr bool batches_suspend = types::batches_suspend && in_slots && End == isolated_end::all;
 
  public:
-  isolated_walk(all_type& all, const From* from, Keep* keep, std::size_t in_flight)
+  isolated_loop(all_type& all, const From* from, Keep* keep, std::size_t in_flight)
       : all_(all),
         from_(from),
         keep_(keep),
@@ -20503,7 +20503,7 @@ class isolated_walk {
   std::size_t walks() const noexcept { return walks_; }
   const isolated_counts& counts() const noexcept { return counts_; }
 
-  static task<void> walk(isolated_walk* self, std::size_t number) {
+  static task<void> walk(isolated_loop* self, std::size_t number) {
     executor& on = self->all_.on;
     std::uint64_t most = 1, since = now_ticks();
     for (;;) {
@@ -20613,7 +20613,7 @@ class isolated_walk {
 
   // ---- where one does ----
 
-  static task<bool> run_one(isolated_walk* self, job* j, std::uint64_t slot) {
+  static task<bool> run_one(isolated_loop* self, job* j, std::uint64_t slot) {
     all_type& all = self->all_;
     const std::uint64_t index = self->index(*j, slot);
     pipeline_run& run = all.run_of();
@@ -20635,7 +20635,7 @@ class isolated_walk {
     co_return false;
   }
   template <std::size_t I, class Item>
-  static task<void> pass_async(isolated_walk* self, Item item, context* c, job* j, std::uint64_t slot) {
+  static task<void> pass_async(isolated_loop* self, Item item, context* c, job* j, std::uint64_t slot) {
     constexpr std::size_t stage = next_async<I>();
     if constexpr (stage == Last) {
       self->put(self->template until<I, Last>(std::move(item), *c), *c, *j, slot);
@@ -20696,7 +20696,7 @@ class isolated_walk {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  static task<void> make_async(isolated_walk* self, job* j) {
+  static task<void> make_async(isolated_loop* self, job* j) {
     if (!self->all_.close(*j)) co_return;
     context c = self->all_.run_of().context_of_batch(*j);
     c.enter(static_cast<std::uint32_t>(types::batching));
@@ -20714,7 +20714,7 @@ class isolated_walk {
       self->all_.failed_batch(*j, c.stage(), cause);
   }
   template <std::size_t I, class Batch>
-  static task<void> pass_batch_async(isolated_walk* self, Batch batch, context* c) {
+  static task<void> pass_batch_async(isolated_loop* self, Batch batch, context* c) {
     if constexpr (I < types::size) {
       c->enter(static_cast<std::uint32_t>(I));
       using stage_type = typename types::template stage_at<I>;
@@ -20745,7 +20745,7 @@ template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end
 isolated_result isolated_runs<Pipeline>::run(double seconds, const From* from, Keep* keep,
                                              isolated_failures& failures) {
   begin_anew(failures);
-  isolated_walk<Pipeline, First, Last, Without, End, From, Keep> walks(*this, from, keep, settings.in_flight);
+  isolated_loop<Pipeline, First, Last, Without, End, From, Keep> walks(*this, from, keep, settings.in_flight);
   double rate = -1;
   {
     scope all(on);
@@ -30725,7 +30725,7 @@ void lazy_image::warp(const detail::warp& by) {
 #include <sys/syscall.h>
 #endif
 
-// ==== wick/io/detail/known_places.hpp
+// ==== wick/io/detail/known_folders.hpp
 /// \file
 /// What this process has found out about folders and devices, for workers that may not ask.
 
@@ -30795,10 +30795,10 @@ class growing_map {
 
 /// Which folders lie on a local file system, by the way they are written, and which devices can't say what is
 /// in the page cache. Found out by the threads that may block, at the first file of a folder.
-class known_places {
+class known_folders {
  public:
-  static known_places& all() noexcept {
-    static constinit known_places places;
+  static known_folders& all() noexcept {
+    static constinit known_folders places;
     return places;
   }
 
@@ -30872,7 +30872,7 @@ inline bool measure_to_end(const file_range& where, std::uint64_t size, std::uin
 }
 
 inline bool may_read(bool local, std::uint64_t device) noexcept {
-  return local && known_places::all().tells_what_is_cached(device);
+  return local && known_folders::all().tells_what_is_cached(device);
 }
 
 }  // namespace cached
@@ -30880,13 +30880,13 @@ inline bool may_read(bool local, std::uint64_t device) noexcept {
 
 void note_place(const char* path, int file) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
-  known_places& known = known_places::all();
-  const std::uint64_t folder = known_places::folder_of(path);
-  const known_places::place there = known.find(folder);
+  known_folders& known = known_folders::all();
+  const std::uint64_t folder = known_folders::folder_of(path);
+  const known_folders::place there = known.find(folder);
   struct ::stat about {};
-  if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
+  if (there.what == known_folders::remote || ::fstat(file, &about) != 0) return;
   const auto device = static_cast<std::uint64_t>(about.st_dev);
-  if (there.what == known_places::local && there.device == device) return;
+  if (there.what == known_folders::local && there.device == device) return;
   // The target of a link says nothing of the folder that has the link.
   struct ::stat name {};
   if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
@@ -30931,7 +30931,7 @@ bool cached_reader::read(const file_range& where, std::byte* to, std::size_t siz
     }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
-      known_places::all().note_silent(before_.device);
+      known_folders::all().note_silent(before_.device);
     return false;
   }
   return true;
@@ -30949,12 +30949,12 @@ bool cached_reader::unchanged() const noexcept {
 bool cached_reader::open(const file_range& where) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   if (!cached::can_open()) return false;
-  known_places& known = known_places::all();
+  known_folders& known = known_folders::all();
   std::uint64_t folder = 0;
   if (where.indexed == nullptr) {
-    folder = known_places::folder_of(where.path);
-    const known_places::place there = known.find(folder);
-    if (!cached::may_read(there.what == known_places::local, there.device)) return false;
+    folder = known_folders::folder_of(where.path);
+    const known_folders::place there = known.find(folder);
+    if (!cached::may_read(there.what == known_folders::local, there.device)) return false;
     opened_.device = there.device;
   } else {
     opened_.device = where.indexed->device;
@@ -32127,7 +32127,7 @@ void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
 
 // ==== wick/loader/impl/delivery.hpp
 /// \file
-/// The bodies of what loader/detail/delivery_books.hpp and loader/detail/sample_group.hpp declare. Included
+/// The bodies of what loader/detail/delivery_records.hpp and loader/detail/sample_group.hpp declare. Included
 /// in exactly one file of a program.
 
 namespace wick::detail {
@@ -32190,7 +32190,7 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
 }
 
 void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
-                        delivery_books& books) {
+                        delivery_records& records) {
   told_.swap(told);
   next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
   next_told_ = 0;
@@ -32204,7 +32204,7 @@ void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector
     if (is_left_out(f)) dropped_.push_back(f.slot);
   }
   size_ = static_cast<std::size_t>(j.count);
-  if (told_.empty()) books.account.add(epoch_, 0, j.count, 0, 0, told_);
+  if (told_.empty()) records.account.add(epoch_, 0, j.count, 0, 0, told_);
   next_ = std::min(next_, size_);
   while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
 }
@@ -32222,18 +32222,18 @@ void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
 }
 
 /// Counts a sample of a group in which some failed. \throws what it failed with
-void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_books& books) {
+void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_records& records) {
   const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
   if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
     next_ = size_;
-    books.account.add(epoch_, 0, 0, before, all, told_);
+    records.account.add(epoch_, 0, 0, before, all, told_);
     throw to_exception(told_[next_told_++]);
   }
   std::vector<told_failure> here;
   for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
     here.push_back(std::move(told_[next_told_]));
   }
-  books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
+  records.account.add(epoch_, slot, 1, before + slot + 1, all, here);
   for (const told_failure& f : here) {
     if (f.entry.action == error_action::fail) throw to_exception(f);
   }
@@ -32252,7 +32252,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
+      records_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
       watch_(on(),
              {&scheduler_,
               [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
@@ -32298,19 +32298,19 @@ void loader_core::begin(std::uint64_t e) {
   require_refreshed();
   scheduler_.size().require_same();
   if (edits_.plan_for(e)) sought_ = left_ == 0;
-  books_.prints.begin(e);  // before anything has changed: it may throw
+  records_.prints.begin(e);  // before anything has changed: it may throw
   const bool goes_on = resume_ && resume_->epoch == e;
   const std::uint64_t number = goes_on ? resume_->batch : 0;
   moved_.begin(goes_on ? resume_->moved : 0);
   group_.begin(goes_on ? resume_->sample : 0);
   resume_.reset();
   round_.begin(e);
-  if (!goes_on) books_.account.begin(e);
-  books_.drops.begin(number == 0);
+  if (!goes_on) records_.account.begin(e);
+  records_.drops.begin(number == 0);
   epoch_ = e;
   left_ = batches() - number;
   sought_ = false;
-  books_.report.begin(subject());
+  records_.report.begin(subject());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek();
   else
@@ -32331,8 +32331,8 @@ bool loader_core::begun() {
 }
 
 bool loader_core::at_end() {
-  books_.report.end(subject());
-  books_.drops.require_some(current_epoch());
+  records_.report.end(subject());
+  records_.drops.require_some(current_epoch());
   return false;
 }
 
@@ -32356,19 +32356,19 @@ task<bool> loader_core::next_async(loader_core* self) {
   for (;;) {
     if (self->group_.under_way() && self->next_in_group()) co_return true;
     if (self->left_ == 0) co_return self->at_end();
-    const std::uint64_t begun_at = self->books_.report.begin_wait();
+    const std::uint64_t begun_at = self->records_.report.begin_wait();
     batch_job* job = nullptr;
     {
       const hang_watch::waiting waits(self->watch_, begun_at, self->scheduler_.taken());
       job = co_await self->scheduler_.next_async();
     }
-    self->books_.report.waited(begun_at);
+    self->records_.report.waited(begun_at);
     if (self->deliver(*job)) co_return true;
   }
 }
 
 batch_job* loader_core::wait() {
-  const std::uint64_t begun_at = books_.report.begin_wait();
+  const std::uint64_t begun_at = records_.report.begin_wait();
   batch_job* job = scheduler_.try_take();
   if (job == nullptr) {
     const std::uint64_t sequence = scheduler_.taken();
@@ -32378,7 +32378,7 @@ batch_job* loader_core::wait() {
         while ((job = scheduler_.try_take()) == nullptr && scheduler_.short_samples() && scheduler_.help()) {
         }
         watch_.end();
-        books_.report.helped(begun_at);
+        records_.report.helped(begun_at);
       }
       watch_.leave();
     }
@@ -32387,7 +32387,7 @@ batch_job* loader_core::wait() {
       job = scheduler_.take();
     }
   }
-  books_.report.waited(begun_at);
+  records_.report.waited(begun_at);
   return job;
 }
 
@@ -32417,8 +32417,8 @@ class taken_job {
 /// False when there is more to take first.
 bool loader_core::deliver(batch_job& j) {
   --left_;
-  books_.report.took_batch();
-  if (books_.report.looks()) look(j);
+  records_.report.took_batch();
+  if (records_.report.looks()) look(j);
   if (settings_.facts().batched) return deliver_batch(j);
   deliver_group(j);
   return next_in_group();
@@ -32437,16 +32437,16 @@ bool loader_core::deliver_batch(batch_job& j) {
   const bool there = take(j);
   taken.release();
   try {
-    books_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
-    books_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
+    records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
+    records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
     if (!there) {
       for (const told_failure& f : told_) {
         if (f.entry.action == error_action::fail) throw to_exception(f);
       }
       return false;
     }
-    books_.report.took(print.samples);
-    books_.prints.add(print);
+    records_.report.took(print.samples);
+    records_.prints.add(print);
     slot_ = 0;
     deliver();
   } catch (...) {
@@ -32459,7 +32459,7 @@ bool loader_core::deliver_batch(batch_job& j) {
 void loader_core::deliver_group(batch_job& j) {
   taken_job taken(scheduler_, j);
   tell_in_order(j, settings_, plan(), told_);
-  group_.take(plan(), j, told_, books_);
+  group_.take(plan(), j, told_, records_);
   take(j);
 }
 
@@ -32472,15 +32472,15 @@ std::uint64_t loader_core::samples_left() const noexcept {
 // ---- failures ----
 
 void loader_core::write_quarantine(const std::string& path) const {
-  const std::vector<quarantine::entry> bad = books_.account.bad();
+  const std::vector<quarantine::entry> bad = records_.account.bad();
   detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
 }
 
 // ---- the report ----
 
-report_book::subject loader_core::subject() noexcept {
+report_recorder::subject loader_core::subject() noexcept {
   const pipeline_facts& is = settings_.facts();
-  report_book::subject out{on(), scheduler_.clocks(), settings_.budget, settings_.names};
+  report_recorder::subject out{on(), scheduler_.clocks(), settings_.budget, settings_.names};
   out.first = is.first;
   out.batching = is.batching;
   out.order_row = is.order_row;
@@ -32492,31 +32492,33 @@ report_book::subject loader_core::subject() noexcept {
 }
 
 report loader_core::report() {
-  wick::report r = books_.report.close(subject(), settings_.stage_names, failure_log());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
+  wick::report r = records_.report.close(subject(), settings_.stage_names, failure_log());
+  r.filtered =
+      records_.drops.of_training - std::exchange(records_.drops.reported, records_.drops.of_training);
   for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
-  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  if (std::string trouble = records_.account.trouble(); !trouble.empty())
+    r.notes.push_back(std::move(trouble));
   return r;
 }
 
 void loader_core::trace(const std::string& path, const trace_options& how) {
   const single_user::hold mine(user_, "trace()");
-  books_.report.trace(subject(), settings_.stage_names, plan().positions(), path, how);
+  records_.report.trace(subject(), settings_.stage_names, plan().positions(), path, how);
 }
 
 void loader_core::stop_trace() {
   const single_user::hold mine(user_, "stop_trace()");
-  books_.report.stop_trace();
+  records_.report.stop_trace();
 }
 
 /// At a batch that was taken, and is still in its place.
 void loader_core::look(const batch_job& j) noexcept {
-  books_.report.look(scheduler_.depths(), {.sequence = j.sequence,
-                                           .epoch = j.epoch,
-                                           .number = j.number,
-                                           .samples = j.count,
-                                           .opened = j.opened,
-                                           .published = j.published});
+  records_.report.look(scheduler_.depths(), {.sequence = j.sequence,
+                                             .epoch = j.epoch,
+                                             .number = j.number,
+                                             .samples = j.count,
+                                             .opened = j.opened,
+                                             .published = j.published});
 }
 
 // ---- replaying ----
@@ -32549,13 +32551,13 @@ receipt loader_core::receipt(std::uint64_t epoch, std::uint64_t batch, const rep
 }
 
 loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
-  if (under_way_) of_.books_.report.end(of_.subject());
+  if (under_way_) of_.records_.report.end(of_.subject());
 }
 
 loader_core::pause::~pause() {
   if (!under_way_) return;
   try {
-    of_.books_.report.begin(of_.subject());
+    of_.records_.report.begin(of_.subject());
   } catch (...) {  // no memory: the report lacks the rest of the epoch
   }
 }
@@ -32599,8 +32601,8 @@ std::vector<std::byte> loader_core::state() const {
   loader_state s;
   s.of = identity();
   s.rounds = round_.count;
-  s.filtered = books_.drops.of_training;
-  books_.account.write(s);
+  s.filtered = records_.drops.of_training;
+  records_.account.write(s);
   if (edits_.any()) edits_.journal()->write(s);
   if (resume_) {
     s.moved = resume_->moved;
@@ -32651,8 +32653,8 @@ void loader_core::take_over(loader_state s) {
   }
   resume_ = make_owned<const loader_state>(std::move(s));
   round_.go_on(resume_->rounds, resume_->epoch);
-  books_.drops.of_training = books_.drops.reported = resume_->filtered;
-  books_.account.read(*resume_);
+  records_.drops.of_training = records_.drops.reported = resume_->filtered;
+  records_.account.read(*resume_);
 }
 
 /// \throws wick::error when the state can't be resumed from here
@@ -32669,14 +32671,14 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  if (epoch_) books_.prints.seal(data(), batch_of_prints());
+  if (epoch_) records_.prints.seal(data(), batch_of_prints());
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   left_ = 0;
   sought_ = true;
   moved_.begin(0);
   group_.begin(0);
-  books_.drops.begin(false);
+  records_.drops.begin(false);
   data_.reset();
   stages_.reset();
   scheduler_.refresh();
@@ -33171,15 +33173,15 @@ void replayed_batch::ended(std::uint64_t lanes) noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/impl/report_book.hpp
+// ==== wick/loader/impl/report_recorder.hpp
 /// \file
-/// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
+/// The bodies of what loader/detail/report_recorder.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
 
 namespace wick::detail {
 
-void report_book::usage::add(const usage& until, const usage& since) {
+void report_recorder::usage::add(const usage& until, const usage& since) {
   // What may throw comes first, so that nothing is counted by half.
   worker_seconds.resize(until.worker_seconds.size());
   worker_ticks.resize(until.worker_ticks.size());
@@ -33199,7 +33201,7 @@ void report_book::usage::add(const usage& until, const usage& since) {
     worker_ticks[i] += until.worker_ticks[i] - since.worker_ticks[i];
 }
 
-report_book::usage report_book::usage_of(const subject& of) const {
+report_recorder::usage report_recorder::usage_of(const subject& of) const {
   const io_pool::usage io = of.on.io().used();
   usage out;
   out.first = of.asked_at;
@@ -33219,7 +33221,7 @@ report_book::usage report_book::usage_of(const subject& of) const {
   return out;
 }
 
-void report_book::begin(const subject& of) {
+void report_recorder::begin(const subject& of) {
   end(of);
   since_ = usage_of(of);
   taking_ = true;
@@ -33229,14 +33231,14 @@ void report_book::begin(const subject& of) {
   depths_every_ = tick > 0 ? static_cast<std::uint64_t>(2e-3 / tick) : 0;
 }
 
-void report_book::end(const subject& of) {
+void report_recorder::end(const subject& of) {
   end_step();
   if (!taking_) return;
   used_.add(usage_of(of), since_);
   taking_ = false;
 }
 
-void report_book::begin_probe() noexcept {
+void report_recorder::begin_probe() noexcept {
   const std::uint64_t begun = now_ticks();
   at_step_ = usage_of_this_thread();
   step_thread_ = ::pthread_self();
@@ -33245,7 +33247,7 @@ void report_book::begin_probe() noexcept {
   probes_ = true;
 }
 
-void report_book::end_probe() noexcept {
+void report_recorder::end_probe() noexcept {
   probes_ = false;
   const std::uint64_t now = now_ticks();
   const thread_usage usage = usage_of_this_thread();
@@ -33295,8 +33297,8 @@ struct probed_share {
   }
 };
 
-report report_book::close(const subject& of, const std::vector<std::string>& names,
-                          const failure_log& failures) {
+report report_recorder::close(const subject& of, const std::vector<std::string>& names,
+                              const failure_log& failures) {
   end_step();
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);
@@ -33470,8 +33472,8 @@ void without_turns(std::vector<float>& multiples, double turns) {
     m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
 }
 
-void report_book::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
-                          const std::vector<stage_clocks::sum>& since, double tick) const {
+void report_recorder::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
+                              const std::vector<stage_clocks::sum>& since, double tick) const {
   constexpr std::size_t steps = 1000;
   measured_load& load = r.load;
   load_model& m = load.model;
@@ -33620,13 +33622,13 @@ std::vector<timeline_piece> report_timeline::take(std::uint64_t since, double ti
 
 // ==== wick/loader/impl/report_trace.hpp
 /// \file
-/// The bodies for the trace and the timeline that loader/detail/report_book.hpp declares. Included in exactly
-/// one file of a program.
+/// The bodies for the trace and the timeline that loader/detail/report_recorder.hpp declares. Included in
+/// exactly one file of a program.
 
 namespace wick::detail {
 
-void report_book::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
-                        const std::string& path, const trace_options& options) {
+void report_recorder::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+                            const std::string& path, const trace_options& options) {
   stop_trace();
   trace_subject what;
   what.lanes = of.clocks.lanes();
@@ -33644,7 +33646,7 @@ void report_book::trace(const subject& of, const std::vector<std::string>& names
   trace_ = make_owned<trace_file>(path, options, std::move(what));
 }
 
-void report_book::stop_trace() noexcept {
+void report_recorder::stop_trace() noexcept {
   if (!trace_) return;
   trace_->end();
   try {
@@ -33654,7 +33656,7 @@ void report_book::stop_trace() noexcept {
   trace_.reset();
 }
 
-void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+void report_recorder::look(const queue_depths& depths, traced_batch batch) noexcept {
   if (timeline_.wants_depths(came_)) timeline_.add(depths, came_ + depths_every_);
   if (!trace_) return;
   batch.taken = came_;
@@ -39324,13 +39326,13 @@ std::vector<draw_notes::line> draw_notes::of(std::uint64_t position) const {
 
 }  // namespace wick::detail
 
-// ==== wick/recovery/impl/drop_book.hpp
+// ==== wick/recovery/impl/dropped_counts.hpp
 /// \file
-/// The bodies of what recovery/detail/drop_book.hpp declares. Included in exactly one file of a program.
+/// The bodies of what recovery/detail/dropped_counts.hpp declares. Included in exactly one file of a program.
 
 namespace wick::detail {
 
-void drop_book::refuse(std::uint64_t epoch, std::uint64_t dropped) {
+void dropped_counts::refuse(std::uint64_t epoch, std::uint64_t dropped) {
   throw error("filter: all " + std::to_string(dropped) + " samples of epoch " + std::to_string(epoch) +
               " (of this rank) were left out, so there was no batch with any; look at what the predicate is "
               "given, and whether it returns true for what is to be kept");
@@ -39486,25 +39488,26 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
   return out;
 }
 
-void print_book::begin(std::uint64_t epoch) {
+void fingerprint_recorder::begin(std::uint64_t epoch) {
   std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
   epochs_.push_back({epoch, {}});
 }
 
-void print_book::seal(std::uint64_t data, std::uint64_t batch) noexcept {
+void fingerprint_recorder::seal(std::uint64_t data, std::uint64_t batch) noexcept {
   for (entry& e : epochs_) {
     if (e.factor == 0) e.factor = factor_of(e.epoch, data, batch);
   }
 }
 
 // Odd, so that different sums stay different.
-std::uint64_t print_book::factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept {
+std::uint64_t fingerprint_recorder::factor_of(std::uint64_t epoch, std::uint64_t data,
+                                              std::uint64_t batch) noexcept {
   return fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;
 }
 
-epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
-                                 std::uint64_t batch) const noexcept {
+epoch_fingerprint fingerprint_recorder::of(std::uint64_t epoch, std::uint64_t data,
+                                           std::uint64_t batch) const noexcept {
   for (const entry& e : epochs_) {
     if (e.epoch != epoch) continue;
     epoch_fingerprint out = e.sum;
@@ -42799,7 +42802,7 @@ std::uint64_t memory_rows::fingerprint() const noexcept {
 
 namespace wick::detail {
 
-strided_walk::strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept
+strided_loop::strided_loop(const shape& extents, const shape& strides, std::size_t element) noexcept
     : run_(element) {
   span_ = element;
   for (std::size_t d = extents.rank(); d-- > 0;) {
@@ -42816,7 +42819,7 @@ strided_walk::strided_walk(const shape& extents, const shape& strides, std::size
   }
 }
 
-void strided_walk::copy(const std::byte* from, std::byte* to) const noexcept {
+void strided_loop::copy(const std::byte* from, std::byte* to) const noexcept {
   switch (loops_ == 0 ? 0 : run_) {
     case 0:
       std::memcpy(to, from, run_);
@@ -42856,7 +42859,7 @@ row_format::row_format(const shape& of, dtype element)
 }
 
 row_format::row_format(const shape& of, dtype element, const shape& strides) : row_format(of, element) {
-  walk = detail::strided_walk(of, strides, size_of(element));
+  walk = detail::strided_loop(of, strides, size_of(element));
   packed = walk.packed();
 }
 
@@ -45208,17 +45211,17 @@ std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/text/impl/chunk_places.hpp
+// ==== wick/text/impl/chunk_offsets.hpp
 /// \file
-/// The bodies of what text/detail/chunk_places.hpp declares. Included in exactly one file of a program.
+/// The bodies of what text/detail/chunk_offsets.hpp declares. Included in exactly one file of a program.
 
 namespace wick::detail {
 
-chunk_places::chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept
+chunk_offsets::chunk_offsets(std::uint64_t tokens, const chunk_plan& plan) noexcept
     : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
 
-chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
-                           const chunk_plan& plan)
+chunk_offsets::chunk_offsets(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
+                             const chunk_plan& plan)
     : plan_(plan) {
   for (std::size_t d = 0; d < begins.size(); ++d) {
     const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
@@ -45233,7 +45236,7 @@ chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64
   documents_.shrink_to_fit();
 }
 
-token_span chunk_places::at(std::uint64_t i) const noexcept {
+token_span chunk_offsets::at(std::uint64_t i) const noexcept {
   if (documents_.empty()) return {i * plan_.stride, plan_.length + 1, plan_.length, 0};
   const auto behind = std::upper_bound(documents_.begin(), documents_.end(), i,
                                        [](std::uint64_t c, const document& d) { return c < d.chunk; });
@@ -45928,12 +45931,12 @@ std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
 
 namespace wick::detail {
 
-inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+inline std::shared_ptr<const chunk_offsets> some_chunks(chunk_offsets places, std::uint64_t tokens) {
   if (places.size() == 0) {
     throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
                 std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
   }
-  return std::make_shared<const chunk_places>(std::move(places));
+  return std::make_shared<const chunk_offsets>(std::move(places));
 }
 inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
   return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
@@ -45941,8 +45944,8 @@ inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexc
 
 token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
   places_ = some_chunks(plan.within_documents < 0
-                            ? chunk_places(store_->size(), plan)
-                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                            ? chunk_offsets(store_->size(), plan)
+                            : chunk_offsets(store_->documents(plan.within_documents), store_->size(), plan),
                         store_->size());
 }
 
@@ -45952,7 +45955,7 @@ std::uint64_t token_chunks::fingerprint() const noexcept {
 
 array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
   if (plan.within_documents < 0) {
-    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    places_ = some_chunks(chunk_offsets(array_.size, plan), array_.size);
     return;
   }
   document_borders borders(array_.format, plan.within_documents);
@@ -45961,7 +45964,7 @@ array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std:
     throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
                 ", which .within_documents says to be the end of each document");
   }
-  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+  places_ = some_chunks(chunk_offsets(borders.begins(), array_.size, plan), array_.size);
 }
 
 std::uint64_t array_chunks::fingerprint() const noexcept {

@@ -24,7 +24,7 @@
 #include "heap.hpp"
 #include "world.hpp"
 #include <wick/async/detail/frame_pool.hpp>
-#include <wick/io/detail/known_places.hpp>
+#include <wick/io/detail/known_folders.hpp>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define WICK_STRESS_SANITIZED 1
@@ -263,7 +263,7 @@ int main(int argc, char** argv) {
     what.reserve(sizeof(running));
     wick::detail::frame_pool::trim();
     const heap_state before = heap_now();
-    const std::size_t places = wick::detail::known_places::all().blocks();  // stay, and are bounded
+    const std::size_t places = wick::detail::known_folders::all().blocks();  // stay, and are bounded
     {
       dice choice(seed);
       choice.next();  // drew the scenario
@@ -276,8 +276,8 @@ int main(int argc, char** argv) {
     }
     wick::detail::frame_pool::trim();
     const heap_state after = heap_now();
-    const long kept =
-        after.blocks - before.blocks - static_cast<long>(wick::detail::known_places::all().blocks() - places);
+    const long kept = after.blocks - before.blocks -
+                      static_cast<long>(wick::detail::known_folders::all().blocks() - places);
     if (heap_is_counted() && failures.empty() && warm && kept != 0) {
       failures.push_back(std::to_string(kept) + " blocks (" + std::to_string(after.bytes - before.bytes) +
                          " bytes) of memory were not freed");

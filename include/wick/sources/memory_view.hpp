@@ -17,11 +17,11 @@ namespace detail {
 
 /// How the elements of a row that don't lie side by side are put together: `run` bytes that do, again and
 /// again, over some loops. Dimensions that can be walked as one are one loop.
-class strided_walk {
+class strided_loop {
  public:
-  strided_walk() noexcept = default;
+  strided_loop() noexcept = default;
   /// `strides` in elements.
-  strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept;
+  strided_loop(const shape& extents, const shape& strides, std::size_t element) noexcept;
   /// All elements lie side by side.
   bool packed() const noexcept { return loops_ == 0; }
   /// From the first byte of a row to behind its last.
@@ -72,7 +72,7 @@ struct row_format {
   dtype type;
   bool packed = true;  ///< its elements lie side by side in the array, the last dimension fastest
   std::size_t bytes;   ///< of one row, packed
-  detail::strided_walk walk;
+  detail::strided_loop walk;
 };
 
 }  // namespace detail

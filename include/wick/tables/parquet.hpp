@@ -140,9 +140,9 @@ class [[nodiscard]] parquet_read {
   parquet_table* table_;
   std::uint64_t row_;
   context* context_;
-  parquet_place where_;
-  task<parquet_place> slow_;
-  std::optional<task<parquet_place>::awaiter> awaiting_;
+  loaded_row where_;
+  task<loaded_row> slow_;
+  std::optional<task<loaded_row>::awaiter> awaiting_;
 };
 
 /// A row that read() reads.

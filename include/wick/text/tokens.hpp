@@ -18,7 +18,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/sources/files.hpp>
-#include <wick/text/detail/chunk_places.hpp>
+#include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_ids.hpp>
 #include <wick/text/detail/token_store.hpp>
 
@@ -66,7 +66,7 @@ class token_chunks {
 
  private:
   std::shared_ptr<const token_store> store_;
-  std::shared_ptr<const chunk_places> places_;
+  std::shared_ptr<const chunk_offsets> places_;
 };
 
 /// Made by tokens(vector) | chunks(length).
@@ -86,7 +86,7 @@ class array_chunks {
 
  private:
   token_array array_;
-  std::shared_ptr<const chunk_places> places_;
+  std::shared_ptr<const chunk_offsets> places_;
 };
 
 /// \throws wick::error when there are too few tokens for one chunk

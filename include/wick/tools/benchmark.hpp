@@ -24,8 +24,8 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/recovery/failure_log.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
+#include <wick/tools/detail/isolated_loop.hpp>
 #include <wick/tools/detail/isolated_runs.hpp>
-#include <wick/tools/detail/isolated_walk.hpp>
 
 namespace wick {
 

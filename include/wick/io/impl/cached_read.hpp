@@ -16,7 +16,7 @@
 
 #include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/file_system.hpp>
-#include <wick/io/detail/known_places.hpp>
+#include <wick/io/detail/known_folders.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
@@ -59,7 +59,7 @@ inline bool measure_to_end(const file_range& where, std::uint64_t size, std::uin
 }
 
 inline bool may_read(bool local, std::uint64_t device) noexcept {
-  return local && known_places::all().tells_what_is_cached(device);
+  return local && known_folders::all().tells_what_is_cached(device);
 }
 
 }  // namespace cached
@@ -67,13 +67,13 @@ inline bool may_read(bool local, std::uint64_t device) noexcept {
 
 void note_place(const char* path, int file) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
-  known_places& known = known_places::all();
-  const std::uint64_t folder = known_places::folder_of(path);
-  const known_places::place there = known.find(folder);
+  known_folders& known = known_folders::all();
+  const std::uint64_t folder = known_folders::folder_of(path);
+  const known_folders::place there = known.find(folder);
   struct ::stat about {};
-  if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
+  if (there.what == known_folders::remote || ::fstat(file, &about) != 0) return;
   const auto device = static_cast<std::uint64_t>(about.st_dev);
-  if (there.what == known_places::local && there.device == device) return;
+  if (there.what == known_folders::local && there.device == device) return;
   // The target of a link says nothing of the folder that has the link.
   struct ::stat name {};
   if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
@@ -118,7 +118,7 @@ bool cached_reader::read(const file_range& where, std::byte* to, std::size_t siz
     }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
-      known_places::all().note_silent(before_.device);
+      known_folders::all().note_silent(before_.device);
     return false;
   }
   return true;
@@ -136,12 +136,12 @@ bool cached_reader::unchanged() const noexcept {
 bool cached_reader::open(const file_range& where) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   if (!cached::can_open()) return false;
-  known_places& known = known_places::all();
+  known_folders& known = known_folders::all();
   std::uint64_t folder = 0;
   if (where.indexed == nullptr) {
-    folder = known_places::folder_of(where.path);
-    const known_places::place there = known.find(folder);
-    if (!cached::may_read(there.what == known_places::local, there.device)) return false;
+    folder = known_folders::folder_of(where.path);
+    const known_folders::place there = known.find(folder);
+    if (!cached::may_read(there.what == known_folders::local, there.device)) return false;
     opened_.device = there.device;
   } else {
     opened_.device = where.indexed->device;

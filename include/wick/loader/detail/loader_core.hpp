@@ -15,7 +15,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/loader/detail/delivery_books.hpp>
+#include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/mixture_edits.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
@@ -63,10 +63,10 @@ class loader_core {
   std::uint64_t batches() const noexcept { return plan().batches(); }
   std::uint64_t size() const noexcept { return plan().positions(); }
   executor& on() noexcept { return settings_.on; }
-  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
-  const wick::failure_log& failure_log() const noexcept { return books_.account.failure_log(); }
+  std::uint64_t filtered() const noexcept { return records_.drops.of_training; }
+  const wick::failure_log& failure_log() const noexcept { return records_.account.failure_log(); }
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), batch_of_prints());
+    return records_.prints.of(epoch, data(), batch_of_prints());
   }
   void write_quarantine(const std::string& path) const;
   std::uint64_t slab_allocations() const noexcept { return scheduler_.pool().allocations(); }
@@ -86,7 +86,7 @@ class loader_core {
   /// Batches that are left; without batch() samples, some of which may be left out.
   std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
   std::uint64_t samples_left() const noexcept;
-  std::uint64_t samples_taken() const noexcept { return books_.prints.samples(); }
+  std::uint64_t samples_taken() const noexcept { return records_.prints.samples(); }
   bool at_hand() const noexcept { return group_.under_way(); }
 
   // ---- for the typed loader ----
@@ -94,7 +94,7 @@ class loader_core {
   /// `has(slot)`: whether the group that was taken has a sample there.
   template <class Has>
   bool next_of_group(Has has) {
-    const std::optional<std::size_t> found = group_.next(plan(), books_, has);
+    const std::optional<std::size_t> found = group_.next(plan(), records_, has);
     if (found) slot_ = *found;
     return found.has_value();
   }
@@ -140,7 +140,7 @@ class loader_core {
   void look(const batch_job& j) noexcept;
   bool deliver_batch(batch_job& j);
   void deliver_group(batch_job& j);
-  report_book::subject subject() noexcept;
+  report_recorder::subject subject() noexcept;
   std::uint64_t batch_of_prints() const noexcept {
     return settings_.facts().batched ? plan().batch_size() : 0;
   }
@@ -171,7 +171,7 @@ class loader_core {
   sample_group group_;
   std::size_t slot_ = 0;
   std::vector<told_failure> told_;
-  delivery_books books_;
+  delivery_records records_;
   hang_watch watch_;  // looks at all of these
 };
 

@@ -11,7 +11,7 @@
 
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/delivery_books.hpp>
+#include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/state.hpp>
@@ -43,22 +43,22 @@ class sample_group {
 
   /// The group is handed over from now on, by next(). `told`: its failures, by rising slot.
   void take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
-            delivery_books& books);
+            delivery_records& records);
   /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is
   /// one. \throws what it failed with, where on_error says nothing else; too_many_errors
   template <class Has>
-  std::optional<std::size_t> next(const erased_plan& plan, delivery_books& books, Has has) {
+  std::optional<std::size_t> next(const erased_plan& plan, delivery_records& records, Has has) {
     while (under_way()) {
       const std::size_t slot = next_++;
-      if (!told_.empty()) tell(plan, slot, books);  // else take() has counted all of them
+      if (!told_.empty()) tell(plan, slot, records);  // else take() has counted all of them
       const bool good = has(slot);
-      books.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
+      records.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
       if (!good) {
-        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) records.drops.add(1, 0);
         continue;
       }
-      books.drops.add(0, 1);
-      books.report.took(1);
+      records.drops.add(0, 1);
+      records.report.took(1);
       return slot;
     }
     return std::nullopt;
@@ -66,7 +66,7 @@ class sample_group {
 
  private:
   void look_up(const erased_plan& plan, const batch_job& j);
-  void tell(const erased_plan& plan, std::size_t slot, delivery_books& books);
+  void tell(const erased_plan& plan, std::size_t slot, delivery_records& records);
 
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<told_failure> told_;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/delivery_books.hpp and loader/detail/sample_group.hpp declare. Included
+/// The bodies of what loader/detail/delivery_records.hpp and loader/detail/sample_group.hpp declare. Included
 /// in exactly one file of a program.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/loader/detail/delivery_books.hpp>
+#include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/sample_group.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
@@ -78,7 +78,7 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
 }
 
 void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
-                        delivery_books& books) {
+                        delivery_records& records) {
   told_.swap(told);
   next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
   next_told_ = 0;
@@ -92,7 +92,7 @@ void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector
     if (is_left_out(f)) dropped_.push_back(f.slot);
   }
   size_ = static_cast<std::size_t>(j.count);
-  if (told_.empty()) books.account.add(epoch_, 0, j.count, 0, 0, told_);
+  if (told_.empty()) records.account.add(epoch_, 0, j.count, 0, 0, told_);
   next_ = std::min(next_, size_);
   while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
 }
@@ -110,18 +110,18 @@ void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
 }
 
 /// Counts a sample of a group in which some failed. \throws what it failed with
-void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_books& books) {
+void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_records& records) {
   const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
   if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
     next_ = size_;
-    books.account.add(epoch_, 0, 0, before, all, told_);
+    records.account.add(epoch_, 0, 0, before, all, told_);
     throw to_exception(told_[next_told_++]);
   }
   std::vector<told_failure> here;
   for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
     here.push_back(std::move(told_[next_told_]));
   }
-  books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
+  records.account.add(epoch_, slot, 1, before + slot + 1, all, here);
   for (const told_failure& f : here) {
     if (f.entry.action == error_action::fail) throw to_exception(f);
   }

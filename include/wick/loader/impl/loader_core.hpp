@@ -28,7 +28,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      books_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
+      records_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
       watch_(on(),
              {&scheduler_,
               [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
@@ -74,19 +74,19 @@ void loader_core::begin(std::uint64_t e) {
   require_refreshed();
   scheduler_.size().require_same();
   if (edits_.plan_for(e)) sought_ = left_ == 0;
-  books_.prints.begin(e);  // before anything has changed: it may throw
+  records_.prints.begin(e);  // before anything has changed: it may throw
   const bool goes_on = resume_ && resume_->epoch == e;
   const std::uint64_t number = goes_on ? resume_->batch : 0;
   moved_.begin(goes_on ? resume_->moved : 0);
   group_.begin(goes_on ? resume_->sample : 0);
   resume_.reset();
   round_.begin(e);
-  if (!goes_on) books_.account.begin(e);
-  books_.drops.begin(number == 0);
+  if (!goes_on) records_.account.begin(e);
+  records_.drops.begin(number == 0);
   epoch_ = e;
   left_ = batches() - number;
   sought_ = false;
-  books_.report.begin(subject());
+  records_.report.begin(subject());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek();
   else
@@ -107,8 +107,8 @@ bool loader_core::begun() {
 }
 
 bool loader_core::at_end() {
-  books_.report.end(subject());
-  books_.drops.require_some(current_epoch());
+  records_.report.end(subject());
+  records_.drops.require_some(current_epoch());
   return false;
 }
 
@@ -132,19 +132,19 @@ task<bool> loader_core::next_async(loader_core* self) {
   for (;;) {
     if (self->group_.under_way() && self->next_in_group()) co_return true;
     if (self->left_ == 0) co_return self->at_end();
-    const std::uint64_t begun_at = self->books_.report.begin_wait();
+    const std::uint64_t begun_at = self->records_.report.begin_wait();
     batch_job* job = nullptr;
     {
       const hang_watch::waiting waits(self->watch_, begun_at, self->scheduler_.taken());
       job = co_await self->scheduler_.next_async();
     }
-    self->books_.report.waited(begun_at);
+    self->records_.report.waited(begun_at);
     if (self->deliver(*job)) co_return true;
   }
 }
 
 batch_job* loader_core::wait() {
-  const std::uint64_t begun_at = books_.report.begin_wait();
+  const std::uint64_t begun_at = records_.report.begin_wait();
   batch_job* job = scheduler_.try_take();
   if (job == nullptr) {
     const std::uint64_t sequence = scheduler_.taken();
@@ -154,7 +154,7 @@ batch_job* loader_core::wait() {
         while ((job = scheduler_.try_take()) == nullptr && scheduler_.short_samples() && scheduler_.help()) {
         }
         watch_.end();
-        books_.report.helped(begun_at);
+        records_.report.helped(begun_at);
       }
       watch_.leave();
     }
@@ -163,7 +163,7 @@ batch_job* loader_core::wait() {
       job = scheduler_.take();
     }
   }
-  books_.report.waited(begun_at);
+  records_.report.waited(begun_at);
   return job;
 }
 
@@ -193,8 +193,8 @@ class taken_job {
 /// False when there is more to take first.
 bool loader_core::deliver(batch_job& j) {
   --left_;
-  books_.report.took_batch();
-  if (books_.report.looks()) look(j);
+  records_.report.took_batch();
+  if (records_.report.looks()) look(j);
   if (settings_.facts().batched) return deliver_batch(j);
   deliver_group(j);
   return next_in_group();
@@ -213,16 +213,16 @@ bool loader_core::deliver_batch(batch_job& j) {
   const bool there = take(j);
   taken.release();
   try {
-    books_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
-    books_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
+    records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
+    records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
     if (!there) {
       for (const told_failure& f : told_) {
         if (f.entry.action == error_action::fail) throw to_exception(f);
       }
       return false;
     }
-    books_.report.took(print.samples);
-    books_.prints.add(print);
+    records_.report.took(print.samples);
+    records_.prints.add(print);
     slot_ = 0;
     deliver();
   } catch (...) {
@@ -235,7 +235,7 @@ bool loader_core::deliver_batch(batch_job& j) {
 void loader_core::deliver_group(batch_job& j) {
   taken_job taken(scheduler_, j);
   tell_in_order(j, settings_, plan(), told_);
-  group_.take(plan(), j, told_, books_);
+  group_.take(plan(), j, told_, records_);
   take(j);
 }
 
@@ -248,15 +248,15 @@ std::uint64_t loader_core::samples_left() const noexcept {
 // ---- failures ----
 
 void loader_core::write_quarantine(const std::string& path) const {
-  const std::vector<quarantine::entry> bad = books_.account.bad();
+  const std::vector<quarantine::entry> bad = records_.account.bad();
   detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
 }
 
 // ---- the report ----
 
-report_book::subject loader_core::subject() noexcept {
+report_recorder::subject loader_core::subject() noexcept {
   const pipeline_facts& is = settings_.facts();
-  report_book::subject out{on(), scheduler_.clocks(), settings_.budget, settings_.names};
+  report_recorder::subject out{on(), scheduler_.clocks(), settings_.budget, settings_.names};
   out.first = is.first;
   out.batching = is.batching;
   out.order_row = is.order_row;
@@ -268,31 +268,33 @@ report_book::subject loader_core::subject() noexcept {
 }
 
 report loader_core::report() {
-  wick::report r = books_.report.close(subject(), settings_.stage_names, failure_log());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
+  wick::report r = records_.report.close(subject(), settings_.stage_names, failure_log());
+  r.filtered =
+      records_.drops.of_training - std::exchange(records_.drops.reported, records_.drops.of_training);
   for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
-  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  if (std::string trouble = records_.account.trouble(); !trouble.empty())
+    r.notes.push_back(std::move(trouble));
   return r;
 }
 
 void loader_core::trace(const std::string& path, const trace_options& how) {
   const single_user::hold mine(user_, "trace()");
-  books_.report.trace(subject(), settings_.stage_names, plan().positions(), path, how);
+  records_.report.trace(subject(), settings_.stage_names, plan().positions(), path, how);
 }
 
 void loader_core::stop_trace() {
   const single_user::hold mine(user_, "stop_trace()");
-  books_.report.stop_trace();
+  records_.report.stop_trace();
 }
 
 /// At a batch that was taken, and is still in its place.
 void loader_core::look(const batch_job& j) noexcept {
-  books_.report.look(scheduler_.depths(), {.sequence = j.sequence,
-                                           .epoch = j.epoch,
-                                           .number = j.number,
-                                           .samples = j.count,
-                                           .opened = j.opened,
-                                           .published = j.published});
+  records_.report.look(scheduler_.depths(), {.sequence = j.sequence,
+                                             .epoch = j.epoch,
+                                             .number = j.number,
+                                             .samples = j.count,
+                                             .opened = j.opened,
+                                             .published = j.published});
 }
 
 // ---- replaying ----
@@ -325,13 +327,13 @@ receipt loader_core::receipt(std::uint64_t epoch, std::uint64_t batch, const rep
 }
 
 loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
-  if (under_way_) of_.books_.report.end(of_.subject());
+  if (under_way_) of_.records_.report.end(of_.subject());
 }
 
 loader_core::pause::~pause() {
   if (!under_way_) return;
   try {
-    of_.books_.report.begin(of_.subject());
+    of_.records_.report.begin(of_.subject());
   } catch (...) {  // no memory: the report lacks the rest of the epoch
   }
 }

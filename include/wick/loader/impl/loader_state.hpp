@@ -48,8 +48,8 @@ std::vector<std::byte> loader_core::state() const {
   loader_state s;
   s.of = identity();
   s.rounds = round_.count;
-  s.filtered = books_.drops.of_training;
-  books_.account.write(s);
+  s.filtered = records_.drops.of_training;
+  records_.account.write(s);
   if (edits_.any()) edits_.journal()->write(s);
   if (resume_) {
     s.moved = resume_->moved;
@@ -100,8 +100,8 @@ void loader_core::take_over(loader_state s) {
   }
   resume_ = make_owned<const loader_state>(std::move(s));
   round_.go_on(resume_->rounds, resume_->epoch);
-  books_.drops.of_training = books_.drops.reported = resume_->filtered;
-  books_.account.read(*resume_);
+  records_.drops.of_training = records_.drops.reported = resume_->filtered;
+  records_.account.read(*resume_);
 }
 
 /// \throws wick::error when the state can't be resumed from here
@@ -118,14 +118,14 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  if (epoch_) books_.prints.seal(data(), batch_of_prints());
+  if (epoch_) records_.prints.seal(data(), batch_of_prints());
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   left_ = 0;
   sought_ = true;
   moved_.begin(0);
   group_.begin(0);
-  books_.drops.begin(false);
+  records_.drops.begin(false);
   data_.reset();
   stages_.reset();
   scheduler_.refresh();

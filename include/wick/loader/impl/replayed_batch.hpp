@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <wick/async/executor.hpp>
-#include <wick/loader/detail/delivery_books.hpp>
+#include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/detail/retry.hpp>
 #include <wick/pipeline/context.hpp>

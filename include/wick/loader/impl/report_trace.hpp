@@ -1,6 +1,6 @@
 /// \file
-/// The bodies for the trace and the timeline that loader/detail/report_book.hpp declares. Included in exactly
-/// one file of a program.
+/// The bodies for the trace and the timeline that loader/detail/report_recorder.hpp declares. Included in
+/// exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/io_pool.hpp>
-#include <wick/loader/detail/report_book.hpp>
+#include <wick/loader/detail/report_recorder.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/trace.hpp>
 
 namespace wick::detail {
 
-void report_book::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
-                        const std::string& path, const trace_options& options) {
+void report_recorder::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
+                            const std::string& path, const trace_options& options) {
   stop_trace();
   trace_subject what;
   what.lanes = of.clocks.lanes();
@@ -37,7 +37,7 @@ void report_book::trace(const subject& of, const std::vector<std::string>& names
   trace_ = make_owned<trace_file>(path, options, std::move(what));
 }
 
-void report_book::stop_trace() noexcept {
+void report_recorder::stop_trace() noexcept {
   if (!trace_) return;
   trace_->end();
   try {
@@ -47,7 +47,7 @@ void report_book::stop_trace() noexcept {
   trace_.reset();
 }
 
-void report_book::look(const queue_depths& depths, traced_batch batch) noexcept {
+void report_recorder::look(const queue_depths& depths, traced_batch batch) noexcept {
   if (timeline_.wants_depths(came_)) timeline_.add(depths, came_ + depths_every_);
   if (!trace_) return;
   batch.taken = came_;

@@ -1,5 +1,5 @@
 /// \file
-/// The books on failures, kept by the consumer in the order of delivery: the failure log, its file, the
+/// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
 /// limits, and what shall be quarantined.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace wick::detail {
 
-/// A failure for the books: its entry in the failure log, and what that leaves out.
+/// A failure as it is counted: its entry in the failure log, and what that leaves out.
 struct told_failure {
   std::uint64_t slot = 0;
   std::uint64_t index = 0;
@@ -92,7 +92,7 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
                                            const std::vector<error_count>& now);
 
 /// The fingerprints of the last epochs.
-class print_book {
+class fingerprint_recorder {
  public:
   static constexpr std::size_t max_kept = 64;
 

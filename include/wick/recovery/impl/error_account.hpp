@@ -171,25 +171,26 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
   return out;
 }
 
-void print_book::begin(std::uint64_t epoch) {
+void fingerprint_recorder::begin(std::uint64_t epoch) {
   std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
   epochs_.push_back({epoch, {}});
 }
 
-void print_book::seal(std::uint64_t data, std::uint64_t batch) noexcept {
+void fingerprint_recorder::seal(std::uint64_t data, std::uint64_t batch) noexcept {
   for (entry& e : epochs_) {
     if (e.factor == 0) e.factor = factor_of(e.epoch, data, batch);
   }
 }
 
 // Odd, so that different sums stay different.
-std::uint64_t print_book::factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept {
+std::uint64_t fingerprint_recorder::factor_of(std::uint64_t epoch, std::uint64_t data,
+                                              std::uint64_t batch) noexcept {
   return fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;
 }
 
-epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
-                                 std::uint64_t batch) const noexcept {
+epoch_fingerprint fingerprint_recorder::of(std::uint64_t epoch, std::uint64_t data,
+                                           std::uint64_t batch) const noexcept {
   for (const entry& e : epochs_) {
     if (e.epoch != epoch) continue;
     epoch_fingerprint out = e.sum;

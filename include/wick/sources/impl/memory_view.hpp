@@ -12,7 +12,7 @@
 
 namespace wick::detail {
 
-strided_walk::strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept
+strided_loop::strided_loop(const shape& extents, const shape& strides, std::size_t element) noexcept
     : run_(element) {
   span_ = element;
   for (std::size_t d = extents.rank(); d-- > 0;) {
@@ -29,7 +29,7 @@ strided_walk::strided_walk(const shape& extents, const shape& strides, std::size
   }
 }
 
-void strided_walk::copy(const std::byte* from, std::byte* to) const noexcept {
+void strided_loop::copy(const std::byte* from, std::byte* to) const noexcept {
   switch (loops_ == 0 ? 0 : run_) {
     case 0:
       std::memcpy(to, from, run_);
@@ -69,7 +69,7 @@ row_format::row_format(const shape& of, dtype element)
 }
 
 row_format::row_format(const shape& of, dtype element, const shape& strides) : row_format(of, element) {
-  walk = detail::strided_walk(of, strides, size_of(element));
+  walk = detail::strided_loop(of, strides, size_of(element));
   packed = walk.packed();
 }
 

@@ -93,7 +93,7 @@ struct parquet_column {
 struct parquet_group;
 
 /// A row of a group in memory.
-struct parquet_place {
+struct loaded_row {
   std::shared_ptr<const parquet_group> group;
   const parquet_column* columns = nullptr;  ///< a field each
   std::size_t row = 0;                      ///< in the group
@@ -117,14 +117,14 @@ class parquet_table {
   std::string note() const;
 
   /// A row whose group is in memory, and for whose texts and lists the loader has room. Does not wait.
-  bool find(std::uint64_t row, context& c, parquet_place& out);
+  bool find(std::uint64_t row, context& c, loaded_row& out);
   /// Waits until it is: an I/O thread decodes the group, for all samples that wait for it.
-  task<parquet_place> fetch(std::uint64_t row, context* c);
+  task<loaded_row> fetch(std::uint64_t row, context* c);
   /// Without a loader: at once. Blocks.
-  parquet_place read_now(std::uint64_t row);
+  loaded_row read_now(std::uint64_t row);
 
   /// Of a value that its column says is faulty. \throws wick::error
-  [[noreturn]] void refuse(const parquet_place& where, std::size_t field) const;
+  [[noreturn]] void refuse(const loaded_row& where, std::size_t field) const;
 
  private:
   struct state;

@@ -82,7 +82,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
   std::size_t group_of(std::uint64_t row) const noexcept {
     return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), row) - begins.begin()) - 1;
   }
-  parquet_place place(std::size_t number, std::uint64_t row, group_ptr in, context* c) {
+  loaded_row place(std::size_t number, std::uint64_t row, group_ptr in, context* c) {
     row_group& of = *groups[number];
     if (of.fresh.load(std::memory_order_relaxed) && of.fresh.exchange(false, std::memory_order_relaxed) &&
         c != nullptr)
@@ -91,7 +91,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
     return {std::move(in), columns_of, static_cast<std::size_t>(row - begins[number])};
   }
   /// What the texts and lists of a row take.
-  std::size_t bytes_beside(const parquet_place& where) const noexcept {
+  std::size_t bytes_beside(const loaded_row& where) const noexcept {
     std::size_t bytes = 0;
     for (std::size_t f = 0; f < plans.size(); ++f) {
       const auto kind = plans[f].field.kind;
@@ -154,7 +154,7 @@ std::string parquet_table::note() const {
   return text;
 }
 
-bool parquet_table::find(std::uint64_t row, context& c, parquet_place& out) {
+bool parquet_table::find(std::uint64_t row, context& c, loaded_row& out) {
   const std::size_t number = state_->group_of(row);
   group_ptr in = state_->kept.find(*state_->groups[number]);
   if (in == nullptr) return false;
@@ -163,7 +163,7 @@ bool parquet_table::find(std::uint64_t row, context& c, parquet_place& out) {
   return beside == 0 || c.try_reserve(beside);
 }
 
-task<parquet_place> parquet_table::fetch(std::uint64_t row, context* c) {
+task<loaded_row> parquet_table::fetch(std::uint64_t row, context* c) {
   state& all = *state_;  // the source outlives its samples
   const std::size_t number = all.group_of(row);
   row_group& of = *all.groups[number];
@@ -187,7 +187,7 @@ task<parquet_place> parquet_table::fetch(std::uint64_t row, context* c) {
       got = decoding->got;  // null: its loader has ended
     }
   }
-  parquet_place out = all.place(number, row, std::move(got), c);
+  loaded_row out = all.place(number, row, std::move(got), c);
   if (const std::size_t beside = all.bytes_beside(out); beside != 0) {
     auto room = c->reserve(beside);
     co_await room;
@@ -195,7 +195,7 @@ task<parquet_place> parquet_table::fetch(std::uint64_t row, context* c) {
   co_return out;
 }
 
-parquet_place parquet_table::read_now(std::uint64_t row) {
+loaded_row parquet_table::read_now(std::uint64_t row) {
   const std::size_t number = state_->group_of(row);
   row_group& of = *state_->groups[number];
   group_ptr got = state_->kept.find(of);
@@ -207,7 +207,7 @@ parquet_place parquet_table::read_now(std::uint64_t row) {
   return state_->place(number, row, std::move(got), nullptr);
 }
 
-void parquet_table::refuse(const parquet_place& where, std::size_t field) const {
+void parquet_table::refuse(const loaded_row& where, std::size_t field) const {
   const state::field_plan& plan = state_->plans[field];
   const parquet_column& column = where.columns[field];
   const std::string name = "column \"" + printable(state_->columns[plan.first]) + "\" ";

@@ -17,7 +17,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/files.hpp>
-#include <wick/text/detail/chunk_places.hpp>
+#include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_ids.hpp>
 #include <wick/text/detail/token_store.hpp>
 

@@ -10,18 +10,18 @@
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/text/detail/chunk_places.hpp>
+#include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_store.hpp>
 #include <wick/text/tokens.hpp>
 
 namespace wick::detail {
 
-inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+inline std::shared_ptr<const chunk_offsets> some_chunks(chunk_offsets places, std::uint64_t tokens) {
   if (places.size() == 0) {
     throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
                 std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
   }
-  return std::make_shared<const chunk_places>(std::move(places));
+  return std::make_shared<const chunk_offsets>(std::move(places));
 }
 inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
   return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
@@ -29,8 +29,8 @@ inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexc
 
 token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
   places_ = some_chunks(plan.within_documents < 0
-                            ? chunk_places(store_->size(), plan)
-                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                            ? chunk_offsets(store_->size(), plan)
+                            : chunk_offsets(store_->documents(plan.within_documents), store_->size(), plan),
                         store_->size());
 }
 
@@ -40,7 +40,7 @@ std::uint64_t token_chunks::fingerprint() const noexcept {
 
 array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
   if (plan.within_documents < 0) {
-    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    places_ = some_chunks(chunk_offsets(array_.size, plan), array_.size);
     return;
   }
   document_borders borders(array_.format, plan.within_documents);
@@ -49,7 +49,7 @@ array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std:
     throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
                 ", which .within_documents says to be the end of each document");
   }
-  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+  places_ = some_chunks(chunk_offsets(borders.begins(), array_.size, plan), array_.size);
 }
 
 std::uint64_t array_chunks::fingerprint() const noexcept {

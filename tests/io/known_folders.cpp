@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "support/doctest.hpp"
-#include <wick/io/detail/known_places.hpp>
+#include <wick/io/detail/known_folders.hpp>
 
 using wick::detail::growing_map;
-using wick::detail::known_places;
+using wick::detail::known_folders;
 
 TEST_CASE("a map of folders keeps what was noted last, however many there are") {
   static constinit growing_map kept_for_good;  // it never gives memory back
@@ -51,20 +51,20 @@ TEST_CASE("threads that note the same folders at once agree, and who reads finds
 }
 
 TEST_CASE("a place is local, remote or unknown, and a folder is what comes before the last slash") {
-  static constinit known_places places;
-  const std::uint64_t a = known_places::folder_of("/data/a/1.jpg"),
-                      b = known_places::folder_of("/data/b/1.jpg");
-  CHECK(a == known_places::folder_of("/data/a/2.jpg"));
+  static constinit known_folders places;
+  const std::uint64_t a = known_folders::folder_of("/data/a/1.jpg"),
+                      b = known_folders::folder_of("/data/b/1.jpg");
+  CHECK(a == known_folders::folder_of("/data/a/2.jpg"));
   CHECK(a != b);
-  CHECK(known_places::folder_of("1.jpg") != known_places::folder_of("/1.jpg"));
-  CHECK(places.find(a).what == known_places::unknown);
+  CHECK(known_folders::folder_of("1.jpg") != known_folders::folder_of("/1.jpg"));
+  CHECK(places.find(a).what == known_folders::unknown);
   places.note_local(a, 0);
   places.note_remote(b);
-  CHECK(places.find(a).what == known_places::local);
+  CHECK(places.find(a).what == known_folders::local);
   CHECK(places.find(a).device == 0);
-  CHECK(places.find(b).what == known_places::remote);
+  CHECK(places.find(b).what == known_folders::remote);
   places.forget(a);
-  CHECK(places.find(a).what == known_places::unknown);
+  CHECK(places.find(a).what == known_folders::unknown);
   CHECK(places.tells_what_is_cached(5));
   places.note_silent(5);
   CHECK(!places.tells_what_is_cached(5));

@@ -17,12 +17,12 @@ struct chunk_plan {
   std::int64_t within_documents = -1;
 };
 
-class chunk_places {
+class chunk_offsets {
  public:
   /// Of `tokens` in one stream.
-  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  chunk_offsets(std::uint64_t tokens, const chunk_plan& plan) noexcept;
   /// Of documents that begin at `begins`; the last ends at `tokens`.
-  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+  chunk_offsets(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
 
   std::uint64_t size() const noexcept { return size_; }
   token_span at(std::uint64_t i) const noexcept;

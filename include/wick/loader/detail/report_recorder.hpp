@@ -29,7 +29,7 @@
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
-class report_book {
+class report_recorder {
  public:
   /// What a loader's report is asked of: its executor, its clocks and what their rows are of, and what it was
   /// told.

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/detail/chunk_places.hpp declares. Included in exactly one file of a program.
+/// The bodies of what text/detail/chunk_offsets.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,16 @@
 #include <cstring>
 #include <vector>
 
-#include <wick/text/detail/chunk_places.hpp>
+#include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_ids.hpp>
 
 namespace wick::detail {
 
-chunk_places::chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept
+chunk_offsets::chunk_offsets(std::uint64_t tokens, const chunk_plan& plan) noexcept
     : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
 
-chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
-                           const chunk_plan& plan)
+chunk_offsets::chunk_offsets(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
+                             const chunk_plan& plan)
     : plan_(plan) {
   for (std::size_t d = 0; d < begins.size(); ++d) {
     const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
@@ -32,7 +32,7 @@ chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64
   documents_.shrink_to_fit();
 }
 
-token_span chunk_places::at(std::uint64_t i) const noexcept {
+token_span chunk_offsets::at(std::uint64_t i) const noexcept {
   if (documents_.empty()) return {i * plan_.stride, plan_.length + 1, plan_.length, 0};
   const auto behind = std::upper_bound(documents_.begin(), documents_.end(), i,
                                        [](std::uint64_t c, const document& d) { return c < d.chunk; });

@@ -18,7 +18,7 @@ namespace wick::detail {
 /// suspends, a run of samples) through the stages, then the next.
 template <class Pipeline, std::size_t First, std::size_t Last, std::size_t Without, isolated_end End,
           class From, class Keep>
-class isolated_walk {
+class isolated_loop {
   using all_type = isolated_runs<Pipeline>;
   using types = typename all_type::types;
   using path_type = typename all_type::path_type;
@@ -41,7 +41,7 @@ class isolated_walk {
   static constexpr bool batches_suspend = types::batches_suspend && in_slots && End == isolated_end::all;
 
  public:
-  isolated_walk(all_type& all, const From* from, Keep* keep, std::size_t in_flight)
+  isolated_loop(all_type& all, const From* from, Keep* keep, std::size_t in_flight)
       : all_(all),
         from_(from),
         keep_(keep),
@@ -51,7 +51,7 @@ class isolated_walk {
   std::size_t walks() const noexcept { return walks_; }
   const isolated_counts& counts() const noexcept { return counts_; }
 
-  static task<void> walk(isolated_walk* self, std::size_t number) {
+  static task<void> walk(isolated_loop* self, std::size_t number) {
     executor& on = self->all_.on;
     std::uint64_t most = 1, since = now_ticks();
     for (;;) {
@@ -161,7 +161,7 @@ class isolated_walk {
 
   // ---- where one does ----
 
-  static task<bool> run_one(isolated_walk* self, job* j, std::uint64_t slot) {
+  static task<bool> run_one(isolated_loop* self, job* j, std::uint64_t slot) {
     all_type& all = self->all_;
     const std::uint64_t index = self->index(*j, slot);
     pipeline_run& run = all.run_of();
@@ -183,7 +183,7 @@ class isolated_walk {
     co_return false;
   }
   template <std::size_t I, class Item>
-  static task<void> pass_async(isolated_walk* self, Item item, context* c, job* j, std::uint64_t slot) {
+  static task<void> pass_async(isolated_loop* self, Item item, context* c, job* j, std::uint64_t slot) {
     constexpr std::size_t stage = next_async<I>();
     if constexpr (stage == Last) {
       self->put(self->template until<I, Last>(std::move(item), *c), *c, *j, slot);
@@ -244,7 +244,7 @@ class isolated_walk {
         return rest(apply(stage, std::move(batch), c));
     }
   }
-  static task<void> make_async(isolated_walk* self, job* j) {
+  static task<void> make_async(isolated_loop* self, job* j) {
     if (!self->all_.close(*j)) co_return;
     context c = self->all_.run_of().context_of_batch(*j);
     c.enter(static_cast<std::uint32_t>(types::batching));
@@ -262,7 +262,7 @@ class isolated_walk {
       self->all_.failed_batch(*j, c.stage(), cause);
   }
   template <std::size_t I, class Batch>
-  static task<void> pass_batch_async(isolated_walk* self, Batch batch, context* c) {
+  static task<void> pass_batch_async(isolated_loop* self, Batch batch, context* c) {
     if constexpr (I < types::size) {
       c->enter(static_cast<std::uint32_t>(I));
       using stage_type = typename types::template stage_at<I>;
@@ -293,7 +293,7 @@ template <std::size_t First, std::size_t Last, std::size_t Without, isolated_end
 isolated_result isolated_runs<Pipeline>::run(double seconds, const From* from, Keep* keep,
                                              isolated_failures& failures) {
   begin_anew(failures);
-  isolated_walk<Pipeline, First, Last, Without, End, From, Keep> walks(*this, from, keep, settings.in_flight);
+  isolated_loop<Pipeline, First, Last, Without, End, From, Keep> walks(*this, from, keep, settings.in_flight);
   double rate = -1;
   {
     scope all(on);

@@ -6,17 +6,17 @@
 
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
-#include <wick/loader/detail/report_book.hpp>
-#include <wick/recovery/detail/drop_book.hpp>
+#include <wick/loader/detail/report_recorder.hpp>
+#include <wick/recovery/detail/dropped_counts.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 
 namespace wick::detail {
 
-struct delivery_books {
+struct delivery_records {
   error_account account;
-  print_book prints;
-  report_book report;
-  drop_book drops = {};
+  fingerprint_recorder prints;
+  report_recorder report;
+  dropped_counts drops = {};
 };
 
 /// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is

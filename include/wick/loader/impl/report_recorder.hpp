@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
+/// The bodies of what loader/detail/report_recorder.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include <wick/async/detail/processor_time.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/io_pool.hpp>
-#include <wick/loader/detail/report_book.hpp>
+#include <wick/loader/detail/report_recorder.hpp>
 #include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/phases.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
@@ -26,7 +26,7 @@
 
 namespace wick::detail {
 
-void report_book::usage::add(const usage& until, const usage& since) {
+void report_recorder::usage::add(const usage& until, const usage& since) {
   // What may throw comes first, so that nothing is counted by half.
   worker_seconds.resize(until.worker_seconds.size());
   worker_ticks.resize(until.worker_ticks.size());
@@ -46,7 +46,7 @@ void report_book::usage::add(const usage& until, const usage& since) {
     worker_ticks[i] += until.worker_ticks[i] - since.worker_ticks[i];
 }
 
-report_book::usage report_book::usage_of(const subject& of) const {
+report_recorder::usage report_recorder::usage_of(const subject& of) const {
   const io_pool::usage io = of.on.io().used();
   usage out;
   out.first = of.asked_at;
@@ -66,7 +66,7 @@ report_book::usage report_book::usage_of(const subject& of) const {
   return out;
 }
 
-void report_book::begin(const subject& of) {
+void report_recorder::begin(const subject& of) {
   end(of);
   since_ = usage_of(of);
   taking_ = true;
@@ -76,14 +76,14 @@ void report_book::begin(const subject& of) {
   depths_every_ = tick > 0 ? static_cast<std::uint64_t>(2e-3 / tick) : 0;
 }
 
-void report_book::end(const subject& of) {
+void report_recorder::end(const subject& of) {
   end_step();
   if (!taking_) return;
   used_.add(usage_of(of), since_);
   taking_ = false;
 }
 
-void report_book::begin_probe() noexcept {
+void report_recorder::begin_probe() noexcept {
   const std::uint64_t begun = now_ticks();
   at_step_ = usage_of_this_thread();
   step_thread_ = ::pthread_self();
@@ -92,7 +92,7 @@ void report_book::begin_probe() noexcept {
   probes_ = true;
 }
 
-void report_book::end_probe() noexcept {
+void report_recorder::end_probe() noexcept {
   probes_ = false;
   const std::uint64_t now = now_ticks();
   const thread_usage usage = usage_of_this_thread();
@@ -142,8 +142,8 @@ struct probed_share {
   }
 };
 
-report report_book::close(const subject& of, const std::vector<std::string>& names,
-                          const failure_log& failures) {
+report report_recorder::close(const subject& of, const std::vector<std::string>& names,
+                              const failure_log& failures) {
   end_step();
   const usage now = usage_of(of);
   if (taking_) used_.add(now, since_);
@@ -317,8 +317,8 @@ void without_turns(std::vector<float>& multiples, double turns) {
     m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
 }
 
-void report_book::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
-                          const std::vector<stage_clocks::sum>& since, double tick) const {
+void report_recorder::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
+                              const std::vector<stage_clocks::sum>& since, double tick) const {
   constexpr std::size_t steps = 1000;
   measured_load& load = r.load;
   load_model& m = load.model;

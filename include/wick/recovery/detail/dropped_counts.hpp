@@ -1,5 +1,5 @@
 /// \file
-/// The book on what filter() leaves out, kept by the consumer in the order of delivery.
+/// Counts of what filter() leaves out, kept by the consumer in the order of delivery.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace wick::detail {
 inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
 
 /// What filter() has left out.
-class drop_book {
+class dropped_counts {
  public:
   std::uint64_t of_training = 0;
   std::uint64_t reported = 0;  // of these
 
-  /// After a start in the middle of an epoch the book can't say that all of it was left out.
+  /// After a start in the middle of an epoch they can't say that all of it was left out.
   void begin(bool at_the_beginning) noexcept {
     epoch_ = 0;
     nothing_kept_ = at_the_beginning;

@@ -76,10 +76,10 @@ class growing_map {
 
 /// Which folders lie on a local file system, by the way they are written, and which devices can't say what is
 /// in the page cache. Found out by the threads that may block, at the first file of a folder.
-class known_places {
+class known_folders {
  public:
-  static known_places& all() noexcept {
-    static constinit known_places places;
+  static known_folders& all() noexcept {
+    static constinit known_folders places;
     return places;
   }
 
