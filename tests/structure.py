@@ -10,6 +10,7 @@ every public header has a test, the documentation of the code names headers that
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -199,8 +200,10 @@ def main() -> int:
         faults.append(f"ports/wick/vcpkg.json: version {port['version-semver']}; include/wick/version.hpp says {version}")
 
     # What is generated or somebody else's (a wheel, a library, a picture) has no place here. Nothing is said without git.
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False)
-    for name in filter(None, listed.stdout.decode().split("\0")):
+    listed = b""
+    if shutil.which("git"):
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout
+    for name in filter(None, listed.decode().split("\0")):
         file = root / name
         if file.is_file() and b"\0" in file.read_bytes():
             faults.append(f"{name}: is tracked, and no text")

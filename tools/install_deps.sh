@@ -188,7 +188,10 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         ;;
       tbb) wick_has_header oneapi/tbb/task_group.h || echo libtbb-dev ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;
-      structure) command -v python3 >/dev/null 2>&1 || echo python3 ;;
+      structure)  # of what git tracks
+        command -v python3 >/dev/null 2>&1 || echo python3
+        command -v git >/dev/null 2>&1 || echo git
+        ;;
       # One version: others format otherwise, and find other things.
       format) command -v clang-format-16 >/dev/null 2>&1 || echo clang-format-16 ;;
       tidy)

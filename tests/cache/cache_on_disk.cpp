@@ -400,7 +400,7 @@ TEST_CASE("the bound on memory holds for what is read from it") {
            wick::array_batch(8);
   };
   for (int run = 0; run < 2; ++run) {
-    wick::loader l(make(), {.workers = 2, .prefetch_next_epoch = false, .memory = 25'000});
+    wick::loader l(make(), {.workers = 2, .memory = 25'000, .prefetch_next_epoch = false});
     for (std::uint64_t e = 0; e < 2; ++e) {
       std::size_t samples = 0;
       for (auto& batch : l.epoch(e)) {
