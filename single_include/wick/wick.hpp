@@ -141,11 +141,11 @@ inline constexpr bool frames_from_heap = false;
 #endif
 
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
-/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
-/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
-/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in
-/// use, so that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for
-/// heap profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
+/// the last ones is warm and needs no lock. Frames that one thread makes and another drops come back by the
+/// depot, a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two
+/// lists a size, the depot at most 1 MiB of each; the rest goes to the heap. No thread waits for the depot:
+/// while it is in use, the heap serves, too. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is
+/// defined (for heap profilers), each frame goes back to the heap, so that a use after free is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
@@ -166,7 +166,7 @@ class frame_pool {
     ++mine.count;
   }
 
-  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
+  /// Gives back to the heap what the calling thread and the depot keep; for programs that count memory.
   static void trim() noexcept {
     frame_pool& mine = of_this_thread();
     for (std::size_t c = 0; c < classes; ++c) {
@@ -305,7 +305,7 @@ class activity;
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
-  std::atomic<activity*> of{nullptr};  // what runs belongs to, where somebody wants to know; any thread reads
+  std::atomic<activity*> of{nullptr};  // the running code's activity, if it has one; any thread reads
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
@@ -395,14 +395,14 @@ class task;
 
 namespace detail {
 
-/// Who has tasks that nobody awaits: told when one has ended, and then nothing of it is left.
+/// Owns tasks that no coroutine awaits: `ended` is called when one has ended, and then nothing of it is left.
 struct task_owner {
   void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
 };
 
 /// A child that ends without having suspended tells its parent, which is right below it on the stack, by a
-/// plain word: such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the
-/// other is done, and goes on.
+/// plain word: such a call costs no atomic. Else they meet at one atomic: the second to arrive knows that the
+/// other is done, and continues.
 class task_promise_base : public pooled_frame {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -442,7 +442,7 @@ class task_promise_base : public pooled_frame {
   void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
 
   /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the
-  /// coroutine has ended; else `leave` was called, before anybody is told of the end.
+  /// coroutine has ended; else `leave` was called, before the end reaches the parent or the owner.
   template <class F>
   bool run(std::coroutine_handle<> self, F&& leave) {
     self_.handle = self;
@@ -509,7 +509,7 @@ class task_promise<void> final : public task_promise_base, job {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
 
-  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now
+  /// To be queued: it begins when the job is executed, and calls `owner` at its end. Keeps itself from now
   /// on.
   job* queued(task_owner& owner) noexcept {
     owner_ = &owner;
@@ -518,7 +518,7 @@ class task_promise<void> final : public task_promise_base, job {
     return this;
   }
   /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was
-  /// called, it keeps itself from now on, and `owner` will be told of its end.
+  /// called, it keeps itself from now on, and it calls `owner` at its end.
   template <class F>
   bool begin(task_owner& owner, F&& leave) {
     owner_ = &owner;
@@ -592,7 +592,7 @@ class [[nodiscard]] task {
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
-  /// For who runs tasks that nobody awaits: the promise, which keeps its frame from now on.
+  /// For an owner of tasks that no coroutine awaits: the promise, which keeps its frame from now on.
   promise_type& release() noexcept { return std::exchange(handle_, nullptr).promise(); }
 
  private:
@@ -611,8 +611,8 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// A coroutine that nobody awaits: it starts when its handle is resumed and frees itself at its end. Its body
-/// must not throw.
+/// A coroutine that is not awaited: it starts when its handle is resumed and frees itself at its end. Its
+/// body must not throw.
 struct detached {
   struct promise_type : pooled_frame {
     detached get_return_object() noexcept {
@@ -688,21 +688,21 @@ inline constexpr std::size_t wait_kinds = 8;
 /// In place of a stage's number: it is not known, or the source is asked.
 inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;
 
-/// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
-/// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
-/// something of the user's went on with when the work had ended. Any thread reads; those that write do so one
-/// after the other, unless the work waits for several things at once, of which the last one then counts.
+/// One per sample, as a rule. Awaiters of wick note here what they wait for; they find theirs at the thread
+/// that suspends. It lives as long as something holds it: the work, or a wait in which the user's code
+/// continues after the work has ended. Any thread reads. Writes come one after the other, unless the work
+/// waits for several things at once; then the last one counts.
 class activity : public pooled_frame {
  public:
   activity() noexcept = default;
   activity(const activity&) = delete;
   activity& operator=(const activity&) = delete;
 
-  /// Of what the calling thread runs; null where nobody wants to know. Not to be kept over a suspension.
+  /// The calling thread's activity; null where none is recorded. Not to be kept over a suspension.
   static activity* current() noexcept { return this_thread_resumption().of.load(std::memory_order_relaxed); }
-  /// What the calling thread runs is this one's from now on.
+  /// From now on the calling thread runs this one.
   void enter() noexcept { this_thread_resumption().of.store(this, std::memory_order_relaxed); }
-  /// What the calling thread runs is no longer this one's.
+  /// The calling thread no longer runs this one.
   void leave() noexcept {
     std::atomic<activity*>& of = this_thread_resumption().of;
     if (of.load(std::memory_order_relaxed) == this) of.store(nullptr, std::memory_order_relaxed);
@@ -723,9 +723,9 @@ class activity : public pooled_frame {
   /// Ticks, at which it began to wait, or to run again.
   std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
 
-  /// Ticks waited for each; for nothing: those in which it ran, as far as anybody knows.
+  /// Ticks waited for each; for nothing: those in which it ran, as far as is known.
   using times = std::array<std::uint64_t, wait_kinds>;
-  /// What was spent so far is forgotten. By who does the work.
+  /// Forgets the times so far. Called by the work itself.
   void begin() noexcept {
     for (std::atomic<std::uint64_t>& s : spent_) {
       if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
@@ -742,7 +742,7 @@ class activity : public pooled_frame {
     for (std::size_t i = 0; i < wait_kinds; ++i) out[i] = spent_[i].load(std::memory_order_relaxed);
     return out;
   }
-  /// Of spent()[0] what was before the first wait.
+  /// The part of spent()[0] before the first wait.
   std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
 
   /// A call on an I/O thread.
@@ -769,7 +769,7 @@ class activity : public pooled_frame {
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    leave();  // what the calling thread runs may be what goes on when the sample has ended
+    leave();  // this thread may continue with code that follows the sample's end
     delete this;
   }
 
@@ -824,14 +824,14 @@ class noted_wait {
   ~noted_wait() {
     if (of_ != nullptr) of_->drop();
   }
-  /// On the thread that suspends, before anybody could resume.
+  /// On the thread that suspends, before another could resume it.
   void begin(wait_for what) noexcept {
     of_ = activity::current();
     if (of_ == nullptr) return;
     of_->keep();
     of_->now(what);
   }
-  /// Something else is waited for now. By who brings it on.
+  /// From now on the wait is for `what`. Called by the thread that causes the change.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
   }
@@ -845,7 +845,7 @@ class noted_wait {
   void called(std::uint64_t begun, std::uint32_t thread) noexcept {
     if (of_ != nullptr) of_->called({begun, now_ticks(), thread});
   }
-  /// On the thread that goes on.
+  /// On the thread that continues.
   void end() noexcept {
     if (of_ == nullptr) return;
     of_->now(wait_for::nothing);
@@ -861,7 +861,7 @@ class noted_wait {
 
 // ==== wick/async/executor.hpp
 /// \file
-/// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
+/// The workers: threads that run jobs, steal from each other when idle, and sleep when all queues are empty.
 
 #include <limits>
 #include <vector>
@@ -967,9 +967,9 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
-/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
-/// gives others.
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the same
+/// code over atomics that try each interleaving and each memory order that C++ allows; only the tests use
+/// others.
 struct std_atomics {
   template <class T>
   using atomic = std::atomic<T>;
@@ -988,8 +988,8 @@ struct std_atomics {
   }
 };
 
-/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
-/// who saw is_set. The one who waited may destroy it at once.
+/// A word on which one thread waits for one event. Writes before set are visible after wait, and to a thread
+/// that saw is_set. The waiting thread may destroy it as soon as wait returns.
 template <class Atomics = std_atomics>
 class basic_wake_flag {
  public:
@@ -1008,7 +1008,7 @@ class basic_wake_flag {
       Atomics::wait(word_, sleeping_value);
     }
   }
-  /// Only while nobody sets or waits.
+  /// Only while no thread sets or waits.
   void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
 
  private:
@@ -1026,9 +1026,9 @@ using wake_flag = basic_wake_flag<>;
 
 namespace wick::detail {
 
-/// std::unique_ptr without deleters. Whoever includes wick compiles each type of it that a header names, and
-/// with g++ 12 one of std::unique_ptr takes 6 ms of that (its tuple, and what that asks of assignments), this
-/// one nothing that can be measured. It is used in headers; what no header names owns by std::unique_ptr.
+/// std::unique_ptr without deleters. A program that includes wick compiles each type of it that a header
+/// names: with g++ 12 a std::unique_ptr takes 6 ms (its tuple, and what that asks of assignments), this one
+/// no measurable time. Headers use this; types that no header names use std::unique_ptr.
 template <class T>
 class owned {
  public:
@@ -1167,12 +1167,12 @@ using injector = basic_injector<>;
 namespace wick::detail {
 
 /// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
-/// along, which costs each of the two 100 ns and more. So a burst of jobs of less than that is done sooner,
-/// and for a third of the time on the processors, by the worker that posted it. Nobody knows before how long
-/// a job will take; so those who look for work say how it went, and once it was in vain a few times in a row
-/// they should nap instead.
+/// along, which costs each of the two 100 ns and more. So a burst of shorter jobs is done sooner, and for a
+/// third of the processor time, by the worker that posted it. How long a job will take is not known before.
+/// So workers that look for work report how it went, and after a few vain looks in a row they should nap
+/// instead.
 ///
-/// Any thread may call any member. What it tells is a hint: calls at the same time may be counted as one.
+/// Any thread may call any member. The answers are hints: calls at the same time may be counted as one.
 class sharing_record {
  public:
   using nanoseconds = std::chrono::nanoseconds;
@@ -1191,7 +1191,7 @@ class sharing_record {
     woke_.store(0, std::memory_order_relaxed);
     judge(clock().count() - woke >= worth_a_wake.count());
   }
-  /// Somebody has run `jobs` of another's in that time.
+  /// A worker has run `jobs` jobs of another one in that time.
   void took(std::size_t jobs, nanoseconds time) noexcept { judge(time >= worth_a_move * jobs); }
 
   bool in_vain() const noexcept { return in_vain_.load(std::memory_order_relaxed) >= patience_; }
@@ -1220,44 +1220,44 @@ class sharing_record {
 
 // ==== wick/async/event_count.hpp
 /// \file
-/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker,
-/// which wakes the next.
+/// Where idle workers sleep. No worker spins or misses a wake-up, and a burst of work wakes one worker, which
+/// wakes the next.
 
 namespace wick::detail {
 
-/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic
-/// operation on it and no fence is needed.
+/// Counts the workers that search for work and those that sleep, in one word, so that each decision is one
+/// atomic operation on it and no fence is needed.
 ///
 /// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches
 /// the word (retire), then looks for items once more. The two touches have an order: if the producer's is
 /// first, the worker's look sees the item; if the worker's is first, the producer sees it sleeping and hands
-/// it a permit. A producer that sees a searcher leaves it to that one: a searcher looks again after its own
-/// touch.
+/// it a permit. A producer that sees a searcher leaves the item to that one: a searcher looks again after its
+/// own touch.
 ///
-/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps:
-/// it looks again by itself after a while, and until then who has work that can wait so long
-/// (notify_unless_napping) need not wake anybody. The end of a nap is a touch like any other, with a look
+/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps.
+/// It looks again by itself after a while; until then a producer whose work can wait so long
+/// (notify_unless_napping) need not wake a worker. The end of a nap is a touch like any other, with a look
 /// after it.
 ///
-/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the
-/// order begin_search, then found or retire, after retire either cancel or sleep, which both make it a
-/// searcher again; between the two, begin_nap and either end_nap or nap, as often as it likes. When it is
-/// destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests'
+/// Writes before notify are visible to the woken thread. Any thread may call any member, in the order
+/// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher
+/// again; between the two, begin_nap and either end_nap or nap, as often as it likes. No thread may sleep
+/// when it is destroyed: call notify_all, and join the sleepers. `Atomics` is the tests'
 /// (detail::std_atomics).
 template <class Atomics = detail::std_atomics>
 class basic_event_count {
  public:
-  /// An item was published. Wakes one sleeper unless someone searches already.
+  /// An item was published. Wakes one sleeper unless a worker searches already.
   void notify() noexcept { wake_for(state_.fetch_add(0, std::memory_order_acq_rel)); }
 
-  /// The same for an item that can wait for as long as a nap takes: wakes nobody while somebody naps. Whether
+  /// The same for an item that can wait for as long as a nap takes: wakes no worker while one naps. Whether
   /// it has woken one.
   bool notify_unless_napping() noexcept {
     const std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
     return napping(seen) == 0 && wake_for(seen);
   }
 
-  /// Wakes everyone who sleeps (to stop).
+  /// Wakes all sleepers (to stop).
   void notify_all() noexcept {
     std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
     while (sleeping(seen) != 0) {
@@ -1275,9 +1275,9 @@ class basic_event_count {
   void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
 
   /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks
-  /// once more after its touch, `more()`, and wakes a successor when there is anything and nobody naps: a
-  /// producer that touched before has published what is looked for, one that touches later sees that nobody
-  /// searches. Whether it has woken one.
+  /// once more after its touch, `more()`, and wakes a successor when there is anything and no worker naps. A
+  /// producer that touched before has published the item that is looked for; one that touches later sees that
+  /// no worker searches. Whether it has woken one.
   template <class Look>
   bool found(Look&& more) noexcept {
     return searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more() &&
@@ -1318,19 +1318,19 @@ class basic_event_count {
     bool chosen = false;
     std::uint32_t n = permits_.fetch_add(0, std::memory_order_relaxed);
     while (n != 0 && !chosen) chosen = permits_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed);
-    end_nap();  // acquires what the one who chose it wrote, too
+    end_nap();  // acquires the writes of the thread that chose it, too
     return chosen;
   }
-  /// Who relied on the nap is relieved of it only by a look after this.
+  /// Producers rely on the nap until this thread has looked again after this.
   void end_nap() noexcept { state_.fetch_sub(one_napping, std::memory_order_acquire); }
 
-  /// For tests and reports. Who naps sleeps.
+  /// For tests and reports. A napping thread counts as asleep.
   std::uint32_t sleepers() const noexcept {
     return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
   }
 
  private:
-  // Who naps is counted twice: among the sleepers, too, so that notify wakes it like any other.
+  // A napping thread is counted twice: among the sleepers, too, so that notify wakes it like any other.
   static constexpr std::uint64_t one_sleeping = 1;
   static constexpr std::uint64_t one_napping = std::uint64_t{1} << 20;
   static constexpr std::uint64_t one_searching = std::uint64_t{1} << 40;
@@ -1384,9 +1384,9 @@ namespace wick::detail {
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
 /// batches leave in order and the oldest sample holds up all others.
 ///
-/// push: only the owner. pop, pop_half, empty, size: any thread. What the owner wrote before push is visible
-/// to who pops. The queue does not own what it holds; it must be empty (or its content accounted for
-/// elsewhere) when it is destroyed.
+/// push: only the owner. pop, pop_half, empty, size: any thread. The owner's writes before push are visible
+/// to the thread that pops. The queue does not own what it holds; it must be empty (or its content accounted
+/// for elsewhere) when it is destroyed.
 template <class T, class Atomics = detail::std_atomics>
 class steal_queue {
   template <class V>
@@ -1455,10 +1455,10 @@ class steal_queue {
 
 namespace wick::detail {
 
-/// All of the executor but its threads: who gets which job, and who sleeps when. post and stop: any thread.
-/// next: one thread a worker number. A job that was posted is handed out once, and is not left lying while a
-/// worker sleeps that could take it; a worker's own job may lie there for as long as others nap, 0.8 ms at
-/// most (see sharing_record). What was written before post is visible to who gets the job.
+/// All of the executor but its threads: which worker gets which job, and when workers sleep. post and stop:
+/// any thread. next: one thread a worker number. A posted job is handed out once, and does not stay queued
+/// while a worker sleeps that could take it; a worker's own job may, for as long as others nap, 0.8 ms at
+/// most (see sharing_record). Writes before post are visible to the thread that gets the job.
 template <class Atomics = std_atomics>
 class basic_run_queues {
  public:
@@ -1572,7 +1572,7 @@ class basic_run_queues {
     for (;; leaves_the_workers_theirs = false) {
       const bool nap = naps(w);
       if (nap) idle_.begin_nap();
-      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
+      // Before the look: a worker that sees the stop also sees jobs posted before it, and must not leave any.
       const bool stopping = stopping_.load(std::memory_order_acquire);
       const bool there = nap && leaves_the_workers_theirs ? !injector_.empty() : anything();
       if (there || stopping) {
@@ -1661,12 +1661,12 @@ inline constinit thread_local unsigned char thread_mark = 0;
 class single_user {
  public:
   single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+  single_user(single_user&&) noexcept {}  // of one that is not in use
 
   /// In use as long as this lives; may be kept over a suspension.
   class hold {
    public:
-    /// \throws std::logic_error when somebody else uses it at this moment
+    /// \throws std::logic_error when another caller uses it at this moment
     hold(single_user& of, const char* call) : of_(of) {
       if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
       of.last_.store(nullptr, std::memory_order_relaxed);
@@ -1702,7 +1702,7 @@ class single_user {
 
 namespace wick::detail {
 
-/// Any thread. A tenant counts its own time; it is asked only when somebody wants the sum.
+/// Any thread. A tenant counts its own time; only ticks_of_others() asks for it.
 class tenants {
  public:
   /// `ticks(who)` is how long `who` has used the workers so far; called on any thread until leave().
@@ -1761,7 +1761,7 @@ class concurrency {
   void judge(double rate, bool wanted) noexcept;
 
   std::size_t least_, most_, limit_;
-  std::size_t base_;     // what was best so far; the limit is another while it is tried
+  std::size_t base_;     // the best limit so far; limit_ differs while another is tried
   double rate_ = 0;      // calls a second there
   std::size_t way_ = 0;  // what is tried next
   std::uint64_t rest_ = 0, pause_ = first_pause;  // windows until then
@@ -1782,14 +1782,14 @@ inline void post_to(executor& on, job* j) noexcept;
 
 namespace detail {
 
-/// A FIFO queue and threads, started with the first call and kept. `co_await io.run(ex, f)` runs
-/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
-/// before the call is visible to f, and what f wrote to who continues. How many calls run at a time is given,
-/// or follows goodput: see concurrency.
+/// A FIFO queue and threads, started with the first call and kept. `co_await io.run(ex, f)` runs f() on one
+/// of them and continues on a worker of `ex` with its result or exception. Writes before the call are visible
+/// to f, and writes of f to the coroutine that continues. How many calls run at a time is given, or follows
+/// goodput: see concurrency.
 ///
 /// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the
-/// processors that the thread which made the pool may run on, whoever makes the first call, and take no
-/// signals from outside (see executor). The destructor is stop(); in a forked child, which has none of the
+/// processors that the thread which made the pool may run on, whichever thread makes the first call, and take
+/// no signals from outside (see executor). The destructor is stop(); in a forked child, which has none of the
 /// threads, both do nothing.
 class io_pool {
  public:
@@ -1816,7 +1816,7 @@ class io_pool {
   bool has_this_thread() const noexcept { return mine().of == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
-  /// and in a forked child: nobody would run the job.
+  /// and in a forked child: no thread would run the job.
   void post(job* j);
 
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
@@ -1936,8 +1936,7 @@ struct timer {
 /// A heap of timers and its thread, which is started with the first of them and kept. Each executor has one;
 /// most users want sleep_for. Timers of the same deadline expire in the order in which they were added.
 ///
-/// add, cancel, size: any thread. What was written before add is visible to `expired`. The destructor is
-/// stop().
+/// add, cancel, size: any thread. Writes before add are visible to `expired`. The destructor is stop().
 class timer_queue {
  public:
   timer_queue();
@@ -1993,19 +1992,19 @@ struct executor_options {
 /// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
 /// own; outside submissions and overflow go to a shared one, which every worker looks at between any two
 /// jobs, and now and then each looks into another's queue though its own is not empty. So a job waits for no
-/// other job to end, as long as one worker is free or comes round. Only what workers post themselves may lie
-/// there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
-/// workers come round now and then instead of being woken. A worker must not block: what waits suspends (see
-/// context::run_blocking, sleep_for).
+/// other job to end, as long as one worker is free or comes round. Only jobs that workers post may stay
+/// queued for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
+/// workers come round now and then instead of being woken. A worker must not block: a job that waits suspends
+/// (see context::run_blocking, sleep_for).
 ///
-/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the
-/// jobs from outside in their order, and its own in theirs as long as they fit in its queue; between the two,
-/// and between workers, there is no order.
+/// post and schedule: any thread. Writes before post are visible to the job. One worker takes the jobs from
+/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and
+/// between workers, there is no order.
 ///
-/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for)
-/// is woken with wick::cancelled, and a blocking call that begins after it has is refused with an exception.
-/// Loaders and scopes that use the executor must be gone before, and calls of post from other threads must
-/// have returned. Not on a worker. It is neither copied nor moved: workers point into it.
+/// The destructor runs the queued jobs, the jobs that those post, and the calls that io() has under way. It
+/// wakes sleeping coroutines (sleep_for) with wick::cancelled; a blocking call that begins later is refused
+/// with an exception. Loaders and scopes that use the executor must be gone before, and calls of post from
+/// other threads must have returned. Not on a worker. It is neither copied nor moved: workers point into it.
 ///
 /// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself
 /// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM
@@ -2013,7 +2012,7 @@ struct executor_options {
 ///
 /// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end
 /// of the program. In a forked child its threads don't exist: there post throws std::logic_error instead of
-/// waiting for ever, and the destructor leaves all as it is.
+/// waiting without an end, and the destructor leaves all as it is.
 class executor {
  public:
   /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker
@@ -2031,23 +2030,23 @@ class executor {
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   detail::io_pool& io() noexcept { return io_; }
-  /// Who wakes up at a given time; see sleep_for.
+  /// Wakes coroutines at a given time; see sleep_for.
   detail::timer_queue& timers() noexcept { return timers_; }
 
   /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and
   /// is run exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
   void post(detail::job* j);
 
-  /// True in a forked child, where nobody would run a job.
+  /// True in a forked child, where no thread would run a job.
   bool forked() const noexcept { return born_.elsewhere(); }
-  /// For who is about to wait for a worker. \throws std::logic_error in a forked child
+  /// For a caller that is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
   /// For the loader: whether the calling thread is one on which work of this executor waits: a worker, a
   /// thread that helps (see helper), or an I/O thread.
   bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
-  /// For who makes its thread wait for this executor. \throws std::logic_error with what to write
-  /// instead, on a thread of the executor's own: nobody might be left to wait for
+  /// For a caller that makes its thread wait for this executor. \throws std::logic_error with what to write
+  /// instead, on a thread of the executor's own: no other might be left to do the work
   void require_outside(const char* call, const char* instead) const {
     if (this_slot() != none) refuse(call, "a worker of the executor", instead);
     if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
@@ -2081,8 +2080,8 @@ class executor {
   }
 
   /// For the loader: lends a slot to the calling thread, so that it may run samples while it would only wait.
-  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot
-  /// next sees what was done in it. What a helper posts goes to the shared queue.
+  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; its writes are
+  /// visible to the next thread with the slot. Jobs that a helper posts go to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -2098,12 +2097,12 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// For the loader: of two calls of this, or ends of a helper, the later one sees what was written before
-  /// the earlier one.
+  /// For the loader: of two calls of this, or ends of a helper, the later one sees the writes before the
+  /// earlier one.
   void order_with_helpers() noexcept { helpers_.fetch_or(0, std::memory_order_acq_rel); }
 
-  /// For who must wait on a worker, where nothing else would go on if all waited: runs a job that waits for
-  /// one, on top of the job that calls. False when there is none, and on any other thread.
+  /// For a wait on a worker that would stop all jobs if every worker did the same: runs a job that waits for
+  /// a worker, on top of the job that calls. False when there is none, and on any other thread.
   bool run_one() noexcept {
     const std::size_t slot = this_slot();
     if (slot >= workers()) return false;
@@ -2112,8 +2111,8 @@ class executor {
     return j != nullptr;
   }
 
-  /// For who divides its work: whether so much is in the calling worker's own queue that others will find
-  /// something for a while; false on any other thread.
+  /// For a job that divides its work: whether so much is in the calling worker's own queue that others will
+  /// find something for a while; false on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();
     return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
@@ -2123,16 +2122,16 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
-  /// For the loader: whether nothing is going on here, and nothing will by itself: no job is queued or run,
-  /// no blocking call is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a
-  /// row say more than one.
+  /// For the loader: whether the executor is at rest, and stays so by itself: no job is queued or run, no
+  /// blocking call is under way, no coroutine sleeps for a time. Of this moment, and not exact: two looks in
+  /// a row say more than one.
   bool at_rest() const noexcept {
     return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
            !queues_.anything() && queues_.asleep() == workers();
   }
   /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
   std::vector<double> worker_seconds() const;
-  /// Who uses the workers, for reports.
+  /// The users of the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }
@@ -2219,7 +2218,7 @@ inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j);
 
 // ==== wick/async/stop_token.hpp
 /// \file
-/// Asking work to give up: a source that is told once, tokens that look, callbacks that are called.
+/// Asking work to give up: a source for one request, tokens that look, callbacks that are called.
 
 #include <pthread.h>
 
@@ -2241,7 +2240,7 @@ class stop_callback;
 struct stop_state {
   std::atomic<bool> requested{false};
   std::mutex mutex;
-  std::atomic<std::uint32_t> calls{0};  // that are over; who waits for one sleeps on it
+  std::atomic<std::uint32_t> calls{0};  // that are over; a thread that waits for one sleeps on it
   unsigned waiting = 0;
   stop_node* first = nullptr;
   stop_node* last = nullptr;
@@ -2251,7 +2250,7 @@ struct stop_state {
 
 }  // namespace detail
 
-/// What a wait throws when it is called off by a stop_token. Whoever catches it cleans up and ends soon.
+/// Thrown by a wait that a stop_token calls off. A coroutine that catches it cleans up and ends soon.
 class cancelled final : public std::exception {
  public:
   const char* what() const noexcept override { return "cancelled"; }
@@ -2287,9 +2286,9 @@ class stop_token {
 
 namespace detail {
 
-/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before
-/// it is, and every call of request_stop must have returned. What was written before the stop is visible to
-/// who sees it.
+/// The source of the stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before
+/// it is, and every call of request_stop must have returned. Writes before the stop are visible to a thread
+/// that sees it.
 class stop_source {
  public:
   stop_source() = default;
@@ -2327,8 +2326,8 @@ class stop_source {
 
 /// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is
 /// not running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
-/// It may destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may
-/// come and go on any thread; each takes a mutex for a moment.
+/// It may destroy its own callback or others and make new ones; no lock is held while it runs. Any thread may
+/// make and destroy callbacks; each takes a mutex for a moment.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:
@@ -2373,7 +2372,7 @@ class stop_callback : detail::stop_node {
 };
 
 /// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a
-/// when_any in a stage that may itself be told to give up. The other source must outlive it.
+/// when_any in a stage that may itself be stopped. The other source must outlive it.
 class linked_stop_source : public stop_source {
  public:
   explicit linked_stop_source(stop_token outer) : link_(outer, pass_on{this}) {}
@@ -2404,13 +2403,13 @@ class linked_stop_source : public stop_source {
 namespace wick::detail {
 
 /// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
-/// several threads wait (its bug 25847): a job would lie there while all who could take it sleep. It also has
-/// nothing to be destroyed, so it may be left behind in a forked child.
+/// several threads wait (its bug 25847): a job would lie there while all workers that could take it sleep. It
+/// also has nothing to be destroyed, so it may be left behind in a forked child.
 ///
-/// Who waits holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
-/// stays. Who notifies has held the mutex for the change. If that was before, the change was seen; if after,
-/// so is the waiter counted, and the count read is an old one: no wake-up is lost. (Unless 2³² changes come
-/// between a read and a sleep.)
+/// A waiter holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
+/// stays. A notifier has held the mutex for the change. If that was before, the waiter has seen the change;
+/// if after, the waiter is counted, and the count that it read is an old one: no wake-up is lost. (Unless 2³²
+/// changes come between a read and a sleep.)
 template <class Atomics = std_atomics>
 class basic_condition {
  public:
@@ -2522,7 +2521,7 @@ class byte_account {
   byte_account(const byte_account&) = delete;
   byte_account& operator=(const byte_account&) = delete;
   ~byte_account() { give_back(); }
-  /// Nobody may be taking.
+  /// Not while a coroutine takes for this account.
   inline void give_back() noexcept;
 
  private:
@@ -2532,20 +2531,20 @@ class byte_account {
   std::size_t waiting_ = 0;
 };
 
-/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest
-/// turn first, since an ordered consumer waits for that one.
+/// A number of bytes that many coroutines share. A coroutine that finds too few suspends; grants go to the
+/// lowest turn first, since an ordered consumer waits for that one.
 ///
-/// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
+/// A small budget makes a pipeline slow and never stuck. A request for more than the whole budget is let
 /// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
-/// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
-/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes
-/// may be waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already,
-/// since that one may have a lock and will give back; else the lowest.
+/// of those is let through. And so is one when a coroutine waits and nothing is given back for `patience`, or
+/// for a hundredth of it in which the executor is at rest (twice as long each time): the holder of the bytes
+/// may be waiting for that coroutine, for a lock of the user's perhaps. It is the lowest turn that holds some
+/// already, since that one may have a lock and will give back; else the lowest.
 ///
-/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
-/// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
-/// accounts, and be destroyed when nobody waits. A cancelled waiter is not taken out of the queue: its turn
-/// comes, and it gives the bytes back at once.
+/// Any thread may take and give back. A thread that gives back hands the bytes to the waiters before it
+/// returns. They continue on their executor, which must outlive the budget. The budget must outlive its
+/// charges and accounts, and be destroyed when no coroutine waits. A cancelled waiter is not taken out of the
+/// queue: its turn comes, and it gives the bytes back at once.
 class byte_budget {
  public:
   using clock = timer::clock;
@@ -2562,7 +2561,7 @@ class byte_budget {
   /// The most that was ever out at one time.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
-  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
+  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes a waiting request.
   byte_charge try_acquire(std::size_t bytes) noexcept {
     std::lock_guard lock(mutex_);
     if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
@@ -2646,8 +2645,8 @@ class byte_budget {
   };
 
   /// `byte_charge c = co_await budget.acquire(on, n, turn)`: suspends until n bytes are free; resumes on
-  /// `on`. Who takes charges and waits while holding one can wait for ever: use an account where there is
-  /// more than one step. Awaiting throws std::bad_alloc.
+  /// `on`. A coroutine that waits while it holds a charge can deadlock: use an account where there is more
+  /// than one step. Awaiting throws std::bad_alloc.
   acquire_awaiter acquire(executor& on, std::size_t bytes, turn at) noexcept { return {this, on, bytes, at}; }
   /// `co_await budget.acquire(account, on, n, turn)`: n bytes more for `account`, which must outlive the
   /// wait.
@@ -2661,7 +2660,7 @@ class byte_budget {
 
   // ---- under the mutex ----
 
-  /// All that is out belongs to those who wait for more.
+  /// All bytes that are out belong to accounts that wait for more.
   bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
   bool fits(std::size_t bytes) const noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed);
@@ -2708,7 +2707,7 @@ class byte_budget {
     post_all(granted);
   }
 
-  /// On the timers' thread, now and then as long as somebody waits.
+  /// On the timers' thread, now and then as long as a coroutine waits.
   void look(bool on_time) noexcept;
 
   struct watch_timer : timer {
@@ -2751,7 +2750,8 @@ inline void byte_account::give_back() noexcept {
 
 // ==== wick/pipeline/random.hpp
 /// \file
-/// Random numbers that depend on where a sample stands, not on who draws them: Philox 4x32-10, counter-based.
+/// Random numbers that depend on where a sample stands, not on the drawing thread: Philox 4x32-10,
+/// counter-based.
 
 namespace wick {
 
@@ -3112,7 +3112,7 @@ enum class form { none, broken, by_adl, moved_with_context, moved, kept_with_con
 template <class F, class X>
 concept applied_by_adl = requires(F& f, X&& x, context& c) { apply_stage(f, std::forward<X>(x), c); };
 
-/// What gives nothing back must take the item by reference or as a copy, since the item goes on afterwards.
+/// A callable that returns nothing takes the item by reference or as a copy: the next stage gets the item.
 template <class F, class X, class... Context>
 consteval form form_with(form moved, form kept) {
   if constexpr (accepts<F, X, Context...>) {
@@ -3159,8 +3159,8 @@ consteval form form_of() {
   }
 }
 
-/// Calls it. What returns nothing (or a task of nothing) is called with the item itself, which goes on
-/// afterwards.
+/// Calls it. A callable that returns nothing (or a task of nothing) gets the item itself; so does the next
+/// stage.
 template <class F, class X>
 decltype(auto) call_with(F& f, X& x, context& c) {
   constexpr form as = form_of<F, X>();
@@ -3734,8 +3734,8 @@ std::string_view stage_name(const S& s) noexcept {
 
 // ==== wick/pipeline/detail/why_not.hpp
 /// \file
-/// Why a stage does not take what comes: the mistake that is most likely, told from the types. Nothing of it
-/// is compiled for a pipeline that is right.
+/// Why a stage does not take its input: the most likely mistake, found from the types. Nothing of it is
+/// compiled for a pipeline that is right.
 
 // ==== wick/pipeline/shape.hpp
 /// \file
@@ -3745,13 +3745,13 @@ std::string_view stage_name(const S& s) noexcept {
 
 // ==== wick/pipeline/error.hpp
 /// \file
-/// What goes wrong, in words that say where, what was found and what to do.
+/// Errors, in words that say where, what is wrong and what to do.
 
 #include <stdexcept>
 
 namespace wick {
 
-/// Base of all that wick throws. The text says what was found and what to do about it.
+/// Base of all that wick throws. The text says what is wrong and what to do about it.
 class error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -4036,7 +4036,7 @@ consteval reason why_not() {
 
 // ==== wick/pipeline/fingerprint.hpp
 /// \file
-/// A number that says which data and which pipeline: what a resume compares before it goes on.
+/// A number that identifies the data and the pipeline: a resume compares it before it continues.
 
 namespace wick {
 
@@ -4069,7 +4069,7 @@ class fingerprint_hash {
 
   /// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
   /// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
-  /// training can go on with others.
+  /// training can resume with others.
   template <class... T>
   static constexpr std::uint64_t of(const T&... values) noexcept;
 
@@ -4134,19 +4134,19 @@ namespace wick {
 /// bucket() or pack(); `std::string note() const`, a line for the report; `std::uint64_t fingerprint()
 /// const`, which differs when the data does (a resume onto other data is refused).
 ///
-/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
-/// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
-/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
-/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew,
-/// and become more or fewer. Their number stays that with which the loader was made, or that of its last
-/// refresh(), or epoch() throws. After the first refresh() nobody looks beyond an epoch's end either: what
-/// was begun ahead would be dropped. size() is called by the thread that takes the batches, at epoch() and
-/// refresh() and when it makes room for the next epoch's first batch.
+/// A source must not change while a loader has it: the loader's workers read it from the first epoch() or
+/// next() on until the loader is gone, also between two epochs, when they make the next one's first batches.
+/// With loader_options::prefetch_next_epoch = false no worker reads it between the last batch of an epoch
+/// that was taken to its end and the next epoch(). There its samples may be exchanged, moved in memory or
+/// written again, and become more or fewer. Their number stays that with which the loader was made, or that
+/// of its last refresh(), or epoch() throws. After the first refresh() no worker reads beyond an epoch's end
+/// either: batches begun ahead would be dropped. The thread that takes the batches calls size(), at epoch()
+/// and refresh() and when it makes room for the next epoch's first batch.
 ///
-/// A source that goes on changing while workers read gives them a view of itself: with a member `refresh()`,
-/// which is called on the loader's copy when the loader is made and by loader.refresh(), and from which on
-/// size() and at() tell what was there at that moment. What refresh() returns (a lock) is kept until the
-/// order stages have taken theirs (weights). replay_buffer::samples() is one.
+/// A source that keeps changing while workers read gives them a view of itself, with a member `refresh()`. It
+/// is called on the loader's copy when the loader is made and by loader.refresh(); from then on size() and
+/// at() show the state of that moment. What refresh() returns (a lock) is kept until the order stages have
+/// taken theirs (weights). replay_buffer::samples() is one.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -4190,7 +4190,7 @@ template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
 
-/// It gives a view of data that goes on changing.
+/// It gives a view of data that keep changing.
 template <class S>
 concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
 /// Whether it knows how long its samples are.
@@ -4886,11 +4886,11 @@ inline detail::repeat_stage repeat() noexcept { return {0}; }
 
 // ==== wick/async/async_mutex.hpp
 /// \file
-/// Mutual exclusion for coroutines: who finds it locked suspends.
+/// Mutual exclusion for coroutines: one that finds it locked suspends.
 
 // ==== wick/async/async_semaphore.hpp
 /// \file
-/// Permits that coroutines share: whoever finds too few suspends, and no worker ever blocks.
+/// Permits that coroutines share: a coroutine that finds too few suspends, and no worker ever blocks.
 
 // ==== wick/async/detail/line.hpp
 /// \file
@@ -4898,7 +4898,7 @@ inline detail::repeat_stage repeat() noexcept { return {0}; }
 
 // ==== wick/async/environment.hpp
 /// \file
-/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
+/// What every wait of the engine needs: where to continue afterwards, and what may call it off.
 
 namespace wick {
 
@@ -4948,13 +4948,13 @@ class environment {
 
 namespace wick::detail {
 
-/// One coroutine that waits; lies in its frame. The links and `stage` belong to who owns the line and are
+/// One coroutine that waits; lies in its frame. The links and `stage` belong to the owner of the line and are
 /// read and written under its mutex; from `served` or `called_off` on they are the coroutine's.
 struct waiter : job {
   enum class stages : unsigned char { arriving, in_line, served, called_off };
 
   explicit waiter(environment e) noexcept : env(e) {}
-  /// Lets the coroutine go on. Nothing of the waiter may be touched afterwards.
+  /// Lets the coroutine continue. Nothing of the waiter may be touched afterwards.
   void wake() noexcept {
     wait.now(wait_for::worker);
     env.on().post(this);
@@ -4995,7 +4995,7 @@ class line {
   waiter* last_ = nullptr;
 };
 
-/// Those who were served under the mutex and are woken after it, in their order.
+/// Waiters that were served under the mutex and are woken after it, in their order.
 class woken {
  public:
   void add(waiter& w) noexcept {
@@ -5012,13 +5012,13 @@ class woken {
   waiter** end_ = &first_;
 };
 
-/// The awaiter of a wait in line. The stop callback is there before the line is joined, so a stop is never
-/// missed: one that comes earlier leaves `called_off` behind, which join() finds; a later one takes the
-/// waiter out of the line.
+/// The awaiter of a wait in line. The stop callback is there before the waiter joins the line, so a stop is
+/// never missed: an earlier one leaves `called_off` behind, which join() finds; a later one takes the waiter
+/// out of the line.
 ///
-/// Owner has, all taking its mutex: `bool serve(Derived&)`, which takes what is wanted now or says false;
-/// `bool join(Derived&)`, the same but queues the waiter and says true when it must wait (false too when it
-/// is called off); `void call_off(Derived&)`. It may be destroyed as soon as those that waited have gone on.
+/// Owner has, all taking its mutex: `bool serve(Derived&)`, which takes what is wanted now or returns false;
+/// `bool join(Derived&)`, the same but queues the waiter and returns true when it must wait (false too when
+/// it is called off); `void call_off(Derived&)`. It may be destroyed as soon as its waiters have continued.
 template <class Owner, class Derived>
 class line_awaiter : public waiter {
  public:
@@ -5039,7 +5039,7 @@ class line_awaiter : public waiter {
     execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
     if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
     wait.begin(Owner::waited_for);
-    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may go on with this by now
+    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may resume this by now
     wait.end();
     return false;
   }
@@ -5066,13 +5066,13 @@ class line_awaiter : public waiter {
 
 namespace wick {
 
-/// A number of permits that coroutines share. First come, first served: one who wants many is not overtaken
-/// by those who want few, so nobody starves; who wants more than there will ever be waits until it is
-/// cancelled, and those behind it with it.
+/// A number of permits that coroutines share. First come, first served: requests for few permits don't
+/// overtake one for many, so no coroutine starves. A request for more than there will ever be waits until it
+/// is cancelled, and those behind it with it.
 ///
-/// acquire, try_acquire, release: any thread. What was written before a permit was given back is visible to
-/// who gets it. It must outlive its permits, and be destroyed when nobody waits; a coroutine that was served
-/// may destroy it though release, on another thread, has not returned yet.
+/// acquire, try_acquire, release: any thread. Writes before a permit is given back are visible to the
+/// coroutine that gets it. It must outlive its permits, and be destroyed when no coroutine waits. A coroutine
+/// that was served may destroy it though release, on another thread, has not returned yet.
 ///
 ///     wick::async_semaphore connections(8);
 ///     auto permit = co_await connections.acquire(c);   // c: the stage's context, or {executor, token}
@@ -5101,7 +5101,7 @@ class async_semaphore {
     void reset() noexcept {
       if (of_ != nullptr) std::exchange(of_, nullptr)->release(std::exchange(count_, 0));
     }
-    /// They are not given back by this: they are gone, or somebody else calls release.
+    /// Does not give the permits back: they are gone, or other code calls release.
     std::size_t forget() noexcept {
       of_ = nullptr;
       return std::exchange(count_, 0);
@@ -5129,10 +5129,10 @@ class async_semaphore {
     std::size_t wanted_;
   };
 
-  /// Suspends until `n` permits are free and those who came before have theirs. \throws wick::cancelled
+  /// Suspends until `n` permits are free and earlier requests have theirs. \throws wick::cancelled
   acquire_awaiter acquire(detail::environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
 
-  /// At once or not at all. Never overtakes one who waits.
+  /// At once or not at all. Never overtakes a waiting request.
   permits try_acquire(std::size_t n = 1) noexcept {
     std::lock_guard lock(mutex_);
     if (!take(n)) return {};
@@ -5215,12 +5215,12 @@ class async_semaphore {
 
 namespace wick {
 
-/// A mutex that may be held across a `co_await`, which a std::mutex must not: the coroutine may wake up on
-/// another thread. First come, first served: unlocking hands it to the one who waits longest. It is not
+/// A mutex that may be held across a `co_await`. A std::mutex must not: the coroutine may resume on another
+/// thread. First come, first served: unlocking hands it to the coroutine that has waited longest. It is not
 /// recursive.
 ///
-/// lock, try_lock: any thread. What was written under the lock is visible to the next who has it. It must
-/// outlive its guards, and be destroyed when nobody waits.
+/// lock, try_lock: any thread. Writes under the lock are visible to its next holder. It must outlive its
+/// guards, and be destroyed when no coroutine waits.
 ///
 ///     auto guard = co_await mutex.lock(c);   // c: the stage's context, or {executor, token}
 class async_mutex {
@@ -5249,7 +5249,7 @@ class async_mutex {
   /// Suspends until it is this one's turn. \throws wick::cancelled
   lock_awaiter lock(detail::environment env) noexcept { return {one_, env, 1}; }
 
-  /// At once or not at all: an empty guard. Never overtakes one who waits.
+  /// At once or not at all: an empty guard. Never overtakes a waiting request.
   guard try_lock() noexcept { return guard(one_.try_acquire()); }
 
  private:
@@ -5474,11 +5474,11 @@ detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::en
 
 // ==== wick/async/detail/outcome.hpp
 /// \file
-/// What came of a task, for a thread that waits for it: its value or its exception.
+/// The result of a task, for a thread that waits for it: its value or its exception.
 
 namespace wick::detail {
 
-/// Written once, by settle(); read once, by who was told that it is there.
+/// Written once, by settle(); read once, after the signal that it is there.
 template <class T>
 struct outcome {
   std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
@@ -5491,8 +5491,8 @@ struct outcome {
   }
 };
 
-/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`,
-/// which may refer to what the waiting thread destroys, go with it.
+/// Runs `t` and keeps its result. Await it, and destroy it before you signal: the parameters of `t`, which
+/// may refer to objects that the waiting thread destroys, go with it.
 template <class T>
 task<void> settle(task<T> t, outcome<T>* to) {
   try {
@@ -5523,7 +5523,7 @@ struct sync_state {
 template <class T>
 detached sync_run(task<void> settling, sync_state<T>* state) {
   {
-    const task<void> all = std::move(settling);  // gone before the waiting thread is told
+    const task<void> all = std::move(settling);  // gone before the waiting thread is woken
     co_await all;
   }
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
@@ -5532,16 +5532,16 @@ detached sync_run(task<void> settling, sync_state<T>* state) {
 }  // namespace detail
 
 /// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its
-/// value or throws its exception. What the task wrote is visible then, and its frame is gone, parameters
-/// included. Any thread but a worker: it would block one. A task that is never resumed keeps the caller for
-/// ever.
+/// value or throws its exception. Then the task's writes are visible, and its frame is gone, parameters
+/// included. Any thread but a worker: it would block one. With a task that is never resumed the call never
+/// returns.
 template <class T>
 T sync_wait(task<T> t) {
   static_assert(!std::is_reference_v<T>,
                 "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
   detail::sync_state<T> state;
   task<void> settling =
-      detail::settle(std::move(t), &state.result);  // here, where want of memory can be told
+      detail::settle(std::move(t), &state.result);  // here, where the caller gets std::bad_alloc
   detail::resume(detail::sync_run<T>(std::move(settling), &state).handle);
   state.done.wait();
   return state.result.take();
@@ -5574,7 +5574,7 @@ auto sync_wait(A what) {
 
 namespace wick::detail {
 
-/// Lies in the frame of who waits. Whoever ends last resumes it, and touches nothing of this afterwards.
+/// Lies in the frame of the waiting coroutine. The last to end resumes it, and touches nothing of this then.
 class siblings {
  public:
   siblings(std::size_t count, stop_source* stop) : nodes_(count), stop_(stop) {}
@@ -5621,7 +5621,7 @@ class siblings {
   static detached run(siblings* self, A a, End end) {
     {
       std::optional<A> mine(
-          std::move(a));  // gone before the waiter goes on: it may refer to what that destroys
+          std::move(a));  // gone before the waiter continues: it may refer to objects of the waiter
       try {
         if constexpr (std::is_void_v<await_result_t<A&&>>) {
           co_await std::move(*mine);
@@ -5705,15 +5705,15 @@ task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
 /// what they gave, std::monostate for void, values for references. Take it apart in a statement of its own:
 /// `auto& [a, b] = both;`.
 ///
-/// Each awaitable is started here, one after the other, up to its first suspension. The caller goes on where
-/// the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the first is
-/// thrown then. It also requests `stop`, so that siblings that wait with its token give up. What the siblings
-/// wrote is visible to the caller.
+/// Each awaitable is started here, one after the other, up to its first suspension. The caller continues
+/// where the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the
+/// first is thrown then. It also requests `stop`, so that siblings that wait with its token give up. Writes
+/// of the siblings are visible to the caller.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(detail::stop_source& stop, A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
 }
-/// The same when nobody can be told to give up: an exception waits until the others have ended by themselves.
+/// The same without a stop: an exception waits until the others have ended by themselves.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), nullptr, std::move(awaitables)...);
@@ -5824,10 +5824,10 @@ class worker_local {
 
 namespace wick::detail {
 
-/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
-/// times as long as the few instructions that the other holds it for: two threads that both take one for each
-/// small batch then spend their time waking one another, and go on doing so. Always inlined: where all bodies
-/// are one translation unit, gcc decides by what else is in it.
+/// Spins for some microseconds before it sleeps. A std::mutex sleeps at once, and a wake-up takes a hundred
+/// times as long as the few instructions under the lock. So two threads that both lock one for each small
+/// batch would spend their time waking one another, again and again. Always inlined: where all bodies are one
+/// translation unit, gcc decides by what else is in it.
 template <class Mutex>
 [[nodiscard, gnu::always_inline]] inline std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
   constexpr int tries = 100;
@@ -7991,7 +7991,7 @@ class with_others_stage {
   double probability() const noexcept { return options_.p; }
   std::uint64_t fingerprint() const noexcept;
 
-  /// For its type: the loader gathers in its place. Without one there is nobody else.
+  /// For its type: the loader gathers in its place. Without a loader there are no others.
   template <class Item>
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
   task<company<Item>> operator()(Item& item, context&) const {
@@ -8006,15 +8006,15 @@ class with_others_stage {
 template <class S>
 inline constexpr bool gathers_others = requires { S::gathers; };
 
-/// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
-/// failed sample has others of its own, and a retry has the same.
+/// The others of a sample. They are drawn by its place and its index: a substitute has others of its own, and
+/// a retry has the same.
 struct other_draws {
   static constexpr std::uint32_t most_left_out = 64;
 
   other_draws(const place& into, std::uint32_t stage) noexcept;
   /// Where the other stands, with random streams of its own.
   place next(std::uint64_t index) noexcept;
-  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// One that filter() leaves out, or that is known to have failed here, is drawn again.
   /// \throws wick::error when those are too many
   void leave_out();
   /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
@@ -8443,7 +8443,7 @@ class kept_reader {
   }
 
  protected:
-  /// What is not at hand. \throws unavailable
+  /// Reads bytes behind those of at_hand_. \throws unavailable
   virtual void fetch(std::byte* to, std::size_t size) {
     static_cast<void>(to), static_cast<void>(size);
     throw unavailable();
@@ -9810,10 +9810,10 @@ struct alignas(64) batch_job {
   batch_job& operator=(const batch_job&) = delete;
   virtual ~batch_job() = default;
 
-  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
-  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
-  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
-  // samples are finished.
+  // How many positions are unclaimed, and above them which batch's they are (its sequence, as far as it
+  // fits). So a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather
+  // than the newest batch's. The fields below are read only after a claim succeeded, and stay until all
+  // claimed samples are finished.
   std::atomic<std::uint64_t> left{0};
   alignas(64) std::atomic<std::uint64_t> unfinished{0};
   std::atomic<std::uint64_t> print{
@@ -9823,7 +9823,7 @@ struct alignas(64) batch_job {
   std::uint64_t epoch = 0;
   std::shared_ptr<const epoch_order> order;
   std::uint64_t number = 0;  // in its epoch
-  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
+  std::uint32_t pass = 0;    // distinguishes passes: an epoch may be made twice, or begun again
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
   std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
@@ -9858,10 +9858,9 @@ struct alignas(64) batch_job {
   };
   /// `count` slots of batch `sequence` may be claimed from now on.
   void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
-  /// Slots that nobody has claimed.
+  /// Unclaimed slots.
   std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `which` that nobody else has, or all that are left when these are no more
-  /// than `at_end`.
+  /// Claims up to `most` slots of batch `which`, or all that are left when these are no more than `at_end`.
   run claim(std::uint64_t which, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
     while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(which)) {
@@ -9872,7 +9871,7 @@ struct alignas(64) batch_job {
     }
     return {};
   }
-  /// All that nobody has claimed; how many they were.
+  /// Claims all that are left; returns how many they were.
   std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
   /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
@@ -9926,7 +9925,7 @@ struct alignas(64) batch_job {
     for (std::size_t i = 0; i < failures.size(); ++i) link(i);
   }
   /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
-  /// drawn there again. For who makes that one.
+  /// drawn there again. For the making of that one.
   bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
     if (!others_failed.load(std::memory_order_relaxed)) return false;
     std::lock_guard lock(mutex);
@@ -10273,7 +10272,7 @@ class alignas(64) trace_lane {
 
 // ==== wick/profile/detail/durations.hpp
 /// \file
-/// How long something took, each time: kept by size, so that any quantile can be told from little memory.
+/// How long something took, each time: counted by size, so that little memory gives any quantile.
 
 namespace wick::detail {
 
@@ -10603,14 +10602,14 @@ namespace wick::detail {
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read. `counts`: other loaders on the executor are told of the time.
+  /// may, so that their clocks are always read. `counts`: other loaders on the executor see the time.
   stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
                bool counts = true);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
 
-  /// One worker's, or one's who helps.
+  /// One worker's, or one helper's.
   struct worker {
     stage_clock* clocks = nullptr;
     stage_record* records = nullptr;
@@ -10646,7 +10645,8 @@ class stage_clocks {
     w.clocks[stage].worked(1, ticks);
     w.records[stage].waited(std::uint64_t{0} - ticks);
   }
-  /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
+  /// A stage that waited continues, `ticks` after its beginning; since its first wait it ran for `ran` of
+  /// them.
   void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
     worker& w = mine();
     w.records[stage].waited(ticks - ran);
@@ -11579,11 +11579,11 @@ class pipeline_of : public erased_pipeline {
 
 // ==== wick/loader/loader_options.hpp
 /// \file
-/// What a loader may be told.
+/// Options of a loader.
 
 // ==== wick/async/detail/hang_handler.hpp
 /// \file
-/// Who gets the message that no batch comes.
+/// The callable that gets the message that no batch comes.
 
 namespace wick::detail {
 
@@ -11614,7 +11614,7 @@ namespace wick {
 
 class executor;
 
-/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+/// Options of a loader, beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
 struct loader_options {
   /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
   std::uint64_t seed = 0;
@@ -11861,7 +11861,7 @@ class pipeline_run {
   /// Adds that to those of a run; without memory for it its batch is lost. Called where it was caught.
   void add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
                   const context& c) const noexcept;
-  /// The sample in a slot that is no gap: the one planned, or what came in its place.
+  /// The sample in a slot that is no gap: the one planned, or the one that took its place.
   failure standing_at(const batch_job& j, std::uint64_t slot) const;
   /// There is no memory to end a batch as it should be; called where that was caught.
   void lose(batch_job& j) const noexcept {
@@ -12062,7 +12062,7 @@ struct load_model {
   struct stage {
     double work = 0;     ///< on a processor
     double held = 0;     ///< with a worker, but without a processor: a lock, a call that blocks
-    double io = 0;       ///< in a call of an I/O thread, after which a worker goes on
+    double io = 0;       ///< in a call of an I/O thread, after which a worker continues
     double io_work = 0;  ///< of that on a processor
     double wait = 0;     ///< waited without worker and I/O thread
     double lock = 0;     ///< the same for a lock
@@ -12134,7 +12134,7 @@ struct what_if {
 struct prediction {
   double samples_per_second = 0;
   double low = 0, high = 0;  ///< about two standard deviations
-  double gain = 0;           ///< samples_per_second as a multiple of what was measured
+  double gain = 0;           ///< samples_per_second as a multiple of the measured rate
   double gain_error = 0;     ///< as ± of gain
 
   /// "1.9x (±0.1)".
@@ -12154,7 +12154,7 @@ struct waits_report {
   double memory = 0;     ///< for room in loader_options::memory
   double lock = 0;       ///< for an async_mutex, async_semaphore or channel
   double time = 0;       ///< in sleep_for
-  double worker = 0;     ///< until a worker was free to go on
+  double worker = 0;     ///< until a worker was free to continue
   double other = 0;      ///< for something that is not wick's
 };
 
@@ -12265,9 +12265,9 @@ struct report {
   /// The training loop waits for more than one hundredth of its time.
   bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
 
-  /// What the pipeline would give if something were changed, from what was measured: `predict({.workers =
-  /// 8})`. All is run as a model of queues with the times that samples took. \throws std::invalid_argument
-  /// when no stage has that name, or nothing was taken yet
+  /// The throughput after a change, predicted from the measurements: `predict({.workers = 8})`. It runs a
+  /// model of queues with the times that samples took. \throws std::invalid_argument when no stage has that
+  /// name, or nothing was taken yet
   prediction predict(const what_if& changed) const;
 
   /// The bottleneck, and what removing it gives, in a few sentences. It is the change with the largest
@@ -12375,7 +12375,7 @@ class report_timeline {
 
 // ==== wick/loader/detail/worker_jobs.hpp
 /// \file
-/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
+/// The jobs on the executor that run a loader's samples, as many at a time as are of use.
 
 // ==== wick/async/cpus.hpp
 /// \file
@@ -12505,11 +12505,11 @@ class worker_jobs {
     // Signed: two processors' clocks may differ by a little.
     return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
   }
-  /// Told by the consumer while it runs samples.
+  /// Called by the consumer while it runs samples.
   void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
-  /// By the consumer, before it sleeps, under the mutex.
+  /// Called by the consumer, before it sleeps, under the mutex.
   void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
-  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  /// Called by the consumer. The time doesn't matter: another thread may have relied on the help.
   bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
 
  private:
@@ -12671,8 +12671,7 @@ namespace wick::detail {
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_recorder {
  public:
-  /// What a loader's report is asked of: its executor, its clocks and what their rows are of, and what it was
-  /// told.
+  /// The subject of a loader's report: its executor, its clocks and what their rows are of, and its settings.
   struct subject {
     executor& on;
     const stage_clocks& clocks;
@@ -12694,7 +12693,7 @@ class report_recorder {
   std::uint64_t begin_wait() noexcept {
     end_step();
     const std::uint64_t now = now_ticks();
-    // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
+    // The loop's time since the epoch before, and that of dropping batches for this one, is no iteration's.
     if (std::exchange(first_, false)) begun_ = came_ = now;
     return now;
   }
@@ -12725,7 +12724,7 @@ class report_recorder {
 
  private:
   /// Seconds, and then ticks. `first` is before the first of its figures was read, `last` after the last of
-  /// them. A time reaches from the one's `first` to the other's `last`: nobody has used more than there was.
+  /// them. A time reaches from the one's `first` to the other's `last`: so usage never exceeds it.
   struct usage {
     double program = 0, workers = 0, io = 0, io_calls = 0;
     std::uint64_t first = 0, last = 0, time = 0;
@@ -13080,13 +13079,13 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
 
 namespace wick::detail {
 
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread. The limit may change: where it falls, those that are taken stay
-/// so.
+/// Taken by many threads at once, never waited for: a thread that finds none leaves. give() returns true when
+/// there was none before, so that its caller can fetch another thread. Any thread. The limit may change:
+/// where it falls, those that are taken stay so.
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-  /// What a loader takes that was told no limit.
+  /// The limit of a loader whose options set none.
   static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
     return 4 * workers + 2 * io_threads + 16;
   }
@@ -13176,17 +13175,17 @@ class compaction {
 namespace wick::detail {
 
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
-/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
+/// most `capacity` numbers may be under way at a time: the code that hands them out keeps to that (taken() +
 /// capacity).
 ///
-/// What was written before publish is visible to the consumer; what it did before it took a number must be
-/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
-/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
-/// not be null.
+/// Writes before publish are visible to the consumer. The code that hands out numbers must make the
+/// consumer's writes before it took a number visible to the publisher of the number `capacity` later. The
+/// consumer may move from thread to thread if something orders its calls, as awaiting does. The items are not
+/// owned; they must not be null.
 ///
 /// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
-/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
-/// destroy it as soon as it has the last item.
+/// tells whether the consumer must be woken; nothing of the sequencer is touched after that, so the consumer
+/// may destroy it as soon as it has the last item.
 template <class T, class Atomics = detail::std_atomics, class Executor = executor>
 class sequencer {
   using slot = typename Atomics::template atomic<std::uintptr_t>;
@@ -13202,7 +13201,7 @@ class sequencer {
     const std::uintptr_t before =
         slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
     if (before == empty) return;
-    // The consumer waits for this very number, and stays until it is told.
+    // The consumer waits for this very number, and stays until it is woken.
     if (before == waits_asleep)
       awake_.set();
     else
@@ -13271,13 +13270,13 @@ class sequencer {
 
 namespace wick::detail {
 
-/// Called for each batch by whoever ended its last sample; publishes it in the end. Batches that have nothing
-/// to do with each other are finished in any order, but compaction goes by their numbers: what fills a gap
-/// depends on all failures of the epoch before it.
+/// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches that have
+/// nothing to do with each other are finished in any order, but compaction goes by their numbers: what fills
+/// a gap depends on all failures of the epoch before it.
 ///
-/// Where nothing comes behind batch(), what leaves is made by the consumer, in make(): what a worker makes
-/// and the consumer drops goes from processor to processor, its memory to another thread's allocator, for
-/// each batch.
+/// Where no stage comes behind batch(), the consumer makes the output, in make(): one that a worker makes and
+/// the consumer drops goes from processor to processor, its memory to another thread's allocator, for each
+/// batch.
 class batch_completion {
  public:
   batch_completion(pipeline_run& of, sequencer<batch_job>& done, std::shared_ptr<slab_pool> pool,
@@ -13400,12 +13399,12 @@ class epoch_orders {
 namespace wick::detail {
 
 /// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
+/// positions from the oldest that has any left, without a lock. The thread that opens a batch must know that
+/// its place is free.
 template <class Job>
 class open_batches {
  public:
-  /// What was claimed; `job` is null when nothing was left.
+  /// The claimed run; `job` is null when nothing was left.
   struct run {
     Job* job = nullptr;
     std::uint64_t from = 0, count = 0;
@@ -13428,7 +13427,7 @@ class open_batches {
   /// The batch number count() is ready to be claimed from.
   void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
 
-  /// Any thread. Samples that nobody has claimed.
+  /// Any thread. Unclaimed samples.
   std::uint64_t unclaimed() const noexcept {
     std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
@@ -13499,8 +13498,8 @@ class grain {
     if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
   }
 
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
-  /// waits long for the last of a batch.
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and a batch
+  /// waits only briefly for its last run.
   std::uint64_t run_length() const noexcept {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
@@ -13519,7 +13518,7 @@ class grain {
     return each_.load(std::memory_order_relaxed) < 25'000 &&
            long_ones_.load(std::memory_order_relaxed) <= a_long_one;
   }
-  /// So few that waking somebody takes longer than running them.
+  /// So few that waking a worker takes longer than running them.
   bool not_worth_a_wake(std::uint64_t samples) const noexcept {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each != 0 && samples < 30'000 / each;
@@ -13617,8 +13616,8 @@ class scheduler {
   scheduler(run_settings& of, const loader_options& options);
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
-  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for. On a
-  /// worker it runs other jobs meanwhile: all workers may be in such a destructor.
+  /// Prompt: begins no more samples, asks waiting ones to stop, waits for running ones. On a worker it runs
+  /// other jobs meanwhile: all workers may be in such a destructor.
   ~scheduler();
 
   const erased_plan& plan() const noexcept { return *plan_; }
@@ -13633,7 +13632,7 @@ class scheduler {
   std::uint64_t taken() const noexcept { return done_.taken(); }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
+  /// If that is the next batch anyway, nothing is lost. Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved);
   /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
   bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
@@ -13689,7 +13688,7 @@ class scheduler {
   // ---- for workers ----
 
   void run_worker(worker_jobs::worker_job* p) noexcept;
-  /// Worker jobs that found all tokens taken have retired: whoever gives the first back starts one.
+  /// Worker jobs that found all tokens taken have retired: the thread that gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept;
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
   void finish_some(batch_job& j, std::uint64_t count) noexcept {
@@ -13895,7 +13894,7 @@ class mixture_edits {
   mixture_journal& open(const pipeline_identity& of);
   const mixture_journal* journal() const noexcept { return journal_.get(); }
 
-  /// True when the scheduler has another plan, and what was prefetched is gone.
+  /// True when the scheduler has another plan, and the prefetched batches are gone.
   /// \throws wick::error when the epoch can't be planned; nothing has changed then
   bool plan_for(std::uint64_t epoch);
   /// The scheduler has planned over what there is now, without edits.
@@ -13908,8 +13907,8 @@ class mixture_edits {
     std::uint64_t& left;
     bool& sought;
   };
-  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
-  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  /// Takes an edit into the order, and then into the journal unless it is there. Changes nothing when it
+  /// throws. Batches of the epoch that were handed over stay so, whatever number of batches it has now.
   void add(mixture_edit e, stand at);
   /// The same for those of a journal that was opened.
   void add_all(const std::vector<mixture_edit>& edits);
@@ -13993,9 +13992,9 @@ struct receipt {
 
 namespace wick::detail {
 
-/// Lives until the batch was taken. Samples are taken up one after the other by a few coroutines, as many as
-/// keep the workers busy; nothing of the run waits for them, and they count nowhere. Whoever makes it calls
-/// start(), waits for done(), and then make(): all on one thread, or in one coroutine.
+/// Lives until the batch is taken. A few coroutines, as many as keep the workers busy, take up the samples
+/// one after the other; nothing of the run waits for them, and they count nowhere. Its owner calls start(),
+/// waits for done(), and then calls make(): all on one thread, or in one coroutine.
 class replayed_batch {
  public:
   /// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches
@@ -14290,8 +14289,8 @@ class loader_core {
   void load_state(std::span<const std::byte> bytes);
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
   std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
-  /// Whether there is a next batch (without batch(): sample), which is slot() of what was taken. For who
-  /// holds user() until it has that.
+  /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
+  /// caller holds user() until it has that.
   bool next();
   static task<bool> next_async(loader_core* self);
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
@@ -14357,7 +14356,7 @@ class loader_core {
   /// Moves what is in a finished batch out of it, and drops it again. take(): whether there is a batch.
   virtual bool take(batch_job& j) = 0;
   virtual void drop_taken() noexcept = 0;
-  /// The consumer gets what was taken.
+  /// The consumer gets the taken batch.
   virtual void deliver() = 0;
   virtual bool next_in_group() = 0;
 
@@ -14541,7 +14540,7 @@ class epoch_range {
   std::uint64_t items_left() const noexcept { return of_->items_left(); }
   /// This rank's samples that were handed over so far, without those that failed or were left out.
   std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
-  /// Whether next() has a sample at hand, so that there is no wait to measure.
+  /// Whether next() has a sample ready, so that there is no wait to measure.
   bool at_hand() const noexcept { return of_->at_hand(); }
 
  private:
@@ -14763,7 +14762,7 @@ void for_each_position(const Plan& plan, const Order& order, std::uint64_t first
 // ==== wick/loader/detail/stage_path.hpp
 /// \file
 /// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
-/// Knows nothing of who starts them and when.
+/// It does not know what starts them, and when.
 
 // ==== wick/loader/detail/asking_cache.hpp
 /// \file
@@ -15063,7 +15062,7 @@ class timed_await {
   void settle_wait(activity::times& spent) noexcept {
     std::uint64_t ran = 0;
     if (activity* const doing = of_->doing()) {
-      doing->enter();  // somebody else's awaiter may have let it go on
+      doing->enter();  // an awaiter that is not wick's may have resumed it
       spent = doing->spent();
       const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
       // Without a wait that is wick's all of it is one that is not.
@@ -15358,7 +15357,7 @@ class stage_path<pipeline<Source, S...>> {
   stage_path(const stage_path&) = delete;
   stage_path& operator=(const stage_path&) = delete;
 
-  /// The source, then the order stages take anew what changes. No worker is here.
+  /// The source, then the order stages read again what changes. No worker is here.
   void refresh() {
     const auto rest = [&] {
       for_each_stage([&](auto& s) {
@@ -15979,13 +15978,13 @@ namespace wick {
 /// a std::vector, or one of several pipelines. A loader that was default-constructed or moved from is empty:
 /// its functions throw std::logic_error until it is assigned another.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same
-/// time are told so by a std::logic_error (not looked at within a group of 16 samples without batch()). What
-/// is in a batch depends on the data, the pipeline, the seed, the epoch and the batch's number, never on
-/// workers or timing. What becomes of a failing sample is loader_options::on_error. Where that says nothing,
-/// wick::sample_error is thrown when its batch is taken; taking goes on with the batch after it. Destroying a
-/// loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
-/// waits in next_async() is using it, as a thread in next() is: let it go on first.
+/// One thread (or one coroutine) takes the batches and calls the other members; taking on two at the same
+/// time throws std::logic_error (not checked within a group of 16 samples without batch()). The content of a
+/// batch depends on the data, the pipeline, the seed, the epoch and the batch's number, never on workers or
+/// timing. loader_options::on_error decides what becomes of a failing sample. Without a rule there, taking
+/// its batch throws wick::sample_error; the next call takes the batch after it. Destroying a loader in the
+/// middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that waits in
+/// next_async() is using it, as a thread in next() is: let it continue first.
 template <class Batch>
 class loader {
  public:
@@ -16016,10 +16015,10 @@ class loader {
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
   using epoch_range = detail::epoch_range<Batch>;
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
-  /// are ready already; else what was prefetched is dropped. An epoch that was left early
-  /// starts again. A range throws std::logic_error once another epoch() was called. The
-  /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
-  /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
+  /// are ready already; else the prefetched batches are dropped. An epoch that was left early starts again. A
+  /// range throws std::logic_error once another epoch() was called. The epoch of a loaded state resumes where
+  /// the state stands, once; asking for another one instead forgets the state. May be called on a worker,
+  /// too: there next_async() waits for dropped batches to end.
   /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
   /// then
   template <std::integral Number>
@@ -16033,11 +16032,11 @@ class loader {
   typename epoch_range::iterator begin() { return epoch(core().next_epoch()).begin(); }
   std::default_sentinel_t end() const noexcept { return {}; }
 
-  /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
-  /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
-  /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
-  /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
-  /// with: the loader gives nothing until it was called again with success
+  /// The source's size and its weights may have changed: plans all again over their present values.
+  /// Prefetched batches are dropped, an epoch that is under way ends where it stands, and from now on none is
+  /// begun ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide
+  /// changing_data. \throws wick::error where a loader of the present data couldn't be made, or couldn't
+  /// resume a loaded state: the loader gives nothing until a later call succeeds
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() { core().refresh(); }
 
@@ -16058,22 +16057,22 @@ class loader {
   std::vector<source_weight> mixture() const { return core().mixture(); }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
-  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
+  /// over, in at most 4 KiB. Prefetched batches are neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
   /// into a file of its own. It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const { return core().state(); }
-  /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
+  /// Resumes from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
   /// has changed then
   void load_state(std::span<const std::byte> bytes) { core().load_state(bytes); }
-  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
-  /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
+  /// The epoch being delivered (to its end, until another one is begun), or the one in which a loaded state
+  /// resumes: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const { return core().current_epoch(); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
-  /// wick::too_many_errors at a limit of on_error; the next call goes on behind it
+  /// wick::too_many_errors at a limit of on_error; the next call continues behind it
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
   /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<Batch> next() { return core().next_value(); }
@@ -16094,9 +16093,8 @@ class loader {
   task<Batch> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
     return detail::loader_of<Batch>::replay_async(&core(), epoch, batch, options);
   }
-  /// What a batch was made of: it is made again, and each sample noted with its key, what came in whose
-  /// place, what went into it, and the random numbers that stages drew. What fails is in it, too. \throws as
-  /// replay()
+  /// The content of a batch: it is made again, and each sample noted with its key, its substitute, the others
+  /// that went into it, and the random numbers that stages drew. Failures are in it, too. \throws as replay()
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
     return core().receipt(epoch, batch, options);
   }
@@ -16110,10 +16108,10 @@ class loader {
   executor& on() { return core().on(); }
   /// Samples that filter() has left out in this training so far.
   std::uint64_t filtered() const { return core().filtered(); }
-  /// All failures that were told so far.
+  /// All failures reported so far.
   const wick::failure_log& failure_log() const { return core().failure_log(); }
-  /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
-  /// 64 epochs; zero for others.
+  /// The delivered samples of an epoch since it was begun or resumed: see epoch_fingerprint. Of the last 64
+  /// epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const { return core().fingerprint(epoch); }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
@@ -16173,8 +16171,8 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 
 namespace wick::detail {
 
-/// What is thrown in place of a sample that filter() leaves out: always this one, so that it is told from a
-/// failure by a comparison.
+/// Thrown in place of a sample that filter() leaves out: always this one, so that a comparison distinguishes
+/// it from a failure.
 const std::exception_ptr& dropped() noexcept;
 [[noreturn]] void drop();
 
@@ -16227,17 +16225,17 @@ class filter_stage {
 
 }  // namespace detail
 
-/// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
-/// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
-/// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
-/// decode() when it looks at bytes or pictures. For what the source knows
-/// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
+/// Leaves out the samples for which `keep` returns false:
+/// `filter([](const record& r) { return r.score > 4; })`. `keep` takes the item, or the data of a sample<>,
+/// as const&, and a `context&` if it wants; it is called by all workers at once. What it needs must have been
+/// done before it, so it stands behind read() or decode() when it looks at bytes or pictures. For what the
+/// source knows without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
 ///
-/// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
-/// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.
-/// With error_options::compact, for one rank, batches are filled from the end of the epoch. What was left out
-/// is no failure and meets with no policy; loader.filtered() and the report count it. An epoch of which
-/// nothing was kept ends with a wick::error. Leaving a sample out takes 1 to 2 µs.
+/// Every other sample stays where it stands: a batch is shorter by the samples left out of it, and may be
+/// empty; each rank has as many batches as without filter(), and the slices of all ranks are the batches of
+/// one. With error_options::compact, for one rank, batches are filled from the end of the epoch. A sample
+/// left out is no failure and meets with no policy; loader.filtered() and the report count it. An epoch that
+/// keeps no sample ends with a wick::error. Leaving a sample out takes 1 to 2 µs.
 template <class P>
 detail::filter_stage<std::decay_t<P>> filter(P&& keep) {
   return {"filter", std::forward<P>(keep)};
@@ -16470,7 +16468,7 @@ class progress_line {
 
 namespace wick {
 
-/// What progress() may be told: `wick::progress(train.epoch(e), {.description = "train"})`.
+/// Options of progress(): `wick::progress(train.epoch(e), {.description = "train"})`.
 struct progress_options {
   /// Stands before the figures: "epoch 3". What is no printable UTF-8 in it becomes '?'.
   std::string description = {};
@@ -16498,9 +16496,9 @@ struct progress_options {
 /// without the bar, and a last one. It only looks at the clock when a batch comes: nothing is shown during a
 /// long step.
 ///
-/// What was printed on the terminal meanwhile stands behind the line: print() or clear() avoid that. After a
-/// resume and loader.set_mix_weights() the total is what is left. Used by the thread that takes the batches;
-/// the loader may be gone when it is destroyed.
+/// Text that is printed on the terminal meanwhile stands behind the line: print() or clear() avoid that.
+/// After a resume and loader.set_mix_weights() the total is what is left. Used by the thread that takes the
+/// batches; the loader may be gone when it is destroyed.
 template <class Range>
 class progress {
  public:
@@ -26002,9 +26000,9 @@ namespace wick::detail {
 /// SIGALRM, SIGCHLD, …) runs on the program's own threads, as without this library, and never in the middle
 /// of a worker's job, where its system calls would be interrupted too.
 ///
-/// Not blocked, unless the calling thread had them blocked: what a thread causes by an instruction or a call
-/// of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since nobody else can
-/// take it, and what must reach the thread that uses the time (SIGPROF).
+/// Not blocked, unless the calling thread had them blocked: signals that a thread causes by an instruction or
+/// a call of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since no other
+/// thread can take them, and SIGPROF, which must reach the thread that uses the time.
 class signals_blocked {
  public:
 #if defined(__unix__) || defined(__APPLE__)
@@ -26133,11 +26131,11 @@ executor::executor(executor_options options)
 }
 
 executor::~executor() {
-  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
+  if (forked()) {  // the threads are missing: there is no thread to wait for or to join
     static_cast<void>(threads_.release());
     return;
   }
-  timers_.stop();  // wakes who sleeps, with "cancelled"
+  timers_.stop();  // wakes sleeping coroutines, with "cancelled"
   io_.stop();      // what it still has is done, and posts its continuations here
   end_workers();
 }
@@ -26682,7 +26680,7 @@ void timer_queue::shared::take_out(std::size_t i) noexcept {
 void timer_queue::work(shared& s) noexcept {
   std::unique_lock lock(s.mutex);
   for (;;) {
-    // All that are due are taken out under one lock and told without it.
+    // All due timers are taken out under one lock and called without it.
     timer* first = nullptr;
     timer** end = &first;
     const timer::clock::time_point now = timer::clock::now();
@@ -31971,7 +31969,7 @@ void batch_completion::publish(batch_job& j) noexcept {
   done_.publish(j.sequence, &j);
 }
 
-/// What was delivered is counted, and the gaps are gone.
+/// Adds the delivered samples to the fingerprint, and closes the gaps.
 void batch_completion::close(batch_job& j) {
   if (j.rows() == 0) return run_.pipeline.begin(j, pool_);  // as a batch that never had a sample
   fingerprint_hash shape;
@@ -31997,8 +31995,8 @@ void batch_completion::close(batch_job& j) {
 
 namespace wick::detail {
 
-/// `ended` has only samples that have ended; `settled` is done with. The batch whose turn it is, for the
-/// caller to settle; null when that is somebody else's or is not ready.
+/// `ended` has only samples that have ended; `settled` is done with. Returns the batch whose turn it is, for
+/// the caller to settle; null when another thread settles it or it is not ready.
 batch_job* compaction::turn_of(batch_job* ended, batch_job* settled) noexcept {
   std::lock_guard lock(mutex_);
   if (ended != nullptr) {
@@ -32046,8 +32044,8 @@ detached compaction::settle_from(compaction* self, batch_job* j) {
   }
 }
 
-/// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
-/// on.
+/// Called where a lack of memory was caught: the batch fails, and the epoch's account of moved samples
+/// continues.
 void compaction::leave_unfilled(batch_job& j) noexcept {
   run_.lose(j);
   if (j.moved_before) moved_ = *j.moved_before;
@@ -33353,12 +33351,12 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   // What is inferred of the stages is made to fit what is known of the runs.
   const double runs = static_cast<double>(since[rows].timed_ticks);
   const double fit = of.clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
-  // Clocks are read while workers go on: a run may end in between that began before the last report.
+  // Clocks are read while workers run: a run may end in between that began before the last report.
   const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
   const double busy = (samples * fit + batches) * tick;
   const double bound = busy > limit && busy > 0 ? limit / busy : 1;
-  // Of short samples there is but one ratio for all stages, that of whole runs.
-  // Of whole runs what was probed is a run, and what is timed samples.
+  // Of short samples there is but one ratio for all stages, that of whole runs. There a probe is of a run,
+  // and `timed` counts samples.
   stage_clocks::sum run = since[rows];
   run.timed = run.probed.count;
   run.timed_ticks = run.probed.ticks;
@@ -33482,7 +33480,7 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
   m.processors = r.cpus;
   m.in_flight = of.figures.in_flight;
   m.prefetch = of.figures.prefetch;
-  // A rank has a part of a batch, and pack() rows of it: what counts is what came.
+  // A rank has a share of a batch, and pack() rows of it: the delivered samples count.
   m.batch = r.batches == 0
                 ? of.batch
                 : std::max<std::size_t>(1, static_cast<std::size_t>((r.samples + r.batches / 2) / r.batches));
@@ -33779,8 +33777,8 @@ task<bool> try_again(pipeline_run* run, batch_job* j, context* c, failure* f) {
   }
 }
 
-/// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
-/// often as a substitute would be.
+/// A failed other is left out of its sample, and another is drawn when the sample is made again: as often as
+/// a substitute would be.
 void draw_without(const run_settings& s, failure& f) {
   if (f.action != error_action::skip && f.action != error_action::replace) return;
   if (f.drawn < s.policy.options().substitutes) {
@@ -34184,7 +34182,7 @@ queue_depths scheduler::depths() noexcept {
 
 void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
   if (left_ || !comes_next(epoch, number)) {
-    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+    // Another epoch than the foreseen one. A loop that repeats an epoch will do so the next time, too.
     if (started_) {
       drain(make_owned<stop_source>());
       left_ = false;
@@ -34236,7 +34234,7 @@ void scheduler::release(batch_job& j) noexcept {
   advance(next_out_);
   try {
     open_more();
-  } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+  } catch (...) {  // no memory: a wait for a batch that was not opened tries again
   }
   const auto lock = lock_briefly(mutex_);
   jobs_.taken(ready_since);
@@ -34286,7 +34284,7 @@ void scheduler::before_waiting() {
   const auto lock = lock_briefly(mutex_);
   start_worker();
 }
-/// Before the consumer sleeps: what was left for it to run is left to others now.
+/// Before the consumer sleeps: workers may run the samples now that were left for it.
 void scheduler::stop_helping() noexcept {
   if (!jobs_.has_helped()) return;
   const auto lock = lock_briefly(mutex_);
@@ -34311,8 +34309,8 @@ bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
   return true;
 }
 
-/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
-/// afterwards is stopped by `next_stop`.
+/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. `next_stop` stops
+/// the later ones.
 void scheduler::drain(owned<stop_source> next_stop) noexcept {
   if (cancel()) {
     const bool on_worker = on_.this_slot() < on_.workers();
@@ -34354,7 +34352,7 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
     if (const std::uint64_t now = now_ticks(); now >= until) {
       if (until != 0) {
         if (jobs_.too_many()) break;
-        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
+        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can continue, other loaders
       }
       until = now + 2 * grain::run_ticks;
       if (orders_.wanted()) orders_.prepare();
@@ -34526,7 +34524,7 @@ void byte_budget::watch(executor& on) noexcept {
   bool added = false;
   try {
     added = on.timers().add(watch_);
-  } catch (...) {  // no thread to be had: nobody watches, then
+  } catch (...) {  // no thread to be had: no timer watches, then
   }
   watched_on_ = added ? &on : nullptr;
 }
@@ -34548,7 +34546,7 @@ bool byte_budget::wait(waiter* w) {
     waiting_.push_back(w);
     std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
     if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
-    // Others may go on now: all that hold bytes may be waiting.
+    // Others may continue now: all that hold bytes may be waiting.
     serve_all_that_fit(end);
     if (w->granted_) {
       waits = false;
@@ -36373,7 +36371,7 @@ image warped(const picture_view& from, const warp& by) {
 
 // ==== wick/profile/detail/advice.hpp
 /// \file
-/// The bottleneck of a pipeline, and what to change: each change is tried in the model of what was measured.
+/// The bottleneck of a pipeline, and what to change: each change is tried in the model of the measurements.
 
 namespace wick {
 struct report;
@@ -37086,7 +37084,7 @@ class load_simulation {
     const std::size_t most_ahead =
         std::max<std::size_t>(4, static_cast<std::size_t>(4 * most_units) / units_);
     ahead_ = std::clamp<std::size_t>(m.prefetch, 1, most_ahead);
-    made_ = batches_ + ahead_;  // nobody runs dry at the end
+    made_ = batches_ + ahead_;  // no worker runs dry at the end
     double work = (m.step_work + m.batch_work) * static_cast<double>(batches_) * shrunk_;
     for (const load_model::stage& s : m.stages) work += s.work * batch * static_cast<double>(batches_);
     slice_ = std::max(time_slice, work / 1e5);
@@ -37151,7 +37149,7 @@ class load_simulation {
   }
   std::vector<float> shuffled(const spread& of, std::size_t wanted, double together);
 
-  // ---- processors: who comes first computes first, and makes room for others after a while ----
+  // ---- processors: first come, first served; each makes room for others after a while ----
   static constexpr double time_slice = 3e-3;
   struct burst {
     double left, held;  // on a processor, and then without it
@@ -37302,7 +37300,7 @@ void load_simulation::draw() {
 
 void load_simulation::fill_workers() {
   while (busy_ < seats()) {
-    if (ready_at_ < ready_.size()) {  // who goes on comes before who begins
+    if (ready_at_ < ready_.size()) {  // those that continue come before those that begin
       const std::uint32_t u = ready_[ready_at_++];
       ++busy_;
       begin_leg(u);
@@ -37414,7 +37412,7 @@ void load_simulation::look() {
     waited_ += now_ - since_waiting_;
     ++taken_;
     waiting_ = false;
-    // What comes first differs from what follows: nothing was ahead then.
+    // The first batches differ from the later ones: nothing was ahead then.
     if (taken_ == std::min(std::max<std::size_t>(m_.prefetch, 1) + 1, (batches_ + 1) / 2)) {
       measured_from_ = now_;
       measured_wait_ = waited_;
@@ -37723,7 +37721,7 @@ void progress_line::show(double seconds, bool last) noexcept {
     } else {
       write(progress_text(description_, f, 0, false) + "\n");
     }
-  } catch (...) {  // no memory for a text: training goes on
+  } catch (...) {  // no memory for a text: training continues
   }
 }
 
@@ -38707,11 +38705,11 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest
   last_ = then;
 }
 
-/// That it would was not known at its beginning: what came between the last probe and that is taken as work.
+/// At its beginning it is not known to take long: the time from the last probe to there is taken as work.
 void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
-  // A place for those who help may have been another thread's.
+  // A helper's slot may have been another thread's.
   if (before < ticks && worker_.last.nanoseconds != 0 && now.nanoseconds >= worker_.last.nanoseconds) {
     probe p = between(worker_.last, now, ticks);
     const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();

@@ -1,5 +1,5 @@
 /// \file
-/// Mutual exclusion for coroutines: who finds it locked suspends.
+/// Mutual exclusion for coroutines: one that finds it locked suspends.
 #pragma once
 
 #include <utility>
@@ -9,12 +9,12 @@
 
 namespace wick {
 
-/// A mutex that may be held across a `co_await`, which a std::mutex must not: the coroutine may wake up on
-/// another thread. First come, first served: unlocking hands it to the one who waits longest. It is not
+/// A mutex that may be held across a `co_await`. A std::mutex must not: the coroutine may resume on another
+/// thread. First come, first served: unlocking hands it to the coroutine that has waited longest. It is not
 /// recursive.
 ///
-/// lock, try_lock: any thread. What was written under the lock is visible to the next who has it. It must
-/// outlive its guards, and be destroyed when nobody waits.
+/// lock, try_lock: any thread. Writes under the lock are visible to its next holder. It must outlive its
+/// guards, and be destroyed when no coroutine waits.
 ///
 ///     auto guard = co_await mutex.lock(c);   // c: the stage's context, or {executor, token}
 class async_mutex {
@@ -43,7 +43,7 @@ class async_mutex {
   /// Suspends until it is this one's turn. \throws wick::cancelled
   lock_awaiter lock(detail::environment env) noexcept { return {one_, env, 1}; }
 
-  /// At once or not at all: an empty guard. Never overtakes one who waits.
+  /// At once or not at all: an empty guard. Never overtakes a waiting request.
   guard try_lock() noexcept { return guard(one_.try_acquire()); }
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// Permits that coroutines share: whoever finds too few suspends, and no worker ever blocks.
+/// Permits that coroutines share: a coroutine that finds too few suspends, and no worker ever blocks.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace wick {
 
-/// A number of permits that coroutines share. First come, first served: one who wants many is not overtaken
-/// by those who want few, so nobody starves; who wants more than there will ever be waits until it is
-/// cancelled, and those behind it with it.
+/// A number of permits that coroutines share. First come, first served: requests for few permits don't
+/// overtake one for many, so no coroutine starves. A request for more than there will ever be waits until it
+/// is cancelled, and those behind it with it.
 ///
-/// acquire, try_acquire, release: any thread. What was written before a permit was given back is visible to
-/// who gets it. It must outlive its permits, and be destroyed when nobody waits; a coroutine that was served
-/// may destroy it though release, on another thread, has not returned yet.
+/// acquire, try_acquire, release: any thread. Writes before a permit is given back are visible to the
+/// coroutine that gets it. It must outlive its permits, and be destroyed when no coroutine waits. A coroutine
+/// that was served may destroy it though release, on another thread, has not returned yet.
 ///
 ///     wick::async_semaphore connections(8);
 ///     auto permit = co_await connections.acquire(c);   // c: the stage's context, or {executor, token}
@@ -46,7 +46,7 @@ class async_semaphore {
     void reset() noexcept {
       if (of_ != nullptr) std::exchange(of_, nullptr)->release(std::exchange(count_, 0));
     }
-    /// They are not given back by this: they are gone, or somebody else calls release.
+    /// Does not give the permits back: they are gone, or other code calls release.
     std::size_t forget() noexcept {
       of_ = nullptr;
       return std::exchange(count_, 0);
@@ -74,10 +74,10 @@ class async_semaphore {
     std::size_t wanted_;
   };
 
-  /// Suspends until `n` permits are free and those who came before have theirs. \throws wick::cancelled
+  /// Suspends until `n` permits are free and earlier requests have theirs. \throws wick::cancelled
   acquire_awaiter acquire(detail::environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
 
-  /// At once or not at all. Never overtakes one who waits.
+  /// At once or not at all. Never overtakes a waiting request.
   permits try_acquire(std::size_t n = 1) noexcept {
     std::lock_guard lock(mutex_);
     if (!take(n)) return {};

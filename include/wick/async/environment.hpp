@@ -1,5 +1,5 @@
 /// \file
-/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
+/// What every wait of the engine needs: where to continue afterwards, and what may call it off.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,6 @@
 /// \file
-/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker,
-/// which wakes the next.
+/// Where idle workers sleep. No worker spins or misses a wake-up, and a burst of work wakes one worker, which
+/// wakes the next.
 #pragma once
 
 #include <atomic>
@@ -11,39 +11,39 @@
 
 namespace wick::detail {
 
-/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic
-/// operation on it and no fence is needed.
+/// Counts the workers that search for work and those that sleep, in one word, so that each decision is one
+/// atomic operation on it and no fence is needed.
 ///
 /// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches
 /// the word (retire), then looks for items once more. The two touches have an order: if the producer's is
 /// first, the worker's look sees the item; if the worker's is first, the producer sees it sleeping and hands
-/// it a permit. A producer that sees a searcher leaves it to that one: a searcher looks again after its own
-/// touch.
+/// it a permit. A producer that sees a searcher leaves the item to that one: a searcher looks again after its
+/// own touch.
 ///
-/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps:
-/// it looks again by itself after a while, and until then who has work that can wait so long
-/// (notify_unless_napping) need not wake anybody. The end of a nap is a touch like any other, with a look
+/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps.
+/// It looks again by itself after a while; until then a producer whose work can wait so long
+/// (notify_unless_napping) need not wake a worker. The end of a nap is a touch like any other, with a look
 /// after it.
 ///
-/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the
-/// order begin_search, then found or retire, after retire either cancel or sleep, which both make it a
-/// searcher again; between the two, begin_nap and either end_nap or nap, as often as it likes. When it is
-/// destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests'
+/// Writes before notify are visible to the woken thread. Any thread may call any member, in the order
+/// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher
+/// again; between the two, begin_nap and either end_nap or nap, as often as it likes. No thread may sleep
+/// when it is destroyed: call notify_all, and join the sleepers. `Atomics` is the tests'
 /// (detail::std_atomics).
 template <class Atomics = detail::std_atomics>
 class basic_event_count {
  public:
-  /// An item was published. Wakes one sleeper unless someone searches already.
+  /// An item was published. Wakes one sleeper unless a worker searches already.
   void notify() noexcept { wake_for(state_.fetch_add(0, std::memory_order_acq_rel)); }
 
-  /// The same for an item that can wait for as long as a nap takes: wakes nobody while somebody naps. Whether
+  /// The same for an item that can wait for as long as a nap takes: wakes no worker while one naps. Whether
   /// it has woken one.
   bool notify_unless_napping() noexcept {
     const std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
     return napping(seen) == 0 && wake_for(seen);
   }
 
-  /// Wakes everyone who sleeps (to stop).
+  /// Wakes all sleepers (to stop).
   void notify_all() noexcept {
     std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
     while (sleeping(seen) != 0) {
@@ -61,9 +61,9 @@ class basic_event_count {
   void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
 
   /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks
-  /// once more after its touch, `more()`, and wakes a successor when there is anything and nobody naps: a
-  /// producer that touched before has published what is looked for, one that touches later sees that nobody
-  /// searches. Whether it has woken one.
+  /// once more after its touch, `more()`, and wakes a successor when there is anything and no worker naps. A
+  /// producer that touched before has published the item that is looked for; one that touches later sees that
+  /// no worker searches. Whether it has woken one.
   template <class Look>
   bool found(Look&& more) noexcept {
     return searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more() &&
@@ -104,19 +104,19 @@ class basic_event_count {
     bool chosen = false;
     std::uint32_t n = permits_.fetch_add(0, std::memory_order_relaxed);
     while (n != 0 && !chosen) chosen = permits_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed);
-    end_nap();  // acquires what the one who chose it wrote, too
+    end_nap();  // acquires the writes of the thread that chose it, too
     return chosen;
   }
-  /// Who relied on the nap is relieved of it only by a look after this.
+  /// Producers rely on the nap until this thread has looked again after this.
   void end_nap() noexcept { state_.fetch_sub(one_napping, std::memory_order_acquire); }
 
-  /// For tests and reports. Who naps sleeps.
+  /// For tests and reports. A napping thread counts as asleep.
   std::uint32_t sleepers() const noexcept {
     return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
   }
 
  private:
-  // Who naps is counted twice: among the sleepers, too, so that notify wakes it like any other.
+  // A napping thread is counted twice: among the sleepers, too, so that notify wakes it like any other.
   static constexpr std::uint64_t one_sleeping = 1;
   static constexpr std::uint64_t one_napping = std::uint64_t{1} << 20;
   static constexpr std::uint64_t one_searching = std::uint64_t{1} << 40;

@@ -1,5 +1,5 @@
 /// \file
-/// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
+/// The workers: threads that run jobs, steal from each other when idle, and sleep when all queues are empty.
 #pragma once
 
 #include <atomic>
@@ -39,19 +39,19 @@ struct executor_options {
 /// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
 /// own; outside submissions and overflow go to a shared one, which every worker looks at between any two
 /// jobs, and now and then each looks into another's queue though its own is not empty. So a job waits for no
-/// other job to end, as long as one worker is free or comes round. Only what workers post themselves may lie
-/// there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
-/// workers come round now and then instead of being woken. A worker must not block: what waits suspends (see
-/// context::run_blocking, sleep_for).
+/// other job to end, as long as one worker is free or comes round. Only jobs that workers post may stay
+/// queued for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
+/// workers come round now and then instead of being woken. A worker must not block: a job that waits suspends
+/// (see context::run_blocking, sleep_for).
 ///
-/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the
-/// jobs from outside in their order, and its own in theirs as long as they fit in its queue; between the two,
-/// and between workers, there is no order.
+/// post and schedule: any thread. Writes before post are visible to the job. One worker takes the jobs from
+/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and
+/// between workers, there is no order.
 ///
-/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for)
-/// is woken with wick::cancelled, and a blocking call that begins after it has is refused with an exception.
-/// Loaders and scopes that use the executor must be gone before, and calls of post from other threads must
-/// have returned. Not on a worker. It is neither copied nor moved: workers point into it.
+/// The destructor runs the queued jobs, the jobs that those post, and the calls that io() has under way. It
+/// wakes sleeping coroutines (sleep_for) with wick::cancelled; a blocking call that begins later is refused
+/// with an exception. Loaders and scopes that use the executor must be gone before, and calls of post from
+/// other threads must have returned. Not on a worker. It is neither copied nor moved: workers point into it.
 ///
 /// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself
 /// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM
@@ -59,7 +59,7 @@ struct executor_options {
 ///
 /// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end
 /// of the program. In a forked child its threads don't exist: there post throws std::logic_error instead of
-/// waiting for ever, and the destructor leaves all as it is.
+/// waiting without an end, and the destructor leaves all as it is.
 class executor {
  public:
   /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker
@@ -77,23 +77,23 @@ class executor {
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   detail::io_pool& io() noexcept { return io_; }
-  /// Who wakes up at a given time; see sleep_for.
+  /// Wakes coroutines at a given time; see sleep_for.
   detail::timer_queue& timers() noexcept { return timers_; }
 
   /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and
   /// is run exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
   void post(detail::job* j);
 
-  /// True in a forked child, where nobody would run a job.
+  /// True in a forked child, where no thread would run a job.
   bool forked() const noexcept { return born_.elsewhere(); }
-  /// For who is about to wait for a worker. \throws std::logic_error in a forked child
+  /// For a caller that is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
   /// For the loader: whether the calling thread is one on which work of this executor waits: a worker, a
   /// thread that helps (see helper), or an I/O thread.
   bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
-  /// For who makes its thread wait for this executor. \throws std::logic_error with what to write
-  /// instead, on a thread of the executor's own: nobody might be left to wait for
+  /// For a caller that makes its thread wait for this executor. \throws std::logic_error with what to write
+  /// instead, on a thread of the executor's own: no other might be left to do the work
   void require_outside(const char* call, const char* instead) const {
     if (this_slot() != none) refuse(call, "a worker of the executor", instead);
     if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
@@ -127,8 +127,8 @@ class executor {
   }
 
   /// For the loader: lends a slot to the calling thread, so that it may run samples while it would only wait.
-  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot
-  /// next sees what was done in it. What a helper posts goes to the shared queue.
+  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; its writes are
+  /// visible to the next thread with the slot. Jobs that a helper posts go to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -144,12 +144,12 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// For the loader: of two calls of this, or ends of a helper, the later one sees what was written before
-  /// the earlier one.
+  /// For the loader: of two calls of this, or ends of a helper, the later one sees the writes before the
+  /// earlier one.
   void order_with_helpers() noexcept { helpers_.fetch_or(0, std::memory_order_acq_rel); }
 
-  /// For who must wait on a worker, where nothing else would go on if all waited: runs a job that waits for
-  /// one, on top of the job that calls. False when there is none, and on any other thread.
+  /// For a wait on a worker that would stop all jobs if every worker did the same: runs a job that waits for
+  /// a worker, on top of the job that calls. False when there is none, and on any other thread.
   bool run_one() noexcept {
     const std::size_t slot = this_slot();
     if (slot >= workers()) return false;
@@ -158,8 +158,8 @@ class executor {
     return j != nullptr;
   }
 
-  /// For who divides its work: whether so much is in the calling worker's own queue that others will find
-  /// something for a while; false on any other thread.
+  /// For a job that divides its work: whether so much is in the calling worker's own queue that others will
+  /// find something for a while; false on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();
     return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
@@ -169,16 +169,16 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
-  /// For the loader: whether nothing is going on here, and nothing will by itself: no job is queued or run,
-  /// no blocking call is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a
-  /// row say more than one.
+  /// For the loader: whether the executor is at rest, and stays so by itself: no job is queued or run, no
+  /// blocking call is under way, no coroutine sleeps for a time. Of this moment, and not exact: two looks in
+  /// a row say more than one.
   bool at_rest() const noexcept {
     return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
            !queues_.anything() && queues_.asleep() == workers();
   }
   /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
   std::vector<double> worker_seconds() const;
-  /// Who uses the workers, for reports.
+  /// The users of the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }

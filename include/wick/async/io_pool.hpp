@@ -30,14 +30,14 @@ inline void post_to(executor& on, job* j) noexcept;
 
 namespace detail {
 
-/// A FIFO queue and threads, started with the first call and kept. `co_await io.run(ex, f)` runs
-/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
-/// before the call is visible to f, and what f wrote to who continues. How many calls run at a time is given,
-/// or follows goodput: see concurrency.
+/// A FIFO queue and threads, started with the first call and kept. `co_await io.run(ex, f)` runs f() on one
+/// of them and continues on a worker of `ex` with its result or exception. Writes before the call are visible
+/// to f, and writes of f to the coroutine that continues. How many calls run at a time is given, or follows
+/// goodput: see concurrency.
 ///
 /// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the
-/// processors that the thread which made the pool may run on, whoever makes the first call, and take no
-/// signals from outside (see executor). The destructor is stop(); in a forked child, which has none of the
+/// processors that the thread which made the pool may run on, whichever thread makes the first call, and take
+/// no signals from outside (see executor). The destructor is stop(); in a forked child, which has none of the
 /// threads, both do nothing.
 class io_pool {
  public:
@@ -64,7 +64,7 @@ class io_pool {
   bool has_this_thread() const noexcept { return mine().of == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
-  /// and in a forked child: nobody would run the job.
+  /// and in a forked child: no thread would run the job.
   void post(job* j);
 
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at

@@ -16,9 +16,9 @@ namespace wick::detail {
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
 /// batches leave in order and the oldest sample holds up all others.
 ///
-/// push: only the owner. pop, pop_half, empty, size: any thread. What the owner wrote before push is visible
-/// to who pops. The queue does not own what it holds; it must be empty (or its content accounted for
-/// elsewhere) when it is destroyed.
+/// push: only the owner. pop, pop_half, empty, size: any thread. The owner's writes before push are visible
+/// to the thread that pops. The queue does not own what it holds; it must be empty (or its content accounted
+/// for elsewhere) when it is destroyed.
 template <class T, class Atomics = detail::std_atomics>
 class steal_queue {
   template <class V>

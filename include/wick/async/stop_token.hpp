@@ -1,5 +1,5 @@
 /// \file
-/// Asking work to give up: a source that is told once, tokens that look, callbacks that are called.
+/// Asking work to give up: a source for one request, tokens that look, callbacks that are called.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class stop_callback;
 struct stop_state {
   std::atomic<bool> requested{false};
   std::mutex mutex;
-  std::atomic<std::uint32_t> calls{0};  // that are over; who waits for one sleeps on it
+  std::atomic<std::uint32_t> calls{0};  // that are over; a thread that waits for one sleeps on it
   unsigned waiting = 0;
   stop_node* first = nullptr;
   stop_node* last = nullptr;
@@ -40,7 +40,7 @@ struct stop_state {
 
 }  // namespace detail
 
-/// What a wait throws when it is called off by a stop_token. Whoever catches it cleans up and ends soon.
+/// Thrown by a wait that a stop_token calls off. A coroutine that catches it cleans up and ends soon.
 class cancelled final : public std::exception {
  public:
   const char* what() const noexcept override { return "cancelled"; }
@@ -76,9 +76,9 @@ class stop_token {
 
 namespace detail {
 
-/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before
-/// it is, and every call of request_stop must have returned. What was written before the stop is visible to
-/// who sees it.
+/// The source of the stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before
+/// it is, and every call of request_stop must have returned. Writes before the stop are visible to a thread
+/// that sees it.
 class stop_source {
  public:
   stop_source() = default;
@@ -116,8 +116,8 @@ class stop_source {
 
 /// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is
 /// not running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
-/// It may destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may
-/// come and go on any thread; each takes a mutex for a moment.
+/// It may destroy its own callback or others and make new ones; no lock is held while it runs. Any thread may
+/// make and destroy callbacks; each takes a mutex for a moment.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:
@@ -162,7 +162,7 @@ class stop_callback : detail::stop_node {
 };
 
 /// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a
-/// when_any in a stage that may itself be told to give up. The other source must outlive it.
+/// when_any in a stage that may itself be stopped. The other source must outlive it.
 class linked_stop_source : public stop_source {
  public:
   explicit linked_stop_source(stop_token outer) : link_(outer, pass_on{this}) {}

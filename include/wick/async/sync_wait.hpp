@@ -23,7 +23,7 @@ struct sync_state {
 template <class T>
 detached sync_run(task<void> settling, sync_state<T>* state) {
   {
-    const task<void> all = std::move(settling);  // gone before the waiting thread is told
+    const task<void> all = std::move(settling);  // gone before the waiting thread is woken
     co_await all;
   }
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
@@ -32,16 +32,16 @@ detached sync_run(task<void> settling, sync_state<T>* state) {
 }  // namespace detail
 
 /// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its
-/// value or throws its exception. What the task wrote is visible then, and its frame is gone, parameters
-/// included. Any thread but a worker: it would block one. A task that is never resumed keeps the caller for
-/// ever.
+/// value or throws its exception. Then the task's writes are visible, and its frame is gone, parameters
+/// included. Any thread but a worker: it would block one. With a task that is never resumed the call never
+/// returns.
 template <class T>
 T sync_wait(task<T> t) {
   static_assert(!std::is_reference_v<T>,
                 "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
   detail::sync_state<T> state;
   task<void> settling =
-      detail::settle(std::move(t), &state.result);  // here, where want of memory can be told
+      detail::settle(std::move(t), &state.result);  // here, where the caller gets std::bad_alloc
   detail::resume(detail::sync_run<T>(std::move(settling), &state).handle);
   state.done.wait();
   return state.result.take();

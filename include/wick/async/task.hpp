@@ -23,14 +23,14 @@ class task;
 
 namespace detail {
 
-/// Who has tasks that nobody awaits: told when one has ended, and then nothing of it is left.
+/// Owns tasks that no coroutine awaits: `ended` is called when one has ended, and then nothing of it is left.
 struct task_owner {
   void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
 };
 
 /// A child that ends without having suspended tells its parent, which is right below it on the stack, by a
-/// plain word: such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the
-/// other is done, and goes on.
+/// plain word: such a call costs no atomic. Else they meet at one atomic: the second to arrive knows that the
+/// other is done, and continues.
 class task_promise_base : public pooled_frame {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -70,7 +70,7 @@ class task_promise_base : public pooled_frame {
   void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
 
   /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the
-  /// coroutine has ended; else `leave` was called, before anybody is told of the end.
+  /// coroutine has ended; else `leave` was called, before the end reaches the parent or the owner.
   template <class F>
   bool run(std::coroutine_handle<> self, F&& leave) {
     self_.handle = self;
@@ -137,7 +137,7 @@ class task_promise<void> final : public task_promise_base, job {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
 
-  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now
+  /// To be queued: it begins when the job is executed, and calls `owner` at its end. Keeps itself from now
   /// on.
   job* queued(task_owner& owner) noexcept {
     owner_ = &owner;
@@ -146,7 +146,7 @@ class task_promise<void> final : public task_promise_base, job {
     return this;
   }
   /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was
-  /// called, it keeps itself from now on, and `owner` will be told of its end.
+  /// called, it keeps itself from now on, and it calls `owner` at its end.
   template <class F>
   bool begin(task_owner& owner, F&& leave) {
     owner_ = &owner;
@@ -220,7 +220,7 @@ class [[nodiscard]] task {
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
-  /// For who runs tasks that nobody awaits: the promise, which keeps its frame from now on.
+  /// For an owner of tasks that no coroutine awaits: the promise, which keeps its frame from now on.
   promise_type& release() noexcept { return std::exchange(handle_, nullptr).promise(); }
 
  private:
@@ -239,8 +239,8 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// A coroutine that nobody awaits: it starts when its handle is resumed and frees itself at its end. Its body
-/// must not throw.
+/// A coroutine that is not awaited: it starts when its handle is resumed and frees itself at its end. Its
+/// body must not throw.
 struct detached {
   struct promise_type : pooled_frame {
     detached get_return_object() noexcept {

@@ -34,8 +34,7 @@ struct timer {
 /// A heap of timers and its thread, which is started with the first of them and kept. Each executor has one;
 /// most users want sleep_for. Timers of the same deadline expire in the order in which they were added.
 ///
-/// add, cancel, size: any thread. What was written before add is visible to `expired`. The destructor is
-/// stop().
+/// add, cancel, size: any thread. Writes before add are visible to `expired`. The destructor is stop().
 class timer_queue {
  public:
   timer_queue();

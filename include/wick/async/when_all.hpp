@@ -65,15 +65,15 @@ task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
 /// what they gave, std::monostate for void, values for references. Take it apart in a statement of its own:
 /// `auto& [a, b] = both;`.
 ///
-/// Each awaitable is started here, one after the other, up to its first suspension. The caller goes on where
-/// the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the first is
-/// thrown then. It also requests `stop`, so that siblings that wait with its token give up. What the siblings
-/// wrote is visible to the caller.
+/// Each awaitable is started here, one after the other, up to its first suspension. The caller continues
+/// where the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the
+/// first is thrown then. It also requests `stop`, so that siblings that wait with its token give up. Writes
+/// of the siblings are visible to the caller.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(detail::stop_source& stop, A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
 }
-/// The same when nobody can be told to give up: an exception waits until the others have ended by themselves.
+/// The same without a stop: an exception waits until the others have ended by themselves.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), nullptr, std::move(awaitables)...);

@@ -43,13 +43,13 @@ namespace wick {
 /// a std::vector, or one of several pipelines. A loader that was default-constructed or moved from is empty:
 /// its functions throw std::logic_error until it is assigned another.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same
-/// time are told so by a std::logic_error (not looked at within a group of 16 samples without batch()). What
-/// is in a batch depends on the data, the pipeline, the seed, the epoch and the batch's number, never on
-/// workers or timing. What becomes of a failing sample is loader_options::on_error. Where that says nothing,
-/// wick::sample_error is thrown when its batch is taken; taking goes on with the batch after it. Destroying a
-/// loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
-/// waits in next_async() is using it, as a thread in next() is: let it go on first.
+/// One thread (or one coroutine) takes the batches and calls the other members; taking on two at the same
+/// time throws std::logic_error (not checked within a group of 16 samples without batch()). The content of a
+/// batch depends on the data, the pipeline, the seed, the epoch and the batch's number, never on workers or
+/// timing. loader_options::on_error decides what becomes of a failing sample. Without a rule there, taking
+/// its batch throws wick::sample_error; the next call takes the batch after it. Destroying a loader in the
+/// middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that waits in
+/// next_async() is using it, as a thread in next() is: let it continue first.
 template <class Batch>
 class loader {
  public:
@@ -80,10 +80,10 @@ class loader {
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
   using epoch_range = detail::epoch_range<Batch>;
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
-  /// are ready already; else what was prefetched is dropped. An epoch that was left early
-  /// starts again. A range throws std::logic_error once another epoch() was called. The
-  /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
-  /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
+  /// are ready already; else the prefetched batches are dropped. An epoch that was left early starts again. A
+  /// range throws std::logic_error once another epoch() was called. The epoch of a loaded state resumes where
+  /// the state stands, once; asking for another one instead forgets the state. May be called on a worker,
+  /// too: there next_async() waits for dropped batches to end.
   /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
   /// then
   template <std::integral Number>
@@ -97,11 +97,11 @@ class loader {
   typename epoch_range::iterator begin() { return epoch(core().next_epoch()).begin(); }
   std::default_sentinel_t end() const noexcept { return {}; }
 
-  /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
-  /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
-  /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
-  /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
-  /// with: the loader gives nothing until it was called again with success
+  /// The source's size and its weights may have changed: plans all again over their present values.
+  /// Prefetched batches are dropped, an epoch that is under way ends where it stands, and from now on none is
+  /// begun ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide
+  /// changing_data. \throws wick::error where a loader of the present data couldn't be made, or couldn't
+  /// resume a loaded state: the loader gives nothing until a later call succeeds
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() { core().refresh(); }
 
@@ -122,22 +122,22 @@ class loader {
   std::vector<source_weight> mixture() const { return core().mixture(); }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
-  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
+  /// over, in at most 4 KiB. Prefetched batches are neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
   /// into a file of its own. It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const { return core().state(); }
-  /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
+  /// Resumes from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
   /// has changed then
   void load_state(std::span<const std::byte> bytes) { core().load_state(bytes); }
-  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
-  /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
+  /// The epoch being delivered (to its end, until another one is begun), or the one in which a loaded state
+  /// resumes: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const { return core().current_epoch(); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
-  /// wick::too_many_errors at a limit of on_error; the next call goes on behind it
+  /// wick::too_many_errors at a limit of on_error; the next call continues behind it
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
   /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<Batch> next() { return core().next_value(); }
@@ -158,9 +158,8 @@ class loader {
   task<Batch> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
     return detail::loader_of<Batch>::replay_async(&core(), epoch, batch, options);
   }
-  /// What a batch was made of: it is made again, and each sample noted with its key, what came in whose
-  /// place, what went into it, and the random numbers that stages drew. What fails is in it, too. \throws as
-  /// replay()
+  /// The content of a batch: it is made again, and each sample noted with its key, its substitute, the others
+  /// that went into it, and the random numbers that stages drew. Failures are in it, too. \throws as replay()
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
     return core().receipt(epoch, batch, options);
   }
@@ -174,10 +173,10 @@ class loader {
   executor& on() { return core().on(); }
   /// Samples that filter() has left out in this training so far.
   std::uint64_t filtered() const { return core().filtered(); }
-  /// All failures that were told so far.
+  /// All failures reported so far.
   const wick::failure_log& failure_log() const { return core().failure_log(); }
-  /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
-  /// 64 epochs; zero for others.
+  /// The delivered samples of an epoch since it was begun or resumed: see epoch_fingerprint. Of the last 64
+  /// epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const { return core().fingerprint(epoch); }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of

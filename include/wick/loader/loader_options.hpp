@@ -1,5 +1,5 @@
 /// \file
-/// What a loader may be told.
+/// Options of a loader.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace wick {
 
 class executor;
 
-/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+/// Options of a loader, beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
 struct loader_options {
   /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
   std::uint64_t seed = 0;

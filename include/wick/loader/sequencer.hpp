@@ -15,17 +15,17 @@
 namespace wick::detail {
 
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
-/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
+/// most `capacity` numbers may be under way at a time: the code that hands them out keeps to that (taken() +
 /// capacity).
 ///
-/// What was written before publish is visible to the consumer; what it did before it took a number must be
-/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
-/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
-/// not be null.
+/// Writes before publish are visible to the consumer. The code that hands out numbers must make the
+/// consumer's writes before it took a number visible to the publisher of the number `capacity` later. The
+/// consumer may move from thread to thread if something orders its calls, as awaiting does. The items are not
+/// owned; they must not be null.
 ///
 /// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
-/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
-/// destroy it as soon as it has the last item.
+/// tells whether the consumer must be woken; nothing of the sequencer is touched after that, so the consumer
+/// may destroy it as soon as it has the last item.
 template <class T, class Atomics = detail::std_atomics, class Executor = executor>
 class sequencer {
   using slot = typename Atomics::template atomic<std::uintptr_t>;
@@ -41,7 +41,7 @@ class sequencer {
     const std::uintptr_t before =
         slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
     if (before == empty) return;
-    // The consumer waits for this very number, and stays until it is told.
+    // The consumer waits for this very number, and stays until it is woken.
     if (before == waits_asleep)
       awake_.set();
     else

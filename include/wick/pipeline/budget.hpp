@@ -74,7 +74,7 @@ class byte_account {
   byte_account(const byte_account&) = delete;
   byte_account& operator=(const byte_account&) = delete;
   ~byte_account() { give_back(); }
-  /// Nobody may be taking.
+  /// Not while a coroutine takes for this account.
   inline void give_back() noexcept;
 
  private:
@@ -84,20 +84,20 @@ class byte_account {
   std::size_t waiting_ = 0;
 };
 
-/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest
-/// turn first, since an ordered consumer waits for that one.
+/// A number of bytes that many coroutines share. A coroutine that finds too few suspends; grants go to the
+/// lowest turn first, since an ordered consumer waits for that one.
 ///
-/// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
+/// A small budget makes a pipeline slow and never stuck. A request for more than the whole budget is let
 /// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
-/// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
-/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes
-/// may be waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already,
-/// since that one may have a lock and will give back; else the lowest.
+/// of those is let through. And so is one when a coroutine waits and nothing is given back for `patience`, or
+/// for a hundredth of it in which the executor is at rest (twice as long each time): the holder of the bytes
+/// may be waiting for that coroutine, for a lock of the user's perhaps. It is the lowest turn that holds some
+/// already, since that one may have a lock and will give back; else the lowest.
 ///
-/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
-/// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
-/// accounts, and be destroyed when nobody waits. A cancelled waiter is not taken out of the queue: its turn
-/// comes, and it gives the bytes back at once.
+/// Any thread may take and give back. A thread that gives back hands the bytes to the waiters before it
+/// returns. They continue on their executor, which must outlive the budget. The budget must outlive its
+/// charges and accounts, and be destroyed when no coroutine waits. A cancelled waiter is not taken out of the
+/// queue: its turn comes, and it gives the bytes back at once.
 class byte_budget {
  public:
   using clock = timer::clock;
@@ -114,7 +114,7 @@ class byte_budget {
   /// The most that was ever out at one time.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
-  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
+  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes a waiting request.
   byte_charge try_acquire(std::size_t bytes) noexcept {
     std::lock_guard lock(mutex_);
     if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
@@ -198,8 +198,8 @@ class byte_budget {
   };
 
   /// `byte_charge c = co_await budget.acquire(on, n, turn)`: suspends until n bytes are free; resumes on
-  /// `on`. Who takes charges and waits while holding one can wait for ever: use an account where there is
-  /// more than one step. Awaiting throws std::bad_alloc.
+  /// `on`. A coroutine that waits while it holds a charge can deadlock: use an account where there is more
+  /// than one step. Awaiting throws std::bad_alloc.
   acquire_awaiter acquire(executor& on, std::size_t bytes, turn at) noexcept { return {this, on, bytes, at}; }
   /// `co_await budget.acquire(account, on, n, turn)`: n bytes more for `account`, which must outlive the
   /// wait.
@@ -213,7 +213,7 @@ class byte_budget {
 
   // ---- under the mutex ----
 
-  /// All that is out belongs to those who wait for more.
+  /// All bytes that are out belong to accounts that wait for more.
   bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
   bool fits(std::size_t bytes) const noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed);
@@ -260,7 +260,7 @@ class byte_budget {
     post_all(granted);
   }
 
-  /// On the timers' thread, now and then as long as somebody waits.
+  /// On the timers' thread, now and then as long as a coroutine waits.
   void look(bool on_time) noexcept;
 
   struct watch_timer : timer {

@@ -1,5 +1,5 @@
 /// \file
-/// What goes wrong, in words that say where, what was found and what to do.
+/// Errors, in words that say where, what is wrong and what to do.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace wick {
 
-/// Base of all that wick throws. The text says what was found and what to do about it.
+/// Base of all that wick throws. The text says what is wrong and what to do about it.
 class error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -61,17 +61,17 @@ class filter_stage {
 
 }  // namespace detail
 
-/// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
-/// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
-/// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
-/// decode() when it looks at bytes or pictures. For what the source knows
-/// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
+/// Leaves out the samples for which `keep` returns false:
+/// `filter([](const record& r) { return r.score > 4; })`. `keep` takes the item, or the data of a sample<>,
+/// as const&, and a `context&` if it wants; it is called by all workers at once. What it needs must have been
+/// done before it, so it stands behind read() or decode() when it looks at bytes or pictures. For what the
+/// source knows without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
 ///
-/// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
-/// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.
-/// With error_options::compact, for one rank, batches are filled from the end of the epoch. What was left out
-/// is no failure and meets with no policy; loader.filtered() and the report count it. An epoch of which
-/// nothing was kept ends with a wick::error. Leaving a sample out takes 1 to 2 µs.
+/// Every other sample stays where it stands: a batch is shorter by the samples left out of it, and may be
+/// empty; each rank has as many batches as without filter(), and the slices of all ranks are the batches of
+/// one. With error_options::compact, for one rank, batches are filled from the end of the epoch. A sample
+/// left out is no failure and meets with no policy; loader.filtered() and the report count it. An epoch that
+/// keeps no sample ends with a wick::error. Leaving a sample out takes 1 to 2 µs.
 template <class P>
 detail::filter_stage<std::decay_t<P>> filter(P&& keep) {
   return {"filter", std::forward<P>(keep)};

@@ -1,5 +1,5 @@
 /// \file
-/// A number that says which data and which pipeline: what a resume compares before it goes on.
+/// A number that identifies the data and the pipeline: a resume compares it before it continues.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ class fingerprint_hash {
 
   /// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
   /// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
-  /// training can go on with others.
+  /// training can resume with others.
   template <class... T>
   static constexpr std::uint64_t of(const T&... values) noexcept;
 

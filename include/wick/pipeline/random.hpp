@@ -1,5 +1,6 @@
 /// \file
-/// Random numbers that depend on where a sample stands, not on who draws them: Philox 4x32-10, counter-based.
+/// Random numbers that depend on where a sample stands, not on the drawing thread: Philox 4x32-10,
+/// counter-based.
 #pragma once
 
 #include <array>

@@ -21,19 +21,19 @@ namespace wick {
 /// bucket() or pack(); `std::string note() const`, a line for the report; `std::uint64_t fingerprint()
 /// const`, which differs when the data does (a resume onto other data is refused).
 ///
-/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
-/// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
-/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
-/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew,
-/// and become more or fewer. Their number stays that with which the loader was made, or that of its last
-/// refresh(), or epoch() throws. After the first refresh() nobody looks beyond an epoch's end either: what
-/// was begun ahead would be dropped. size() is called by the thread that takes the batches, at epoch() and
-/// refresh() and when it makes room for the next epoch's first batch.
+/// A source must not change while a loader has it: the loader's workers read it from the first epoch() or
+/// next() on until the loader is gone, also between two epochs, when they make the next one's first batches.
+/// With loader_options::prefetch_next_epoch = false no worker reads it between the last batch of an epoch
+/// that was taken to its end and the next epoch(). There its samples may be exchanged, moved in memory or
+/// written again, and become more or fewer. Their number stays that with which the loader was made, or that
+/// of its last refresh(), or epoch() throws. After the first refresh() no worker reads beyond an epoch's end
+/// either: batches begun ahead would be dropped. The thread that takes the batches calls size(), at epoch()
+/// and refresh() and when it makes room for the next epoch's first batch.
 ///
-/// A source that goes on changing while workers read gives them a view of itself: with a member `refresh()`,
-/// which is called on the loader's copy when the loader is made and by loader.refresh(), and from which on
-/// size() and at() tell what was there at that moment. What refresh() returns (a lock) is kept until the
-/// order stages have taken theirs (weights). replay_buffer::samples() is one.
+/// A source that keeps changing while workers read gives them a view of itself, with a member `refresh()`. It
+/// is called on the loader's copy when the loader is made and by loader.refresh(); from then on size() and
+/// at() show the state of that moment. What refresh() returns (a lock) is kept until the order stages have
+/// taken theirs (weights). replay_buffer::samples() is one.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -77,7 +77,7 @@ template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
 
-/// It gives a view of data that goes on changing.
+/// It gives a view of data that keep changing.
 template <class S>
 concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
 /// Whether it knows how long its samples are.

@@ -48,7 +48,7 @@ class with_others_stage {
   double probability() const noexcept { return options_.p; }
   std::uint64_t fingerprint() const noexcept;
 
-  /// For its type: the loader gathers in its place. Without one there is nobody else.
+  /// For its type: the loader gathers in its place. Without a loader there are no others.
   template <class Item>
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
   task<company<Item>> operator()(Item& item, context&) const {
@@ -63,15 +63,15 @@ class with_others_stage {
 template <class S>
 inline constexpr bool gathers_others = requires { S::gathers; };
 
-/// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
-/// failed sample has others of its own, and a retry has the same.
+/// The others of a sample. They are drawn by its place and its index: a substitute has others of its own, and
+/// a retry has the same.
 struct other_draws {
   static constexpr std::uint32_t most_left_out = 64;
 
   other_draws(const place& into, std::uint32_t stage) noexcept;
   /// Where the other stands, with random streams of its own.
   place next(std::uint64_t index) noexcept;
-  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// One that filter() leaves out, or that is known to have failed here, is drawn again.
   /// \throws wick::error when those are too many
   void leave_out();
   /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is

@@ -17,7 +17,7 @@
 
 namespace wick {
 
-/// What progress() may be told: `wick::progress(train.epoch(e), {.description = "train"})`.
+/// Options of progress(): `wick::progress(train.epoch(e), {.description = "train"})`.
 struct progress_options {
   /// Stands before the figures: "epoch 3". What is no printable UTF-8 in it becomes '?'.
   std::string description = {};
@@ -45,9 +45,9 @@ struct progress_options {
 /// without the bar, and a last one. It only looks at the clock when a batch comes: nothing is shown during a
 /// long step.
 ///
-/// What was printed on the terminal meanwhile stands behind the line: print() or clear() avoid that. After a
-/// resume and loader.set_mix_weights() the total is what is left. Used by the thread that takes the batches;
-/// the loader may be gone when it is destroyed.
+/// Text that is printed on the terminal meanwhile stands behind the line: print() or clear() avoid that.
+/// After a resume and loader.set_mix_weights() the total is what is left. Used by the thread that takes the
+/// batches; the loader may be gone when it is destroyed.
 template <class Range>
 class progress {
  public:

@@ -22,7 +22,7 @@ struct waits_report {
   double memory = 0;     ///< for room in loader_options::memory
   double lock = 0;       ///< for an async_mutex, async_semaphore or channel
   double time = 0;       ///< in sleep_for
-  double worker = 0;     ///< until a worker was free to go on
+  double worker = 0;     ///< until a worker was free to continue
   double other = 0;      ///< for something that is not wick's
 };
 
@@ -133,9 +133,9 @@ struct report {
   /// The training loop waits for more than one hundredth of its time.
   bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
 
-  /// What the pipeline would give if something were changed, from what was measured: `predict({.workers =
-  /// 8})`. All is run as a model of queues with the times that samples took. \throws std::invalid_argument
-  /// when no stage has that name, or nothing was taken yet
+  /// The throughput after a change, predicted from the measurements: `predict({.workers = 8})`. It runs a
+  /// model of queues with the times that samples took. \throws std::invalid_argument when no stage has that
+  /// name, or nothing was taken yet
   prediction predict(const what_if& changed) const;
 
   /// The bottleneck, and what removing it gives, in a few sentences. It is the change with the largest

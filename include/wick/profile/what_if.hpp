@@ -28,7 +28,7 @@ struct what_if {
 struct prediction {
   double samples_per_second = 0;
   double low = 0, high = 0;  ///< about two standard deviations
-  double gain = 0;           ///< samples_per_second as a multiple of what was measured
+  double gain = 0;           ///< samples_per_second as a multiple of the measured rate
   double gain_error = 0;     ///< as ± of gain
 
   /// "1.9x (±0.1)".

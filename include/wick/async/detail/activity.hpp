@@ -21,21 +21,21 @@ inline constexpr std::size_t wait_kinds = 8;
 /// In place of a stage's number: it is not known, or the source is asked.
 inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;
 
-/// One sample's, as a rule. Awaiters of wick write down here what they wait for; which one is theirs they
-/// find at the thread that suspends them. It lives as long as anybody has it: the work, or a wait that
-/// something of the user's went on with when the work had ended. Any thread reads; those that write do so one
-/// after the other, unless the work waits for several things at once, of which the last one then counts.
+/// One per sample, as a rule. Awaiters of wick note here what they wait for; they find theirs at the thread
+/// that suspends. It lives as long as something holds it: the work, or a wait in which the user's code
+/// continues after the work has ended. Any thread reads. Writes come one after the other, unless the work
+/// waits for several things at once; then the last one counts.
 class activity : public pooled_frame {
  public:
   activity() noexcept = default;
   activity(const activity&) = delete;
   activity& operator=(const activity&) = delete;
 
-  /// Of what the calling thread runs; null where nobody wants to know. Not to be kept over a suspension.
+  /// The calling thread's activity; null where none is recorded. Not to be kept over a suspension.
   static activity* current() noexcept { return this_thread_resumption().of.load(std::memory_order_relaxed); }
-  /// What the calling thread runs is this one's from now on.
+  /// From now on the calling thread runs this one.
   void enter() noexcept { this_thread_resumption().of.store(this, std::memory_order_relaxed); }
-  /// What the calling thread runs is no longer this one's.
+  /// The calling thread no longer runs this one.
   void leave() noexcept {
     std::atomic<activity*>& of = this_thread_resumption().of;
     if (of.load(std::memory_order_relaxed) == this) of.store(nullptr, std::memory_order_relaxed);
@@ -56,9 +56,9 @@ class activity : public pooled_frame {
   /// Ticks, at which it began to wait, or to run again.
   std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
 
-  /// Ticks waited for each; for nothing: those in which it ran, as far as anybody knows.
+  /// Ticks waited for each; for nothing: those in which it ran, as far as is known.
   using times = std::array<std::uint64_t, wait_kinds>;
-  /// What was spent so far is forgotten. By who does the work.
+  /// Forgets the times so far. Called by the work itself.
   void begin() noexcept {
     for (std::atomic<std::uint64_t>& s : spent_) {
       if (s.load(std::memory_order_relaxed) != 0) s.store(0, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ class activity : public pooled_frame {
     for (std::size_t i = 0; i < wait_kinds; ++i) out[i] = spent_[i].load(std::memory_order_relaxed);
     return out;
   }
-  /// Of spent()[0] what was before the first wait.
+  /// The part of spent()[0] before the first wait.
   std::uint64_t ran_at_first() const noexcept { return first_.load(std::memory_order_relaxed); }
 
   /// A call on an I/O thread.
@@ -102,7 +102,7 @@ class activity : public pooled_frame {
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    leave();  // what the calling thread runs may be what goes on when the sample has ended
+    leave();  // this thread may continue with code that follows the sample's end
     delete this;
   }
 
@@ -157,14 +157,14 @@ class noted_wait {
   ~noted_wait() {
     if (of_ != nullptr) of_->drop();
   }
-  /// On the thread that suspends, before anybody could resume.
+  /// On the thread that suspends, before another could resume it.
   void begin(wait_for what) noexcept {
     of_ = activity::current();
     if (of_ == nullptr) return;
     of_->keep();
     of_->now(what);
   }
-  /// Something else is waited for now. By who brings it on.
+  /// From now on the wait is for `what`. Called by the thread that causes the change.
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
   }
@@ -178,7 +178,7 @@ class noted_wait {
   void called(std::uint64_t begun, std::uint32_t thread) noexcept {
     if (of_ != nullptr) of_->called({begun, now_ticks(), thread});
   }
-  /// On the thread that goes on.
+  /// On the thread that continues.
   void end() noexcept {
     if (of_ == nullptr) return;
     of_->now(wait_for::nothing);

@@ -8,10 +8,10 @@
 
 namespace wick::detail {
 
-/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
-/// times as long as the few instructions that the other holds it for: two threads that both take one for each
-/// small batch then spend their time waking one another, and go on doing so. Always inlined: where all bodies
-/// are one translation unit, gcc decides by what else is in it.
+/// Spins for some microseconds before it sleeps. A std::mutex sleeps at once, and a wake-up takes a hundred
+/// times as long as the few instructions under the lock. So two threads that both lock one for each small
+/// batch would spend their time waking one another, again and again. Always inlined: where all bodies are one
+/// translation unit, gcc decides by what else is in it.
 template <class Mutex>
 [[nodiscard, gnu::always_inline]] inline std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
   constexpr int tries = 100;

@@ -35,7 +35,7 @@ class concurrency {
   void judge(double rate, bool wanted) noexcept;
 
   std::size_t least_, most_, limit_;
-  std::size_t base_;     // what was best so far; the limit is another while it is tried
+  std::size_t base_;     // the best limit so far; limit_ differs while another is tried
   double rate_ = 0;      // calls a second there
   std::size_t way_ = 0;  // what is tried next
   std::uint64_t rest_ = 0, pause_ = first_pause;  // windows until then

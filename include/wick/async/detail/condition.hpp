@@ -11,13 +11,13 @@
 namespace wick::detail {
 
 /// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
-/// several threads wait (its bug 25847): a job would lie there while all who could take it sleep. It also has
-/// nothing to be destroyed, so it may be left behind in a forked child.
+/// several threads wait (its bug 25847): a job would lie there while all workers that could take it sleep. It
+/// also has nothing to be destroyed, so it may be left behind in a forked child.
 ///
-/// Who waits holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
-/// stays. Who notifies has held the mutex for the change. If that was before, the change was seen; if after,
-/// so is the waiter counted, and the count read is an old one: no wake-up is lost. (Unless 2³² changes come
-/// between a read and a sleep.)
+/// A waiter holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
+/// stays. A notifier has held the mutex for the change. If that was before, the waiter has seen the change;
+/// if after, the waiter is counted, and the count that it read is an old one: no wake-up is lost. (Unless 2³²
+/// changes come between a read and a sleep.)
 template <class Atomics = std_atomics>
 class basic_condition {
  public:

@@ -24,11 +24,11 @@ inline constexpr bool frames_from_heap = false;
 #endif
 
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
-/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
-/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
-/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in
-/// use, so that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for
-/// heap profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
+/// the last ones is warm and needs no lock. Frames that one thread makes and another drops come back by the
+/// depot, a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two
+/// lists a size, the depot at most 1 MiB of each; the rest goes to the heap. No thread waits for the depot:
+/// while it is in use, the heap serves, too. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is
+/// defined (for heap profilers), each frame goes back to the heap, so that a use after free is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
@@ -49,7 +49,7 @@ class frame_pool {
     ++mine.count;
   }
 
-  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
+  /// Gives back to the heap what the calling thread and the depot keep; for programs that count memory.
   static void trim() noexcept {
     frame_pool& mine = of_this_thread();
     for (std::size_t c = 0; c < classes; ++c) {

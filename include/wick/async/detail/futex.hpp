@@ -72,9 +72,9 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
-/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
-/// gives others.
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the same
+/// code over atomics that try each interleaving and each memory order that C++ allows; only the tests use
+/// others.
 struct std_atomics {
   template <class T>
   using atomic = std::atomic<T>;
@@ -93,8 +93,8 @@ struct std_atomics {
   }
 };
 
-/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
-/// who saw is_set. The one who waited may destroy it at once.
+/// A word on which one thread waits for one event. Writes before set are visible after wait, and to a thread
+/// that saw is_set. The waiting thread may destroy it as soon as wait returns.
 template <class Atomics = std_atomics>
 class basic_wake_flag {
  public:
@@ -113,7 +113,7 @@ class basic_wake_flag {
       Atomics::wait(word_, sleeping_value);
     }
   }
-  /// Only while nobody sets or waits.
+  /// Only while no thread sets or waits.
   void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
 
  private:

@@ -27,8 +27,8 @@ class grain {
     if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
   }
 
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
-  /// waits long for the last of a batch.
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and a batch
+  /// waits only briefly for its last run.
   std::uint64_t run_length() const noexcept {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
@@ -47,7 +47,7 @@ class grain {
     return each_.load(std::memory_order_relaxed) < 25'000 &&
            long_ones_.load(std::memory_order_relaxed) <= a_long_one;
   }
-  /// So few that waking somebody takes longer than running them.
+  /// So few that waking a worker takes longer than running them.
   bool not_worth_a_wake(std::uint64_t samples) const noexcept {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each != 0 && samples < 30'000 / each;

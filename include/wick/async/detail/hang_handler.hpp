@@ -1,5 +1,5 @@
 /// \file
-/// Who gets the message that no batch comes.
+/// The callable that gets the message that no batch comes.
 #pragma once
 
 #include <memory>

@@ -14,13 +14,13 @@
 
 namespace wick::detail {
 
-/// One coroutine that waits; lies in its frame. The links and `stage` belong to who owns the line and are
+/// One coroutine that waits; lies in its frame. The links and `stage` belong to the owner of the line and are
 /// read and written under its mutex; from `served` or `called_off` on they are the coroutine's.
 struct waiter : job {
   enum class stages : unsigned char { arriving, in_line, served, called_off };
 
   explicit waiter(environment e) noexcept : env(e) {}
-  /// Lets the coroutine go on. Nothing of the waiter may be touched afterwards.
+  /// Lets the coroutine continue. Nothing of the waiter may be touched afterwards.
   void wake() noexcept {
     wait.now(wait_for::worker);
     env.on().post(this);
@@ -61,7 +61,7 @@ class line {
   waiter* last_ = nullptr;
 };
 
-/// Those who were served under the mutex and are woken after it, in their order.
+/// Waiters that were served under the mutex and are woken after it, in their order.
 class woken {
  public:
   void add(waiter& w) noexcept {
@@ -78,13 +78,13 @@ class woken {
   waiter** end_ = &first_;
 };
 
-/// The awaiter of a wait in line. The stop callback is there before the line is joined, so a stop is never
-/// missed: one that comes earlier leaves `called_off` behind, which join() finds; a later one takes the
-/// waiter out of the line.
+/// The awaiter of a wait in line. The stop callback is there before the waiter joins the line, so a stop is
+/// never missed: an earlier one leaves `called_off` behind, which join() finds; a later one takes the waiter
+/// out of the line.
 ///
-/// Owner has, all taking its mutex: `bool serve(Derived&)`, which takes what is wanted now or says false;
-/// `bool join(Derived&)`, the same but queues the waiter and says true when it must wait (false too when it
-/// is called off); `void call_off(Derived&)`. It may be destroyed as soon as those that waited have gone on.
+/// Owner has, all taking its mutex: `bool serve(Derived&)`, which takes what is wanted now or returns false;
+/// `bool join(Derived&)`, the same but queues the waiter and returns true when it must wait (false too when
+/// it is called off); `void call_off(Derived&)`. It may be destroyed as soon as its waiters have continued.
 template <class Owner, class Derived>
 class line_awaiter : public waiter {
  public:
@@ -105,7 +105,7 @@ class line_awaiter : public waiter {
     execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
     if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
     wait.begin(Owner::waited_for);
-    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may go on with this by now
+    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may resume this by now
     wait.end();
     return false;
   }

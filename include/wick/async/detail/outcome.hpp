@@ -1,5 +1,5 @@
 /// \file
-/// What came of a task, for a thread that waits for it: its value or its exception.
+/// The result of a task, for a thread that waits for it: its value or its exception.
 #pragma once
 
 #include <exception>
@@ -12,7 +12,7 @@
 
 namespace wick::detail {
 
-/// Written once, by settle(); read once, by who was told that it is there.
+/// Written once, by settle(); read once, after the signal that it is there.
 template <class T>
 struct outcome {
   std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
@@ -25,8 +25,8 @@ struct outcome {
   }
 };
 
-/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`,
-/// which may refer to what the waiting thread destroys, go with it.
+/// Runs `t` and keeps its result. Await it, and destroy it before you signal: the parameters of `t`, which
+/// may refer to objects that the waiting thread destroys, go with it.
 template <class T>
 task<void> settle(task<T> t, outcome<T>* to) {
   try {

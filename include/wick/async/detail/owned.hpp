@@ -7,9 +7,9 @@
 
 namespace wick::detail {
 
-/// std::unique_ptr without deleters. Whoever includes wick compiles each type of it that a header names, and
-/// with g++ 12 one of std::unique_ptr takes 6 ms of that (its tuple, and what that asks of assignments), this
-/// one nothing that can be measured. It is used in headers; what no header names owns by std::unique_ptr.
+/// std::unique_ptr without deleters. A program that includes wick compiles each type of it that a header
+/// names: with g++ 12 a std::unique_ptr takes 6 ms (its tuple, and what that asks of assignments), this one
+/// no measurable time. Headers use this; types that no header names use std::unique_ptr.
 template <class T>
 class owned {
  public:

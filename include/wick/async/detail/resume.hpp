@@ -31,7 +31,7 @@ class activity;
 /// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
-  std::atomic<activity*> of{nullptr};  // what runs belongs to, where somebody wants to know; any thread reads
+  std::atomic<activity*> of{nullptr};  // the running code's activity, if it has one; any thread reads
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 

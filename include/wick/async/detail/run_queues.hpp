@@ -22,10 +22,10 @@
 
 namespace wick::detail {
 
-/// All of the executor but its threads: who gets which job, and who sleeps when. post and stop: any thread.
-/// next: one thread a worker number. A job that was posted is handed out once, and is not left lying while a
-/// worker sleeps that could take it; a worker's own job may lie there for as long as others nap, 0.8 ms at
-/// most (see sharing_record). What was written before post is visible to who gets the job.
+/// All of the executor but its threads: which worker gets which job, and when workers sleep. post and stop:
+/// any thread. next: one thread a worker number. A posted job is handed out once, and does not stay queued
+/// while a worker sleeps that could take it; a worker's own job may, for as long as others nap, 0.8 ms at
+/// most (see sharing_record). Writes before post are visible to the thread that gets the job.
 template <class Atomics = std_atomics>
 class basic_run_queues {
  public:
@@ -139,7 +139,7 @@ class basic_run_queues {
     for (;; leaves_the_workers_theirs = false) {
       const bool nap = naps(w);
       if (nap) idle_.begin_nap();
-      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
+      // Before the look: a worker that sees the stop also sees jobs posted before it, and must not leave any.
       const bool stopping = stopping_.load(std::memory_order_acquire);
       const bool there = nap && leaves_the_workers_theirs ? !injector_.empty() : anything();
       if (there || stopping) {

@@ -12,12 +12,12 @@
 namespace wick::detail {
 
 /// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
-/// along, which costs each of the two 100 ns and more. So a burst of jobs of less than that is done sooner,
-/// and for a third of the time on the processors, by the worker that posted it. Nobody knows before how long
-/// a job will take; so those who look for work say how it went, and once it was in vain a few times in a row
-/// they should nap instead.
+/// along, which costs each of the two 100 ns and more. So a burst of shorter jobs is done sooner, and for a
+/// third of the processor time, by the worker that posted it. How long a job will take is not known before.
+/// So workers that look for work report how it went, and after a few vain looks in a row they should nap
+/// instead.
 ///
-/// Any thread may call any member. What it tells is a hint: calls at the same time may be counted as one.
+/// Any thread may call any member. The answers are hints: calls at the same time may be counted as one.
 class sharing_record {
  public:
   using nanoseconds = std::chrono::nanoseconds;
@@ -36,7 +36,7 @@ class sharing_record {
     woke_.store(0, std::memory_order_relaxed);
     judge(clock().count() - woke >= worth_a_wake.count());
   }
-  /// Somebody has run `jobs` of another's in that time.
+  /// A worker has run `jobs` jobs of another one in that time.
   void took(std::size_t jobs, nanoseconds time) noexcept { judge(time >= worth_a_move * jobs); }
 
   bool in_vain() const noexcept { return in_vain_.load(std::memory_order_relaxed) >= patience_; }

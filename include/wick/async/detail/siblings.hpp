@@ -18,7 +18,7 @@
 
 namespace wick::detail {
 
-/// Lies in the frame of who waits. Whoever ends last resumes it, and touches nothing of this afterwards.
+/// Lies in the frame of the waiting coroutine. The last to end resumes it, and touches nothing of this then.
 class siblings {
  public:
   siblings(std::size_t count, stop_source* stop) : nodes_(count), stop_(stop) {}
@@ -65,7 +65,7 @@ class siblings {
   static detached run(siblings* self, A a, End end) {
     {
       std::optional<A> mine(
-          std::move(a));  // gone before the waiter goes on: it may refer to what that destroys
+          std::move(a));  // gone before the waiter continues: it may refer to objects of the waiter
       try {
         if constexpr (std::is_void_v<await_result_t<A&&>>) {
           co_await std::move(*mine);

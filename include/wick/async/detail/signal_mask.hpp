@@ -15,9 +15,9 @@ namespace wick::detail {
 /// SIGALRM, SIGCHLD, …) runs on the program's own threads, as without this library, and never in the middle
 /// of a worker's job, where its system calls would be interrupted too.
 ///
-/// Not blocked, unless the calling thread had them blocked: what a thread causes by an instruction or a call
-/// of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since nobody else can
-/// take it, and what must reach the thread that uses the time (SIGPROF).
+/// Not blocked, unless the calling thread had them blocked: signals that a thread causes by an instruction or
+/// a call of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since no other
+/// thread can take them, and SIGPROF, which must reach the thread that uses the time.
 class signals_blocked {
  public:
 #if defined(__unix__) || defined(__APPLE__)

@@ -14,12 +14,12 @@ inline constinit thread_local unsigned char thread_mark = 0;
 class single_user {
  public:
   single_user() = default;
-  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+  single_user(single_user&&) noexcept {}  // of one that is not in use
 
   /// In use as long as this lives; may be kept over a suspension.
   class hold {
    public:
-    /// \throws std::logic_error when somebody else uses it at this moment
+    /// \throws std::logic_error when another caller uses it at this moment
     hold(single_user& of, const char* call) : of_(of) {
       if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
       of.last_.store(nullptr, std::memory_order_relaxed);

@@ -8,7 +8,7 @@
 
 namespace wick::detail {
 
-/// Any thread. A tenant counts its own time; it is asked only when somebody wants the sum.
+/// Any thread. A tenant counts its own time; only ticks_of_others() asks for it.
 class tenants {
  public:
   /// `ticks(who)` is how long `who` has used the workers so far; called on any thread until leave().

@@ -9,13 +9,13 @@
 
 namespace wick::detail {
 
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
-/// told so, to fetch somebody. Any thread. The limit may change: where it falls, those that are taken stay
-/// so.
+/// Taken by many threads at once, never waited for: a thread that finds none leaves. give() returns true when
+/// there was none before, so that its caller can fetch another thread. Any thread. The limit may change:
+/// where it falls, those that are taken stay so.
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-  /// What a loader takes that was told no limit.
+  /// The limit of a loader whose options set none.
   static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
     return 4 * workers + 2 * io_threads + 16;
   }

@@ -93,11 +93,11 @@ executor::executor(executor_options options)
 }
 
 executor::~executor() {
-  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
+  if (forked()) {  // the threads are missing: there is no thread to wait for or to join
     static_cast<void>(threads_.release());
     return;
   }
-  timers_.stop();  // wakes who sleeps, with "cancelled"
+  timers_.stop();  // wakes sleeping coroutines, with "cancelled"
   io_.stop();      // what it still has is done, and posts its continuations here
   end_workers();
 }

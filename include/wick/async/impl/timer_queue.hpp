@@ -138,7 +138,7 @@ void timer_queue::shared::take_out(std::size_t i) noexcept {
 void timer_queue::work(shared& s) noexcept {
   std::unique_lock lock(s.mutex);
   for (;;) {
-    // All that are due are taken out under one lock and told without it.
+    // All due timers are taken out under one lock and called without it.
     timer* first = nullptr;
     timer** end = &first;
     const timer::clock::time_point now = timer::clock::now();

@@ -17,13 +17,13 @@
 
 namespace wick::detail {
 
-/// Called for each batch by whoever ended its last sample; publishes it in the end. Batches that have nothing
-/// to do with each other are finished in any order, but compaction goes by their numbers: what fills a gap
-/// depends on all failures of the epoch before it.
+/// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches that have
+/// nothing to do with each other are finished in any order, but compaction goes by their numbers: what fills
+/// a gap depends on all failures of the epoch before it.
 ///
-/// Where nothing comes behind batch(), what leaves is made by the consumer, in make(): what a worker makes
-/// and the consumer drops goes from processor to processor, its memory to another thread's allocator, for
-/// each batch.
+/// Where no stage comes behind batch(), the consumer makes the output, in make(): one that a worker makes and
+/// the consumer drops goes from processor to processor, its memory to another thread's allocator, for each
+/// batch.
 class batch_completion {
  public:
   batch_completion(pipeline_run& of, sequencer<batch_job>& done, std::shared_ptr<slab_pool> pool,

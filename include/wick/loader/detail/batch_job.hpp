@@ -43,10 +43,10 @@ struct alignas(64) batch_job {
   batch_job& operator=(const batch_job&) = delete;
   virtual ~batch_job() = default;
 
-  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
-  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
-  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
-  // samples are finished.
+  // How many positions are unclaimed, and above them which batch's they are (its sequence, as far as it
+  // fits). So a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather
+  // than the newest batch's. The fields below are read only after a claim succeeded, and stay until all
+  // claimed samples are finished.
   std::atomic<std::uint64_t> left{0};
   alignas(64) std::atomic<std::uint64_t> unfinished{0};
   std::atomic<std::uint64_t> print{
@@ -56,7 +56,7 @@ struct alignas(64) batch_job {
   std::uint64_t epoch = 0;
   std::shared_ptr<const epoch_order> order;
   std::uint64_t number = 0;  // in its epoch
-  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
+  std::uint32_t pass = 0;    // distinguishes passes: an epoch may be made twice, or begun again
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
   std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
@@ -91,10 +91,9 @@ struct alignas(64) batch_job {
   };
   /// `count` slots of batch `sequence` may be claimed from now on.
   void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
-  /// Slots that nobody has claimed.
+  /// Unclaimed slots.
   std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `which` that nobody else has, or all that are left when these are no more
-  /// than `at_end`.
+  /// Claims up to `most` slots of batch `which`, or all that are left when these are no more than `at_end`.
   run claim(std::uint64_t which, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
     while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(which)) {
@@ -105,7 +104,7 @@ struct alignas(64) batch_job {
     }
     return {};
   }
-  /// All that nobody has claimed; how many they were.
+  /// Claims all that are left; returns how many they were.
   std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
   /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
@@ -159,7 +158,7 @@ struct alignas(64) batch_job {
     for (std::size_t i = 0; i < failures.size(); ++i) link(i);
   }
   /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
-  /// drawn there again. For who makes that one.
+  /// drawn there again. For the making of that one.
   bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
     if (!others_failed.load(std::memory_order_relaxed)) return false;
     std::lock_guard lock(mutex);

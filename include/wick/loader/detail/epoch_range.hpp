@@ -56,7 +56,7 @@ class epoch_range {
   std::uint64_t items_left() const noexcept { return of_->items_left(); }
   /// This rank's samples that were handed over so far, without those that failed or were left out.
   std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
-  /// Whether next() has a sample at hand, so that there is no wait to measure.
+  /// Whether next() has a sample ready, so that there is no wait to measure.
   bool at_hand() const noexcept { return of_->at_hand(); }
 
  private:

@@ -55,8 +55,8 @@ class loader_core {
   void load_state(std::span<const std::byte> bytes);
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
   std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
-  /// Whether there is a next batch (without batch(): sample), which is slot() of what was taken. For who
-  /// holds user() until it has that.
+  /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
+  /// caller holds user() until it has that.
   bool next();
   static task<bool> next_async(loader_core* self);
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
@@ -122,7 +122,7 @@ class loader_core {
   /// Moves what is in a finished batch out of it, and drops it again. take(): whether there is a batch.
   virtual bool take(batch_job& j) = 0;
   virtual void drop_taken() noexcept = 0;
-  /// The consumer gets what was taken.
+  /// The consumer gets the taken batch.
   virtual void deliver() = 0;
   virtual bool next_in_group() = 0;
 

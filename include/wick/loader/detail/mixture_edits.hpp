@@ -34,7 +34,7 @@ class mixture_edits {
   mixture_journal& open(const pipeline_identity& of);
   const mixture_journal* journal() const noexcept { return journal_.get(); }
 
-  /// True when the scheduler has another plan, and what was prefetched is gone.
+  /// True when the scheduler has another plan, and the prefetched batches are gone.
   /// \throws wick::error when the epoch can't be planned; nothing has changed then
   bool plan_for(std::uint64_t epoch);
   /// The scheduler has planned over what there is now, without edits.
@@ -47,8 +47,8 @@ class mixture_edits {
     std::uint64_t& left;
     bool& sought;
   };
-  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
-  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  /// Takes an edit into the order, and then into the journal unless it is there. Changes nothing when it
+  /// throws. Batches of the epoch that were handed over stay so, whatever number of batches it has now.
   void add(mixture_edit e, stand at);
   /// The same for those of a journal that was opened.
   void add_all(const std::vector<mixture_edit>& edits);

@@ -13,12 +13,12 @@
 namespace wick::detail {
 
 /// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
+/// positions from the oldest that has any left, without a lock. The thread that opens a batch must know that
+/// its place is free.
 template <class Job>
 class open_batches {
  public:
-  /// What was claimed; `job` is null when nothing was left.
+  /// The claimed run; `job` is null when nothing was left.
   struct run {
     Job* job = nullptr;
     std::uint64_t from = 0, count = 0;
@@ -41,7 +41,7 @@ class open_batches {
   /// The batch number count() is ready to be claimed from.
   void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
 
-  /// Any thread. Samples that nobody has claimed.
+  /// Any thread. Unclaimed samples.
   std::uint64_t unclaimed() const noexcept {
     std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);

@@ -109,7 +109,7 @@ class pipeline_run {
   /// Adds that to those of a run; without memory for it its batch is lost. Called where it was caught.
   void add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
                   const context& c) const noexcept;
-  /// The sample in a slot that is no gap: the one planned, or what came in its place.
+  /// The sample in a slot that is no gap: the one planned, or the one that took its place.
   failure standing_at(const batch_job& j, std::uint64_t slot) const;
   /// There is no memory to end a batch as it should be; called where that was caught.
   void lose(batch_job& j) const noexcept {

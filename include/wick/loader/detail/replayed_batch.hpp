@@ -24,9 +24,9 @@
 
 namespace wick::detail {
 
-/// Lives until the batch was taken. Samples are taken up one after the other by a few coroutines, as many as
-/// keep the workers busy; nothing of the run waits for them, and they count nowhere. Whoever makes it calls
-/// start(), waits for done(), and then make(): all on one thread, or in one coroutine.
+/// Lives until the batch is taken. A few coroutines, as many as keep the workers busy, take up the samples
+/// one after the other; nothing of the run waits for them, and they count nowhere. Its owner calls start(),
+/// waits for done(), and then calls make(): all on one thread, or in one coroutine.
 class replayed_batch {
  public:
   /// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches

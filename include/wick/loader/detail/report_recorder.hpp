@@ -31,8 +31,7 @@ namespace wick::detail {
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_recorder {
  public:
-  /// What a loader's report is asked of: its executor, its clocks and what their rows are of, and what it was
-  /// told.
+  /// The subject of a loader's report: its executor, its clocks and what their rows are of, and its settings.
   struct subject {
     executor& on;
     const stage_clocks& clocks;
@@ -54,7 +53,7 @@ class report_recorder {
   std::uint64_t begin_wait() noexcept {
     end_step();
     const std::uint64_t now = now_ticks();
-    // What the loop did since the epoch before, and what was dropped for this one, is no iteration's.
+    // The loop's time since the epoch before, and that of dropping batches for this one, is no iteration's.
     if (std::exchange(first_, false)) begun_ = came_ = now;
     return now;
   }
@@ -85,7 +84,7 @@ class report_recorder {
 
  private:
   /// Seconds, and then ticks. `first` is before the first of its figures was read, `last` after the last of
-  /// them. A time reaches from the one's `first` to the other's `last`: nobody has used more than there was.
+  /// them. A time reaches from the one's `first` to the other's `last`: so usage never exceeds it.
   struct usage {
     double program = 0, workers = 0, io = 0, io_calls = 0;
     std::uint64_t first = 0, last = 0, time = 0;

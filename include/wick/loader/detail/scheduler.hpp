@@ -39,8 +39,8 @@ class scheduler {
   scheduler(run_settings& of, const loader_options& options);
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
-  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for. On a
-  /// worker it runs other jobs meanwhile: all workers may be in such a destructor.
+  /// Prompt: begins no more samples, asks waiting ones to stop, waits for running ones. On a worker it runs
+  /// other jobs meanwhile: all workers may be in such a destructor.
   ~scheduler();
 
   const erased_plan& plan() const noexcept { return *plan_; }
@@ -55,7 +55,7 @@ class scheduler {
   std::uint64_t taken() const noexcept { return done_.taken(); }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
+  /// If that is the next batch anyway, nothing is lost. Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved);
   /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
   bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
@@ -111,7 +111,7 @@ class scheduler {
   // ---- for workers ----
 
   void run_worker(worker_jobs::worker_job* p) noexcept;
-  /// Worker jobs that found all tokens taken have retired: whoever gives the first back starts one.
+  /// Worker jobs that found all tokens taken have retired: the thread that gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept;
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
   void finish_some(batch_job& j, std::uint64_t count) noexcept {

@@ -1,6 +1,6 @@
 /// \file
 /// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
-/// Knows nothing of who starts them and when.
+/// It does not know what starts them, and when.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class stage_path<pipeline<Source, S...>> {
   stage_path(const stage_path&) = delete;
   stage_path& operator=(const stage_path&) = delete;
 
-  /// The source, then the order stages take anew what changes. No worker is here.
+  /// The source, then the order stages read again what changes. No worker is here.
   void refresh() {
     const auto rest = [&] {
       for_each_stage([&](auto& s) {

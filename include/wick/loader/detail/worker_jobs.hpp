@@ -1,5 +1,5 @@
 /// \file
-/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
+/// The jobs on the executor that run a loader's samples, as many at a time as are of use.
 #pragma once
 
 #include <algorithm>
@@ -109,11 +109,11 @@ class worker_jobs {
     // Signed: two processors' clocks may differ by a little.
     return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
   }
-  /// Told by the consumer while it runs samples.
+  /// Called by the consumer while it runs samples.
   void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
-  /// By the consumer, before it sleeps, under the mutex.
+  /// Called by the consumer, before it sleeps, under the mutex.
   void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
-  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  /// Called by the consumer. The time doesn't matter: another thread may have relied on the help.
   bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
 
  private:

@@ -184,7 +184,7 @@ void batch_completion::publish(batch_job& j) noexcept {
   done_.publish(j.sequence, &j);
 }
 
-/// What was delivered is counted, and the gaps are gone.
+/// Adds the delivered samples to the fingerprint, and closes the gaps.
 void batch_completion::close(batch_job& j) {
   if (j.rows() == 0) return run_.pipeline.begin(j, pool_);  // as a batch that never had a sample
   fingerprint_hash shape;

@@ -20,8 +20,8 @@
 
 namespace wick::detail {
 
-/// `ended` has only samples that have ended; `settled` is done with. The batch whose turn it is, for the
-/// caller to settle; null when that is somebody else's or is not ready.
+/// `ended` has only samples that have ended; `settled` is done with. Returns the batch whose turn it is, for
+/// the caller to settle; null when another thread settles it or it is not ready.
 batch_job* compaction::turn_of(batch_job* ended, batch_job* settled) noexcept {
   std::lock_guard lock(mutex_);
   if (ended != nullptr) {
@@ -69,8 +69,8 @@ detached compaction::settle_from(compaction* self, batch_job* j) {
   }
 }
 
-/// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
-/// on.
+/// Called where a lack of memory was caught: the batch fails, and the epoch's account of moved samples
+/// continues.
 void compaction::leave_unfilled(batch_job& j) noexcept {
   run_.lose(j);
   if (j.moved_before) moved_ = *j.moved_before;

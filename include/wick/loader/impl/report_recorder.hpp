@@ -198,12 +198,12 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   // What is inferred of the stages is made to fit what is known of the runs.
   const double runs = static_cast<double>(since[rows].timed_ticks);
   const double fit = of.clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
-  // Clocks are read while workers go on: a run may end in between that began before the last report.
+  // Clocks are read while workers run: a run may end in between that began before the last report.
   const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
   const double busy = (samples * fit + batches) * tick;
   const double bound = busy > limit && busy > 0 ? limit / busy : 1;
-  // Of short samples there is but one ratio for all stages, that of whole runs.
-  // Of whole runs what was probed is a run, and what is timed samples.
+  // Of short samples there is but one ratio for all stages, that of whole runs. There a probe is of a run,
+  // and `timed` counts samples.
   stage_clocks::sum run = since[rows];
   run.timed = run.probed.count;
   run.timed_ticks = run.probed.ticks;
@@ -327,7 +327,7 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
   m.processors = r.cpus;
   m.in_flight = of.figures.in_flight;
   m.prefetch = of.figures.prefetch;
-  // A rank has a part of a batch, and pack() rows of it: what counts is what came.
+  // A rank has a share of a batch, and pack() rows of it: the delivered samples count.
   m.batch = r.batches == 0
                 ? of.batch
                 : std::max<std::size_t>(1, static_cast<std::size_t>((r.samples + r.batches / 2) / r.batches));

@@ -126,8 +126,8 @@ task<bool> try_again(pipeline_run* run, batch_job* j, context* c, failure* f) {
   }
 }
 
-/// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
-/// often as a substitute would be.
+/// A failed other is left out of its sample, and another is drawn when the sample is made again: as often as
+/// a substitute would be.
 void draw_without(const run_settings& s, failure& f) {
   if (f.action != error_action::skip && f.action != error_action::replace) return;
   if (f.drawn < s.policy.options().substitutes) {

@@ -125,7 +125,7 @@ queue_depths scheduler::depths() noexcept {
 
 void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
   if (left_ || !comes_next(epoch, number)) {
-    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+    // Another epoch than the foreseen one. A loop that repeats an epoch will do so the next time, too.
     if (started_) {
       drain(make_owned<stop_source>());
       left_ = false;
@@ -177,7 +177,7 @@ void scheduler::release(batch_job& j) noexcept {
   advance(next_out_);
   try {
     open_more();
-  } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+  } catch (...) {  // no memory: a wait for a batch that was not opened tries again
   }
   const auto lock = lock_briefly(mutex_);
   jobs_.taken(ready_since);
@@ -227,7 +227,7 @@ void scheduler::before_waiting() {
   const auto lock = lock_briefly(mutex_);
   start_worker();
 }
-/// Before the consumer sleeps: what was left for it to run is left to others now.
+/// Before the consumer sleeps: workers may run the samples now that were left for it.
 void scheduler::stop_helping() noexcept {
   if (!jobs_.has_helped()) return;
   const auto lock = lock_briefly(mutex_);
@@ -252,8 +252,8 @@ bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
   return true;
 }
 
-/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
-/// afterwards is stopped by `next_stop`.
+/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. `next_stop` stops
+/// the later ones.
 void scheduler::drain(owned<stop_source> next_stop) noexcept {
   if (cancel()) {
     const bool on_worker = on_.this_slot() < on_.workers();
@@ -295,7 +295,7 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
     if (const std::uint64_t now = now_ticks(); now >= until) {
       if (until != 0) {
         if (jobs_.too_many()) break;
-        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
+        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can continue, other loaders
       }
       until = now + 2 * grain::run_ticks;
       if (orders_.wanted()) orders_.prepare();

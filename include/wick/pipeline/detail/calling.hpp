@@ -66,7 +66,7 @@ enum class form { none, broken, by_adl, moved_with_context, moved, kept_with_con
 template <class F, class X>
 concept applied_by_adl = requires(F& f, X&& x, context& c) { apply_stage(f, std::forward<X>(x), c); };
 
-/// What gives nothing back must take the item by reference or as a copy, since the item goes on afterwards.
+/// A callable that returns nothing takes the item by reference or as a copy: the next stage gets the item.
 template <class F, class X, class... Context>
 consteval form form_with(form moved, form kept) {
   if constexpr (accepts<F, X, Context...>) {
@@ -113,8 +113,8 @@ consteval form form_of() {
   }
 }
 
-/// Calls it. What returns nothing (or a task of nothing) is called with the item itself, which goes on
-/// afterwards.
+/// Calls it. A callable that returns nothing (or a task of nothing) gets the item itself; so does the next
+/// stage.
 template <class F, class X>
 decltype(auto) call_with(F& f, X& x, context& c) {
   constexpr form as = form_of<F, X>();

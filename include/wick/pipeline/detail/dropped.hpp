@@ -6,8 +6,8 @@
 
 namespace wick::detail {
 
-/// What is thrown in place of a sample that filter() leaves out: always this one, so that it is told from a
-/// failure by a comparison.
+/// Thrown in place of a sample that filter() leaves out: always this one, so that a comparison distinguishes
+/// it from a failure.
 const std::exception_ptr& dropped() noexcept;
 [[noreturn]] void drop();
 

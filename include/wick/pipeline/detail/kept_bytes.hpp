@@ -66,7 +66,7 @@ class kept_reader {
   }
 
  protected:
-  /// What is not at hand. \throws unavailable
+  /// Reads bytes behind those of at_hand_. \throws unavailable
   virtual void fetch(std::byte* to, std::size_t size) {
     static_cast<void>(to), static_cast<void>(size);
     throw unavailable();

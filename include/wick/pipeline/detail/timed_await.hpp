@@ -99,7 +99,7 @@ class timed_await {
   void settle_wait(activity::times& spent) noexcept {
     std::uint64_t ran = 0;
     if (activity* const doing = of_->doing()) {
-      doing->enter();  // somebody else's awaiter may have let it go on
+      doing->enter();  // an awaiter that is not wick's may have resumed it
       spent = doing->spent();
       const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
       // Without a wait that is wick's all of it is one that is not.

@@ -1,6 +1,6 @@
 /// \file
-/// Why a stage does not take what comes: the mistake that is most likely, told from the types. Nothing of it
-/// is compiled for a pipeline that is right.
+/// Why a stage does not take its input: the most likely mistake, found from the types. Nothing of it is
+/// compiled for a pipeline that is right.
 #pragma once
 
 #include <type_traits>

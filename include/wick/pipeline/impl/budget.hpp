@@ -61,7 +61,7 @@ void byte_budget::watch(executor& on) noexcept {
   bool added = false;
   try {
     added = on.timers().add(watch_);
-  } catch (...) {  // no thread to be had: nobody watches, then
+  } catch (...) {  // no thread to be had: no timer watches, then
   }
   watched_on_ = added ? &on : nullptr;
 }
@@ -83,7 +83,7 @@ bool byte_budget::wait(waiter* w) {
     waiting_.push_back(w);
     std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
     if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
-    // Others may go on now: all that hold bytes may be waiting.
+    // Others may continue now: all that hold bytes may be waiting.
     serve_all_that_fit(end);
     if (w->granted_) {
       waits = false;

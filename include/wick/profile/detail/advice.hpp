@@ -1,5 +1,5 @@
 /// \file
-/// The bottleneck of a pipeline, and what to change: each change is tried in the model of what was measured.
+/// The bottleneck of a pipeline, and what to change: each change is tried in the model of the measurements.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// \file
-/// How long something took, each time: kept by size, so that any quantile can be told from little memory.
+/// How long something took, each time: counted by size, so that little memory gives any quantile.
 #pragma once
 
 #include <array>

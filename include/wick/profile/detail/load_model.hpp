@@ -23,7 +23,7 @@ struct load_model {
   struct stage {
     double work = 0;     ///< on a processor
     double held = 0;     ///< with a worker, but without a processor: a lock, a call that blocks
-    double io = 0;       ///< in a call of an I/O thread, after which a worker goes on
+    double io = 0;       ///< in a call of an I/O thread, after which a worker continues
     double io_work = 0;  ///< of that on a processor
     double wait = 0;     ///< waited without worker and I/O thread
     double lock = 0;     ///< the same for a lock

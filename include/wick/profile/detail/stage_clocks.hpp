@@ -26,14 +26,14 @@ namespace wick::detail {
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read. `counts`: other loaders on the executor are told of the time.
+  /// may, so that their clocks are always read. `counts`: other loaders on the executor see the time.
   stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
                bool counts = true);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
 
-  /// One worker's, or one's who helps.
+  /// One worker's, or one helper's.
   struct worker {
     stage_clock* clocks = nullptr;
     stage_record* records = nullptr;
@@ -69,7 +69,8 @@ class stage_clocks {
     w.clocks[stage].worked(1, ticks);
     w.records[stage].waited(std::uint64_t{0} - ticks);
   }
-  /// It has gone on: so long after it had begun, of which it ran for `ran` when it had waited already.
+  /// A stage that waited continues, `ticks` after its beginning; since its first wait it ran for `ran` of
+  /// them.
   void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
     worker& w = mine();
     w.records[stage].waited(ticks - ran);

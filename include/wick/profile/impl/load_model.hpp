@@ -73,7 +73,7 @@ void load_simulation::draw() {
 
 void load_simulation::fill_workers() {
   while (busy_ < seats()) {
-    if (ready_at_ < ready_.size()) {  // who goes on comes before who begins
+    if (ready_at_ < ready_.size()) {  // those that continue come before those that begin
       const std::uint32_t u = ready_[ready_at_++];
       ++busy_;
       begin_leg(u);
@@ -185,7 +185,7 @@ void load_simulation::look() {
     waited_ += now_ - since_waiting_;
     ++taken_;
     waiting_ = false;
-    // What comes first differs from what follows: nothing was ahead then.
+    // The first batches differ from the later ones: nothing was ahead then.
     if (taken_ == std::min(std::max<std::size_t>(m_.prefetch, 1) + 1, (batches_ + 1) / 2)) {
       measured_from_ = now_;
       measured_wait_ = waited_;

@@ -42,7 +42,7 @@ class load_simulation {
     const std::size_t most_ahead =
         std::max<std::size_t>(4, static_cast<std::size_t>(4 * most_units) / units_);
     ahead_ = std::clamp<std::size_t>(m.prefetch, 1, most_ahead);
-    made_ = batches_ + ahead_;  // nobody runs dry at the end
+    made_ = batches_ + ahead_;  // no worker runs dry at the end
     double work = (m.step_work + m.batch_work) * static_cast<double>(batches_) * shrunk_;
     for (const load_model::stage& s : m.stages) work += s.work * batch * static_cast<double>(batches_);
     slice_ = std::max(time_slice, work / 1e5);
@@ -107,7 +107,7 @@ class load_simulation {
   }
   std::vector<float> shuffled(const spread& of, std::size_t wanted, double together);
 
-  // ---- processors: who comes first computes first, and makes room for others after a while ----
+  // ---- processors: first come, first served; each makes room for others after a while ----
   static constexpr double time_slice = 3e-3;
   struct burst {
     double left, held;  // on a processor, and then without it

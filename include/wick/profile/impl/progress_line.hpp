@@ -241,7 +241,7 @@ void progress_line::show(double seconds, bool last) noexcept {
     } else {
       write(progress_text(description_, f, 0, false) + "\n");
     }
-  } catch (...) {  // no memory for a text: training goes on
+  } catch (...) {  // no memory for a text: training continues
   }
 }
 

@@ -182,11 +182,11 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest
   last_ = then;
 }
 
-/// That it would was not known at its beginning: what came between the last probe and that is taken as work.
+/// At its beginning it is not known to take long: the time from the last probe to there is taken as work.
 void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
-  // A place for those who help may have been another thread's.
+  // A helper's slot may have been another thread's.
   if (before < ticks && worker_.last.nanoseconds != 0 && now.nanoseconds >= worker_.last.nanoseconds) {
     probe p = between(worker_.last, now, ticks);
     const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();
