@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The documentation, the messages and the comments of the rooms below avoid the words below; the README and the architecture
+"""The documentation, and the messages and comments of the headers, avoid the words below; the README and the architecture
 stay short. A line per fault.
 
 words.py ROOT
@@ -13,11 +13,6 @@ from pathlib import Path
 
 FILES = ("README.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/decisions/*.md", "docs/guides/*.md")
 EXCEPT = {"names.md"}  # of docs/
-# The rooms of include/wick/ whose comments are checked. The messages of all are.
-ROOMS = (
-    "sampling", "io", "sources", "tables", "text", "cache", "batch", "pixels", "codec", "image", "transforms", "recovery", "tools",
-    "torch",
-)
 # The most words of a page, and where more belongs.
 MAX_WORDS = {
     "README.md": (1000, "move details to a guide"),
@@ -109,9 +104,7 @@ def main() -> int:
     faults = []
     for file in files:
         name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
-        checked = [messages(text)] if file.suffix == ".hpp" else [prose(text)]
-        if name.startswith(tuple(f"include/wick/{room}/" for room in ROOMS)):
-            checked.append(comments(text))
+        checked = [messages(text), comments(text)] if file.suffix == ".hpp" else [prose(text)]
         for each in checked:
             for found in WORDS.finditer(each):
                 word = " ".join(found.group().lower().split())
