@@ -592,7 +592,7 @@ TEST_CASE("a loader is destroyed at any moment of its epoch") {
   }
   for (int round = 0; round < 30; ++round) {  // while groups are decoded ahead
     std::optional<wick::parquet<std::string>> source;
-    source.emplace(file("many.parquet"), texts{"text"}, wick::detail::parquet_options{.kept_bytes = 3000});
+    source.emplace(file("many.parquet"), texts{"text"}, wick::parquet_options{.kept_bytes = 3000});
     wick::loader l(*source | wick::read(), {.workers = 1 + static_cast<std::size_t>(round) % 3});
     source.reset();
     l.epoch(0);
