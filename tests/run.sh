@@ -36,7 +36,7 @@ while (($#)); do
   shift
 done
 
-needs=(build tests jpeg png lmdb torch data)
+needs=(build tests jpeg png lmdb torch data venv)
 ((${#rooms[@]})) || needs+=(structure format spelling)
 wick_require "${needs[@]}"
 wick_get_arrow
