@@ -8,30 +8,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "support/options.hpp"
+#include "support/work.hpp"
 #include <wick/core.hpp>
 
 namespace {
 
 using namespace std::chrono_literals;
+using wick_bench::work;
 
-/// Takes so much time of a processor.
-void work(double microseconds) {
-  const auto now = [] {
-    std::timespec t{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-  };
-  for (const double end = now() + microseconds; now() < end;) {
-    for (int i = 0; i < 100; ++i) asm volatile("");
-  }
-}
 void rest(double microseconds) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<std::int64_t>(1e3 * microseconds)));
 }

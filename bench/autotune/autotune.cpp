@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,24 +15,14 @@
 
 #include "support/options.hpp"
 #include "support/timing.hpp"
+#include "support/work.hpp"
 #include <wick/core.hpp>
 
 namespace {
 
 using clock_type = std::chrono::steady_clock;
 using wick_bench::options;
-
-/// Takes so much time of a processor.
-void work(double microseconds) {
-  const auto now = [] {
-    std::timespec t{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-  };
-  for (const double end = now() + microseconds; now() < end;) {
-    for (int i = 0; i < 100; ++i) asm volatile("");
-  }
-}
+using wick_bench::work;
 
 /// A storage: a call takes `latency` seconds, and all together end at most `rate` a second; above `best` at a
 /// time it gives less, down to half.

@@ -464,10 +464,10 @@ class task_promise_base : public pooled_frame {
 
  private:
   static constexpr std::uint32_t running = 0, parent_left = 1, done = 2;
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  static constexpr std::uint64_t no_name = ~std::uint64_t{0};
   resume_node* parent_ = nullptr;
   resume_node self_;
-  std::uint64_t name_ = nobody;
+  std::uint64_t name_ = no_name;
   std::atomic<std::uint32_t> state_{running};
   bool ended_at_once_ = false;
 };
@@ -9755,7 +9755,7 @@ class misshapen : public error {
 /// A sample that failed, and the action that was taken.
 struct failure {
   static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
+  static constexpr std::uint64_t no_index = ~std::uint64_t{0};     ///< in place of an index
 
   std::uint64_t slot = 0;
   std::uint32_t stage = 0;
@@ -9764,16 +9764,16 @@ struct failure {
   std::uint32_t number = 0;  ///< of those in this slot, in their order
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
-  std::uint64_t substitute = nobody;  ///< the index of the sample drawn in its place
-  bool dropped = false;               ///< by filter(): that is no failure, and is not reported
-  std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
-  std::uint64_t other = nobody;       ///< the index of its other that failed: that is to blame
-  std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
-  std::uint32_t before = none;        ///< the one before it in this slot, by its place among the batch's
+  std::uint64_t substitute = no_index;  ///< the index of the sample drawn in its place
+  bool dropped = false;                 ///< by filter(): that is no failure, and is not reported
+  std::uint32_t drawn = 0;              ///< how many were drawn for this position, up to that
+  std::uint64_t other = no_index;       ///< the index of its other that failed: that is to blame
+  std::uint32_t others = 0;             ///< how many of the failures before it in this slot were of others
+  std::uint32_t before = none;          ///< the one before it in this slot, by its place among the batch's
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};  ///< in place of a failure
 
-  bool of_other() const noexcept { return other != nobody; }
+  bool of_other() const noexcept { return other != no_index; }
   /// The index of the sample that is bad.
   std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
   /// Of the sample that the position itself has, not of a substitute or an other.
@@ -11731,7 +11731,7 @@ class quarantine {
   std::string stage_of(std::uint64_t index) const;
 
  private:
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  static constexpr std::uint64_t no_index = ~std::uint64_t{0};
   std::size_t first_place(std::uint64_t index) const noexcept;
   std::vector<entry> entries_;
   std::vector<std::string> stages_;
@@ -32147,7 +32147,7 @@ told_failure tell_one(const failure& f, const batch_job& j, const run_settings& 
   e.tries = f.tries;
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
-  if (f.substitute != failure::nobody) e.substitute = of.printable_key(f.substitute);
+  if (f.substitute != failure::no_index) e.substitute = of.printable_key(f.substitute);
   if (f.of_other()) {
     e.into = of.printable_key(f.index);
     e.text += "; it was drawn to go into " + e.into;
@@ -39527,7 +39527,7 @@ void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
   dropped = what == detail::dropped();
   cause = std::move(what);
   stage = in_stage;
-  other = nobody;
+  other = no_index;
   if (dropped) return;
   std::exception_ptr of_other;
   try {
@@ -40073,10 +40073,10 @@ quarantine::quarantine(std::vector<entry> entries, std::vector<std::string> stag
                              [](const entry& a, const entry& b) { return a.index == b.index; }),
                  entries_.end());
   if (entries_.empty()) return;
-  places_.assign(std::bit_ceil(2 * entries_.size() + 1), nobody);
+  places_.assign(std::bit_ceil(2 * entries_.size() + 1), no_index);
   for (const entry& e : entries_) {
     std::size_t p = first_place(e.index);
-    while (places_[p] != nobody) p = (p + 1) & (places_.size() - 1);
+    while (places_[p] != no_index) p = (p + 1) & (places_.size() - 1);
     places_[p] = e.index;
   }
 }
@@ -40085,7 +40085,7 @@ bool quarantine::has(std::uint64_t index) const noexcept {
   if (places_.empty()) return false;
   for (std::size_t p = first_place(index);; p = (p + 1) & (places_.size() - 1)) {
     if (places_[p] == index) return true;
-    if (places_[p] == nobody) return false;
+    if (places_[p] == no_index) return false;
   }
 }
 

@@ -200,7 +200,7 @@ TEST_CASE("blocks of any lengths: those of a window come to their end before oth
     open.insert(b);
     CHECK(open.size() <= 3);
     ++seen[b];
-    // Blocks without samples are part of a window that nobody sees: one that ended may have had fewer.
+    // Blocks without samples are part of a window of their own: one that ended may have had fewer.
     if (std::all_of(open.begin(), open.end(), [&](std::size_t o) { return seen[o] == blocks[o]; })) {
       done.insert(open.begin(), open.end());
       open.clear();

@@ -75,6 +75,7 @@ plain = t.select(['string', 'i64', 'list', 'dict', 'f64'])
 for c in ['none', 'snappy', 'zstd', 'gzip', 'brotli', 'lz4']:
     pq.write_table(plain, 'way-%s.parquet' % c, compression=c, row_group_size=11, write_page_checksum=True)
 pq.write_table(plain, 'way-plain.parquet', use_dictionary=False, data_page_version='2.0', row_group_size=11)
+pq.write_table(plain, 'sums.parquet', use_dictionary=False, compression='none', write_page_checksum=True, row_group_size=10)
 pq.write_table(plain, 'way-pages.parquet', data_page_size=32, write_batch_size=4, store_schema=False, row_group_size=50)
 pq.write_table(plain, 'way-old.parquet', version='1.0', use_deprecated_int96_timestamps=True, row_group_size=11)
 label = pa.schema([('label', pa.int64()), ('text', pa.string())])
@@ -475,6 +476,7 @@ TEST_CASE("kept row groups stay within their bound, and the decoding of others w
       CHECK(used <= static_cast<double>(std::max(kept, group)) + 0.1e6);
       if (n > 2000 && kept == 0) break;
     }
+    CHECK(l.peak_bytes_in_flight() >= group);
     CHECK(l.peak_bytes_in_flight() <= 3 * group);
   }
 }
@@ -488,6 +490,31 @@ TEST_CASE("texts of rows count in the loader's bound on memory") {
   std::int64_t n = 0;
   for (auto& batch : l.epoch(0)) n += batch.extents()[0];
   CHECK(n == rows);
+
+  // All groups are in memory by now: another loader of the source takes room for texts alone, of 1 to 6
+  // bytes.
+  wick::loader again(source | wick::read(), {.workers = 2, .memory = 1});
+  n = 0;
+  while (again.next()) ++n;
+  CHECK(n == rows);
+  CHECK(again.peak_bytes_in_flight() >= 5);
+  CHECK(again.peak_bytes_in_flight() <= 6);
+}
+
+TEST_CASE("a value that was damaged is an error where pages have checksums") {
+  if (made() == nullptr) return;
+  const temp_dir dir;
+  std::string all = content(file("sums.parquet"));
+  const double wanted = 23.0 / 7;
+  const std::size_t at = all.find(std::string(reinterpret_cast<const char*>(&wanted), sizeof wanted));
+  REQUIRE(at != std::string::npos);
+  all[at] = static_cast<char>(all[at] ^ 1);
+  const wick::parquet<double> source(dir.write("a.parquet", all).string(), {"f64"});
+  wick::loader l(source | wick::read(), {.workers = 1, .on_error = wick::on_error::skip});
+  std::set<double> got;
+  while (auto value = l.next()) got.insert(*value);
+  CHECK(got.size() == rows - 10);
+  CHECK(l.failure_log().total() == 10);  // its row group
 }
 
 TEST_CASE("a file that is changed, cut off or gone after its footer was read is an error of its rows") {

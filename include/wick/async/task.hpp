@@ -92,10 +92,10 @@ class task_promise_base : public pooled_frame {
 
  private:
   static constexpr std::uint32_t running = 0, parent_left = 1, done = 2;
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  static constexpr std::uint64_t no_name = ~std::uint64_t{0};
   resume_node* parent_ = nullptr;
   resume_node self_;
-  std::uint64_t name_ = nobody;
+  std::uint64_t name_ = no_name;
   std::atomic<std::uint32_t> state_{running};
   bool ended_at_once_ = false;
 };

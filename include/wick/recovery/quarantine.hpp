@@ -35,7 +35,7 @@ class quarantine {
   std::string stage_of(std::uint64_t index) const;
 
  private:
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  static constexpr std::uint64_t no_index = ~std::uint64_t{0};
   std::size_t first_place(std::uint64_t index) const noexcept;
   std::vector<entry> entries_;
   std::vector<std::string> stages_;

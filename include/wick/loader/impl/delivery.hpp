@@ -37,7 +37,7 @@ told_failure tell_one(const failure& f, const batch_job& j, const run_settings& 
   e.tries = f.tries;
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
-  if (f.substitute != failure::nobody) e.substitute = of.printable_key(f.substitute);
+  if (f.substitute != failure::no_index) e.substitute = of.printable_key(f.substitute);
   if (f.of_other()) {
     e.into = of.printable_key(f.index);
     e.text += "; it was drawn to go into " + e.into;

@@ -16,7 +16,7 @@ void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
   dropped = what == detail::dropped();
   cause = std::move(what);
   stage = in_stage;
-  other = nobody;
+  other = no_index;
   if (dropped) return;
   std::exception_ptr of_other;
   try {

@@ -34,10 +34,10 @@ quarantine::quarantine(std::vector<entry> entries, std::vector<std::string> stag
                              [](const entry& a, const entry& b) { return a.index == b.index; }),
                  entries_.end());
   if (entries_.empty()) return;
-  places_.assign(std::bit_ceil(2 * entries_.size() + 1), nobody);
+  places_.assign(std::bit_ceil(2 * entries_.size() + 1), no_index);
   for (const entry& e : entries_) {
     std::size_t p = first_place(e.index);
-    while (places_[p] != nobody) p = (p + 1) & (places_.size() - 1);
+    while (places_[p] != no_index) p = (p + 1) & (places_.size() - 1);
     places_[p] = e.index;
   }
 }
@@ -46,7 +46,7 @@ bool quarantine::has(std::uint64_t index) const noexcept {
   if (places_.empty()) return false;
   for (std::size_t p = first_place(index);; p = (p + 1) & (places_.size() - 1)) {
     if (places_[p] == index) return true;
-    if (places_[p] == nobody) return false;
+    if (places_[p] == no_index) return false;
   }
 }
 
