@@ -325,8 +325,8 @@ class read_stage {
 
 /// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes, and a
 /// row of a table into its values. Never blocks a worker: I/O threads of the executor read bytes that are not
-/// in the page cache, and a sample that exceeds the loader's memory bound waits, lowest position first. A
-/// sample that waits for memory has no file open. Your own stage may read more:
+/// in the page cache. Where the loader's memory bound has no room, samples wait, and the lowest position
+/// goes first. A sample that waits for memory has no file open. Your own stage may read more:
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file
 /// can't be opened, ends early, or is larger than `max_bytes`
 detail::read_stage read(read_options options = {}) noexcept;
