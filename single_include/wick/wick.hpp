@@ -33266,8 +33266,11 @@ struct clocked {
   explicit clocked(const stage_clocks::sum& s) noexcept : count(s.count) {
     if (s.timed > 0)
       busy = static_cast<double>(s.timed_ticks) * static_cast<double>(s.count) / static_cast<double>(s.timed);
-    const auto waited = static_cast<std::int64_t>(s.waited);
-    if (waited > 0) blocked = static_cast<double>(waited);
+    // A worker that is kept between a sample's handing over and its own reading of the clock takes that from
+    // the sample's wait, which another worker may have ended by then. What is waited for was noted apart.
+    const auto noted = std::accumulate(s.waits.begin() + 1, s.waits.end(), std::uint64_t{0});
+    blocked =
+        static_cast<double>(std::max(static_cast<std::int64_t>(s.waited), static_cast<std::int64_t>(noted)));
   }
   std::uint64_t count;
   double busy = 0, blocked = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -301,6 +302,42 @@ TEST_CASE("each cause of waiting has its own time, also of samples that fail in 
   CHECK(s.waits.time >= 60 * 0.0019);
   CHECK(s.waits.memory == 0);
   CHECK(s.waits.io_call == 0);
+  CHECK(s.blocked >= s.waits.time);
+}
+
+namespace {
+/// A sleep whose awaiter keeps its worker after another one may have resumed the coroutine.
+class late_sleep {
+ public:
+  late_sleep(cell of, wick::context& c) : of_(of), sleep_(wick::sleep_for(std::chrono::milliseconds(1), c)) {}
+  bool await_ready() { return sleep_.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> handle) {
+    const bool suspends = sleep_.await_suspend(handle);
+    pass_time(0.005);  // uses nothing of *this, which may be gone
+    return suspends;
+  }
+  cell await_resume() {
+    sleep_.await_resume();
+    return of_;
+  }
+
+ private:
+  cell of_;
+  wick::detail::sleep_awaiter sleep_;
+};
+}  // namespace
+
+TEST_CASE("a sample waits as long as its waits, where the worker that it left reads its clock later") {
+  struct stages {
+    static late_sleep sleep(cell c, wick::context& context) { return {c, context}; }
+  };
+  wick::loader l(numbers{1} | wick::map("sleep", &stages::sleep) | wick::array_batch(1),
+                 {.workers = 2, .prefetch_next_epoch = false});
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) targets_of(l, epoch);
+  const wick::report r = l.report();
+  const auto& s = stage_of(r, "sleep");
+  INFO(r.to_string());
+  CHECK(s.waits.time >= 20 * 0.0009);
   CHECK(s.blocked >= s.waits.time);
 }
 
