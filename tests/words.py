@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The documentation, and the messages and comments of the headers, avoid the words below; the README and the architecture
-stay short. A line per fault.
+"""The documentation, and the messages and comments of the headers, avoid the words below and keep the rules of Google's
+developer documentation style that a program can check; the README and the architecture stay short. A line per fault.
 
 words.py ROOT
 
@@ -44,6 +44,70 @@ AVOIDED = {
     "what has been": "the noun: the delivered batches",
     "what had been": "the noun: the delivered batches",
 }
+
+DOCS, MESSAGES, COMMENTS = "documentation", "messages", "comments"
+EVERYWHERE = (DOCS, MESSAGES, COMMENTS)
+
+# https://developers.google.com/style: its rules on words, punctuation and headings that a pattern can find; where each is
+# checked, and a line that breaks it. Messages show code, where an ellipsis stands for what the user writes.
+RULES = (
+    (
+        r"\b(?:e\.g\.|i\.e\.|etc\b|viz\.|vs\b|ergo\b|ad hoc\b)",
+        "for example, that is, and so on, or, as needed", EVERYWHERE, "a file, e.g. a tar",
+    ),
+    (r"\bvia\b(?! integer)", "by, through, or with", EVERYWHERE, "sent via a socket"),
+    (r"\b(?:will|won't|shall)\b|\w'll\b", "the present tense", EVERYWHERE, "it will throw"),
+    (r"\b(?:we|we're|we've|us|our|ours|let's)\b", "wick, the loader, or you", EVERYWHERE, "we read it"),
+    (r"\b(?:he|she|him|her|his|hers|s/he)\b", "they, or the noun", EVERYWHERE, "the user and his file"),
+    (
+        r"\b(?:please|simply|simple to|easily|of course|obviously|basically|actually|quite)\b",
+        "nothing", EVERYWHERE, "simply call it",
+    ),
+    (r"\band/or\b", "and, or or", EVERYWHERE, "a file and/or a folder"),
+    (r"\b(?:in order to|so as to)\b", "to", EVERYWHERE, "in order to read"),
+    (r"\b(?:leverage[sd]?|utili[sz]e[sd]?)\b", "use", EVERYWHERE, "it utilizes a thread and leverages a pool"),
+    (r"\bfunctionality\b", "the feature's name", EVERYWHERE, "the functionality of it"),
+    (r"\b(?:allow|enable|let)s? you to\b", "you can", EVERYWHERE, "it allows you to read"),
+    (
+        r"\b(?:prior to|due to the fact|at this time|in the event)\b",
+        "before, because, now, or if", EVERYWHERE, "prior to that",
+    ),
+    (r"\b(?:black-?list|white-?list)\w*", "deny list or allow list", EVERYWHERE, "a whitelisted path"),
+    (r"\b(?:master|slave|sanity|crippled?|crazy)\b", "primary, replica, or check", EVERYWHERE, "a sanity check"),
+    (
+        r"\b(?:click on|check out|kick off|tons of|under the hood|out of the box)\b",
+        "plain words", EVERYWHERE, "check out the guide",
+    ),
+    (
+        r"\b(?:higher|newer) versions?\b|\bversions? (?:above|and up|or higher)\b",
+        "later, or or later", EVERYWHERE, "version 3 or higher: newer versions",
+    ),
+    (
+        r"\b(?:lower|older) versions?\b|\bversions? (?:below|or lower)\b",
+        "earlier, or or earlier", EVERYWHERE, "older versions",
+    ),
+    (r"\b(?:regex(?:es)?|repo|admin)\b", "the whole word", EVERYWHERE, "a regex"),
+    (r"\b(?:e-mail|web site|time-outs?)\b", "email, website, or timeout", EVERYWHERE, "a time-out"),
+    (r"\b\w+\(e?s\)", "the plural", EVERYWHERE, "the file(s)"),
+    (r"\b\d*(?:1st|2nd|3rd)\b|\b\d+th\b", "first, second, third, or one in 32", EVERYWHERE, "the 32nd byte"),
+    (r"\b(?:from|between) \d+ ?[-\u2013] ?\d+", "from 1 to 2, or 1-2", EVERYWHERE, "from 1-2 s"),
+    (r"\w\s[\u2013\u2014]\s\w", "a dash without spaces, or a colon", (DOCS, MESSAGES), "a file \u2014 or two"),
+    (
+        r"[^\s,]+, [\w'-]+ (?:and|or) [\w'-]+[.?!](?=\s)",
+        "a comma before the last of three", (DOCS, MESSAGES), "a file, tar or list. ",
+    ),
+    (r"\b\w+!(?=\s|$)", "a period", (DOCS,), "It reads! "),
+    (r"[a-z][.?!] {2,}[A-Z]", "one space between sentences", (DOCS,), "It reads.  It writes."),
+    (r"\.\.\.|\u2026", "what is left out", (DOCS,), "files, tars \u2026"),
+    (r"(?m)^#+ .*[.:!]$", "no mark at the end of a heading", (DOCS,), "## Install:"),
+    (r"(?m)^#+ [A-Z][a-z]+(?: [A-Z][a-z]+){2,}$", "one capital in a heading", (DOCS,), "## Read All Files"),
+)
+
+
+def compiled(pattern: str) -> re.Pattern:
+    return re.compile(pattern, 0 if "A-Z" in pattern else re.IGNORECASE)
+
+
 CODE = (
     re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL),
     re.compile(r"`[^`]+`"),
@@ -101,11 +165,19 @@ def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     files = [f for glob in FILES for f in sorted(root.glob(glob)) if f.parent.name != "docs" or f.name not in EXCEPT]
     files += sorted((root / "include").rglob("*.hpp"))
+    rules = [(compiled(pattern), *rest) for pattern, *rest in RULES]
     faults = []
+    for rule, _, _, broken in rules:
+        if not rule.search(broken):
+            faults.append(f"tests/words.py: '{broken}' does not break {rule.pattern}")
     for file in files:
         name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
-        checked = [messages(text), comments(text)] if file.suffix == ".hpp" else [prose(text)]
-        for each in checked:
+        checked = {DOCS: prose(text)} if file.suffix == ".md" else {MESSAGES: messages(text), COMMENTS: comments(text)}
+        for kind, each in checked.items():
+            for rule, instead, where, _ in rules:
+                for found in rule.finditer(each) if kind in where else ():
+                    line = each.count(chr(10), 0, found.start()) + 1
+                    faults.append(f"{name}:{line}: {' '.join(found.group().split())}: write {instead}")
             for found in WORDS.finditer(each):
                 word = " ".join(found.group().lower().split())
                 faults.append(f"{name}:{each.count(chr(10), 0, found.start()) + 1}: {word}: {AVOIDED[word]}")

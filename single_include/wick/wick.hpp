@@ -352,7 +352,7 @@ inline void resume(std::coroutine_handle<> handle) {
 /// further ado.
 inline bool resume_nested(resumption& here, resume_node& node) {
   resume_stack* const stack = here.stack;
-  if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
+  if (stack == nullptr) {  // a thread of the user's resumed this coroutine
     resume(node.handle);
     return true;
   }
@@ -1168,7 +1168,7 @@ namespace wick::detail {
 
 /// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
 /// along, which costs each of the two 100 ns and more. So a burst of shorter jobs is done sooner, and for a
-/// third of the processor time, by the worker that posted it. How long a job will take is not known before.
+/// third of the processor time, by the worker that posted it. How long a job takes is not known before.
 /// So workers that look for work report how it went, and after a few vain looks in a row they should nap
 /// instead.
 ///
@@ -1289,8 +1289,8 @@ class basic_event_count {
     found([] { return true; });
   }
 
-  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then
-  /// either cancel() or sleep().
+  /// A searcher found nothing and announces that it is about to sleep. It must look everywhere once more, and
+  /// then either cancel() or sleep().
   void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
 
   /// There was something after all: the caller is a searcher again.
@@ -1306,7 +1306,7 @@ class basic_event_count {
   /// Sleeps until chosen by a notify; the caller is a searcher then.
   void sleep() noexcept { take_permit(); }
 
-  /// One that has retired will sleep for a while only: then it must either nap() or end_nap().
+  /// One that has retired sleeps for a while only: then it must either nap() or end_nap().
   void begin_nap() noexcept { state_.fetch_add(one_napping, std::memory_order_relaxed); }
 
   /// Sleeps until chosen by a notify, true and the caller is a searcher then; or for as long as `most`, false
@@ -1950,7 +1950,7 @@ class timer_queue {
   bool add(timer& t);
 
   /// True: the timer was waiting, `expired` is not called. False: it is being called, was, or, for a timer
-  /// that has not been added yet, never will be.
+  /// that has not been added yet is never added.
   bool cancel(timer& t) noexcept;
 
   /// Timers that wait at this moment.
@@ -2111,7 +2111,7 @@ class executor {
     return j != nullptr;
   }
 
-  /// For a job that divides its work: whether so much is in the calling worker's own queue that others will
+  /// For a job that divides its work: whether so much is in the calling worker's own queue that others
   /// find something for a while; false on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();
@@ -2539,7 +2539,7 @@ class byte_account {
 /// of those is let through. And so is one when a coroutine waits and nothing is given back for `patience`, or
 /// for a hundredth of it in which the executor is at rest (twice as long each time): the holder of the bytes
 /// may be waiting for that coroutine, for a lock of the user's perhaps. It is the lowest turn that holds some
-/// already, since that one may have a lock and will give back; else the lowest.
+/// already, since that one may have a lock and gives back; else the lowest.
 ///
 /// Any thread may take and give back. A thread that gives back hands the bytes to the waiters before it
 /// returns. They continue on their executor, which must outlive the budget. The budget must outlive its
@@ -3218,7 +3218,7 @@ inline constexpr bool is_sample = false;
 template <class D, class T>
 inline constexpr bool is_sample<sample<D, T>> = true;
 
-/// What data becomes by the stage that is forgotten most easily, for messages: by read() where it only says
+/// What data becomes by the stage that is forgotten most, for messages: by read() where it only says
 /// where bytes lie, by decode() where it is bytes; void where there is no such stage.
 template <class T>
 struct once_read {
@@ -3377,7 +3377,7 @@ template <class S, class H>
 concept has_hook = is_listed<H, typename hooks_of<std::remove_cvref_t<S>>::type>;
 
 // The member that a hook asks for. `named`: whether a class has a member of that name, whatever it is: looked
-// up beside another one of the name it is ambiguous. `fits`: whether it can be called as it will be; where
+// up beside another one of the name it is ambiguous. `fits`: whether it can be called as it is to be; where
 // the types of that call are not known yet, any member of the name fits.
 template <class S, class Twin>
 struct beside : S, Twin {};
@@ -4494,7 +4494,7 @@ constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
 template <class T>
 concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
 
-/// A container is a source too, and `container | std::views::…` is not ours: it takes a stage, or
+/// A container is a source too, and `container | std::views::…` is not wick's: it takes a stage, or
 /// from(container).
 template <class L, class R>
 concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
@@ -5067,7 +5067,7 @@ class line_awaiter : public waiter {
 namespace wick {
 
 /// A number of permits that coroutines share. First come, first served: requests for few permits don't
-/// overtake one for many, so no coroutine starves. A request for more than there will ever be waits until it
+/// overtake one for many, so no coroutine starves. A request for more than there ever are waits until it
 /// is cancelled, and those behind it with it.
 ///
 /// acquire, try_acquire, release: any thread. Writes before a permit is given back are visible to the
@@ -5913,7 +5913,7 @@ class slab {
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
-  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
+  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it has
   ///   out at a time, so that nothing is allocated later
   /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
@@ -5927,7 +5927,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user` is a small number for each user (a column of a batch), since each will have as many blocks out.
+  /// `user` is a small number for each user (a column of a batch), since each has as many blocks out.
   /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
@@ -8111,7 +8111,7 @@ void settle(T& item) {
 }
 
 /// The bytes that a value has beside itself. A type of the user's says them by `std::size_t kept_bytes()
-/// const`. Not `Settled`: those that it will have once it is.
+/// const`. Not `Settled`: those that it has once it is.
 template <bool Settled = true, class T>
 std::size_t bytes_beside(const T& item) {
   if constexpr (!Settled && requires { item.carry_out(), item.extents(), item.type(); }) {
@@ -9257,7 +9257,7 @@ class file_range_reader {
   void close() noexcept;
   /// Files that reads have open in this process.
   static std::atomic<int>& open_now() noexcept;
-  /// Where the process has no descriptor left, the other reads will give theirs back. When there are none for
+  /// Where the process has no descriptor left, the other reads give theirs back. When there are none for
   /// half a second the program has them all.
   static file_handle open_when_possible(const char* path);
 
@@ -9924,7 +9924,7 @@ struct alignas(64) batch_job {
     for (slot_history& h : history) h.last_failure = failure::none;
     for (std::size_t i = 0; i < failures.size(); ++i) link(i);
   }
-  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and must not be
   /// drawn there again. For the making of that one.
   bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
     if (!others_failed.load(std::memory_order_relaxed)) return false;
@@ -10149,7 +10149,7 @@ namespace wick::detail {
 /// What a thread has had of processors.
 struct thread_usage {
   std::uint64_t nanoseconds = 0;  ///< of a processor
-  std::uint64_t waits = 0;        ///< how often it went without of its own will: it waited for something
+  std::uint64_t waits = 0;        ///< how often it gave the processor up: it waited for something
 };
 /// Of the calling thread. Nothing where the system doesn't say.
 thread_usage usage_of_this_thread() noexcept;
@@ -10454,7 +10454,7 @@ namespace wick::detail {
 /// Some work: how long it took, and how much of that it had a processor.
 struct probe {
   std::uint64_t ticks = 0, nanoseconds = 0;
-  bool blocked = false;  ///< it went without of its own will meanwhile, in a lock or a call that blocks, and
+  bool blocked = false;  ///< it gave the processor up meanwhile, in a lock or a call that blocks, and
                          ///< was not only made to wait for its turn
 };
 /// Several of these.
@@ -11500,7 +11500,7 @@ class erased_pipeline {
   virtual std::vector<stage_identity> identity() const = 0;
   /// What source and stages have to say for the report.
   virtual std::vector<std::string> notes() const = 0;
-  /// Where batches shall lie.
+  /// Where batches lie.
   virtual std::shared_ptr<slab_memory> batch_memory() = 0;
   /// Null where weights can't be edited.
   virtual erased_mix* mix() noexcept = 0;
@@ -12165,7 +12165,7 @@ struct stage_report {
   double busy = 0;           ///< on workers, summed over them
   double blocked = 0;        ///< suspended, summed over samples (many wait at the same time)
   double processor = 0;      ///< of busy: had a processor
-  double held = 0;           ///< of busy: had none of its own will, in a lock or a call that blocks
+  double held = 0;           ///< of busy: gave the processor up, in a lock or a call that blocks
   std::uint64_t failed = 0;  ///< samples that failed here
   std::uint64_t bytes = 0;   ///< that its samples reserved of the loader's memory
   double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
@@ -12302,7 +12302,7 @@ struct report {
 };
 
 namespace detail {
-/// "12.3 ms", in three digits: the unit is chosen by what will be printed, so 0.9999 s is "1.00 s".
+/// "12.3 ms", in three digits: the unit is chosen by what is printed, so 0.9999 s is "1.00 s".
 std::string format_duration(double seconds);
 /// "4.2 %", from a tenth on "42 %".
 std::string format_percent(double share);
@@ -12500,7 +12500,7 @@ class worker_jobs {
   bool too_many() const noexcept {
     return jobs_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
   }
-  /// It has run samples just now, and will again unless something else keeps it.
+  /// It has run samples just now, and does again unless something else keeps it.
   bool consumer_helps() const noexcept {
     // Signed: two processors' clocks may differ by a little.
     return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
@@ -12823,7 +12823,7 @@ class dropped_counts {
 // ==== wick/recovery/detail/error_account.hpp
 /// \file
 /// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
-/// limits, and what shall be quarantined.
+/// limits, and what to quarantine.
 
 // ==== wick/recovery/detail/failure_log_file.hpp
 /// \file
@@ -14810,8 +14810,9 @@ struct asking_cache {
     const std::uint64_t begun = now_ticks();
     auto asking = cache.template ask<kept_item>(&cache, &self->source_, c, reserved);
     auto found = co_await std::move(asking);
-    if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-    if (found) {  // else the stage is counted when the sample comes to it
+    if (self->on_.this_slot() == executor::none)
+      co_await self->on_.schedule();  // a thread of the user's resumed it
+    if (found) {                      // else the stage is counted when the sample comes to it
       stage_clocks& clocks = j->of->clocks;
       clocks.mine().clocks[types::cache].ran(1);
       clocks.mine().clocks[types::cache].worked(1, 0);
@@ -14890,7 +14891,8 @@ struct gathering {
       } catch (...) {
         cause = std::current_exception();
       }
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (self->on_.this_slot() == executor::none)
+        co_await self->on_.schedule();  // a thread of the user's resumed it
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       if (cause != nullptr) draws.failed(cause, index, other.stage());
     }
@@ -15521,7 +15523,8 @@ class stage_path<pipeline<Source, S...>> {
                                                 static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (self->on_.this_slot() == executor::none)
+        co_await self->on_.schedule();  // a thread of the user's resumed it
       timed.settle();
       j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
@@ -15534,7 +15537,8 @@ class stage_path<pipeline<Source, S...>> {
       }
     } else {
       auto result = co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (self->on_.this_slot() == executor::none)
+        co_await self->on_.schedule();  // a thread of the user's resumed it
       timed.settle();
       j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
@@ -17481,7 +17485,7 @@ class weights {
   std::uint64_t size() const;
   /// \throws wick::error when there is no such weight
   double at(std::uint64_t i) const;
-  /// \throws wick::error when there is no such weight, or it shall be negative or not finite
+  /// \throws wick::error when there is no such weight, or the new one is negative or not finite
   void set(std::uint64_t i, double weight);
   /// One more, at the end. \throws wick::error as set() does
   void push_back(double weight);
@@ -17801,7 +17805,7 @@ class strided_loop {
     std::int64_t extent = 0, step = 0;  // step in bytes
   };
 
-  /// `Run` is run_ where the compiler shall know it.
+  /// `Run` is run_ where the compiler is to know it.
   template <std::size_t Run>
   void walk(const std::byte* from, std::byte* to) const noexcept {
     const std::size_t run = Run != 0 ? Run : run_;
@@ -19563,7 +19567,7 @@ namespace wick::detail {
 
 /// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
 /// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
-/// break is. Where it lies is known of every 32nd; at() walks from there.
+/// break is. Where it lies is known of one in 32; at() walks from there.
 class text_extents {
  public:
   struct extent {
@@ -19847,7 +19851,7 @@ class token_ids {
   token_format format_;
 };
 
-/// What a model is given and what it shall answer: tokens, and those that follow each.
+/// What a model is given and what it is to answer: tokens, and those that follow each.
 using token_pair = sample<token_ids, token_ids>;
 
 /// `count` tokens as input and target, which is one token further on; filled up to `length` each.
@@ -20526,7 +20530,7 @@ class isolated_loop {
         if constexpr (batches_suspend) {
           task<void> ending = make_async(self, got.of);
           co_await ending;
-          if (on.this_slot() == executor::none) co_await on.schedule();  // a stranger resumed us
+          if (on.this_slot() == executor::none) co_await on.schedule();  // a thread of the user's resumed it
         } else if constexpr (in_slots) {
           self->make(*got.of);
         }
@@ -20626,7 +20630,8 @@ class isolated_loop {
     } catch (...) {
       cause = std::current_exception();
     }
-    if (all.on.this_slot() == executor::none) co_await all.on.schedule();  // a stranger resumed us
+    if (all.on.this_slot() == executor::none)
+      co_await all.on.schedule();  // a thread of the user's resumed it
     c.give_back();
     if (cause == nullptr) co_return true;
     all.failed(*j, slot, c, std::move(cause));
@@ -21839,7 +21844,7 @@ class lazy_image {
   static constexpr bool is_picture = true;
 
   lazy_image() noexcept = default;
-  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
+  /// An encoded picture whose header was read; it comes out with `channels` channels. When it
   /// is `exact`, the decoder may not deliver it smaller than it is.
   lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
              const detail::pixel_numbers& as = {}) noexcept;
@@ -21848,7 +21853,7 @@ class lazy_image {
   /// The same in other numbers.
   lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
 
-  /// As it will come out.
+  /// As it comes out.
   int width() const noexcept { return plan_.output_width(); }
   int height() const noexcept { return plan_.output_height(); }
   int channels() const noexcept { return out_channels_; }
@@ -21893,7 +21898,7 @@ class lazy_image {
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
   using materialized_type = image;
   image materialize() &&;
-  /// So that a user's stage may simply take a wick::image.
+  /// So that a user's stage may take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
   /// Carries out the planned operations now. \throws wick::error for damaged data
   void carry_out();
@@ -22440,7 +22445,7 @@ class mask {
   /// For decode_mask().
   explicit mask(lazy_image numbers) noexcept : numbers_(std::move(numbers)) {}
 
-  /// As it will come out.
+  /// As it comes out.
   int width() const noexcept { return numbers_.width(); }
   int height() const noexcept { return numbers_.height(); }
   bool empty() const noexcept { return numbers_.empty(); }
@@ -24715,7 +24720,7 @@ class transfer_stage {
     return batch;
   }
   /// On a worker: starts the copies, lets `rest` (the stages behind this one) put its kernels on the same
-  /// stream, and records when all that will be done.
+  /// stream, and records when all that is done.
   template <class Batch, class Rest>
   auto around(Batch batch, Rest&& rest) const {
     if (shared_ == nullptr) {
@@ -25021,7 +25026,7 @@ class jpeg_markers {
     inside_ = data_.size() - at_ < 2;
     if (inside_) return stop();
     length_ = big16(data_, at_);
-    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
+    if (length_ < 2) length_ = 2;  // broken; the decoder says so
     inside_ = data_.size() - at_ < length_;
     if (inside_) return stop();
     payload_ = at_ + 2;
@@ -25119,7 +25124,7 @@ inline bool has_components(std::span<const std::byte> encoded, std::size_t at, s
 /// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
 /// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
 /// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
-/// that stb_image will write each, whatever the damage.
+/// that stb_image writes each, whatever the damage.
 inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
   int scans = 0, tables = 0, most_scans = most_jpeg_scans;
@@ -26273,7 +26278,7 @@ void io_pool::post(job* j) {
     ++s.queued;
     try {
       grow();
-    } catch (...) {  // another thread will do it, if there is one
+    } catch (...) {  // another thread does it, if there is one
       if (s.threads.empty()) {
         --s.queued;
         throw;
@@ -26829,7 +26834,7 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
-/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one serves nearly all
 /// that it did, and there are not more blocks than before. It is the smallest of them.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();
@@ -28295,7 +28300,7 @@ class png_data {
   }
 
 #ifdef WICK_HAS_LIBDEFLATE
-  /// When it fails zlib will find the damage and say what it is.
+  /// When it fails zlib finds the damage and says what it is.
   bool inflate_at_once(std::size_t size) {
     std::vector<std::byte> joined;
     const std::span<const std::byte> from = compressed(joined);
@@ -28404,7 +28409,7 @@ struct png_head {
     if (color == palette && colors.empty())
       throw_damaged_png("it has a color's number for each pixel, and no palette");
     keyed = (color == gray && transparent.size() >= 2) || (color == rgb && transparent.size() >= 6);
-    // Of a color that shall be transparent only the bits of a sample count.
+    // Of a color that is to be transparent only the bits of a sample count.
     for (int c = 0; keyed && c < samples; ++c) {
       key[static_cast<std::size_t>(c)] =
           big16(transparent, 2 * static_cast<std::size_t>(c)) & ((1u << bits) - 1);
@@ -29182,7 +29187,7 @@ inline constexpr int weight_one = 1 << weight_bits;
 /// bicubic's overshoot fits, and so does a product with its rounding in one instruction (pmulhrsw, sqrdmulh).
 inline constexpr int row_bits = 7;
 
-/// Up to this many source rows each product is rounded for itself, which is off by at most a 256th of a level
+/// Up to this many source rows each product is rounded for itself, which is off by at most 1/256 of a level
 /// each; more of them are summed up in 32 bits and rounded once.
 inline constexpr int most_rounded_taps = 32;
 
@@ -29417,7 +29422,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
 // ==== wick/pixels/detail/row_resampler.hpp
 /// \file
 /// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
-/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
+/// it stays as soon as the last row that it needs is there. Between a decoder and the batch's slot.
 
 namespace wick::detail {
 
@@ -29751,7 +29756,7 @@ inline void write_numbers(const Level* levels, std::size_t pixels, int channels,
 // ==== wick/pixels/resample.hpp
 /// \file
 /// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
-/// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
+/// straight into the place where they stay. Its inner loops are compiled once, with the decoder, for
 /// every instruction set, and chosen when the program runs; all give the same bytes.
 
 namespace wick::detail {
@@ -33276,7 +33281,7 @@ struct clocked {
   double busy = 0, blocked = 0;
 };
 
-/// Of work: how much of it had a processor, and how much had none of its own will, as shares of it.
+/// Of work: how much of it had a processor, and how much gave it up, as shares of it.
 struct probed_share {
   double processor = 1, held = 0;
   bool known = false;
@@ -33737,7 +33742,8 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
   } catch (...) {
     cause = std::current_exception();
   }
-  if (run->on.this_slot() == executor::none) co_await run->on.schedule();  // a stranger resumed us
+  if (run->on.this_slot() == executor::none)
+    co_await run->on.schedule();  // a thread of the user's resumed it
   if (cause == nullptr) co_return true;
   f->take_cause(std::move(cause), c->stage());
   if (!run->settings.is_bad(f->to_blame())) ++f->tries;
@@ -34185,7 +34191,7 @@ queue_depths scheduler::depths() noexcept {
 
 void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
   if (left_ || !comes_next(epoch, number)) {
-    // Another epoch than the foreseen one. A loop that repeats an epoch will do so the next time, too.
+    // Another epoch than the foreseen one. A loop that repeats an epoch does so the next time, too.
     if (started_) {
       drain(make_owned<stop_source>());
       left_ = false;
@@ -40049,7 +40055,7 @@ detail::error_rule on_error::retry(unsigned times, std::chrono::duration<double>
     throw error("on_error::retry(0): a retry is at least one more try; leave it out to have none");
   if (times > 1000) {
     throw error("on_error::retry(" + std::to_string(times) +
-                "): at most 1000; a sample that fails as often will not get better");
+                "): at most 1000; a sample that fails as often does not get better");
   }
   if (!(backoff.count() >= 0))
     throw error("on_error::retry: a backoff of " + std::to_string(backoff.count()) +
@@ -41690,7 +41696,7 @@ std::uint64_t file_windows::fingerprint() const {
 namespace wick::detail {
 
 enum class entry_kind : unsigned char {
-  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
+  file,  ///< a regular file, or a link that leads nowhere: reading it says so
   folder,
   link,   ///< a link to a folder
   other,  ///< a device, a socket, …
@@ -46001,7 +46007,7 @@ double isolated_counts::watch(double seconds, double& patience) const {
   };
   while (ended() == 0 && scale_.elapsed() < patience) pause(0.0005);
   patience -= std::min(patience, scale_.elapsed());
-  pause(0.2 * seconds);  // until as much is under way as will be
+  pause(0.2 * seconds);  // until as much is under way as can be
   const double begun = scale_.elapsed();
   const std::uint64_t before = good();
   pause(0.8 * seconds);
@@ -48516,8 +48522,8 @@ namespace wick::detail {
 /// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
 extern const codec libjpeg_turbo_codec;
 
-/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
-/// libjpeg-turbo, and to compare.
+/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not
+/// exactly libjpeg-turbo, and to compare.
 extern const codec libjpeg_turbo_api_codec;
 
 }  // namespace wick::detail
@@ -49555,7 +49561,7 @@ class jpeg_self_test {
     return "JPEGs take up to twice as long: wick reads their Huffman codes itself with libjpeg-turbo, and "
            "the libjpeg "
            "that was loaded" +
-           where + " is not quite that: " + failure_ +
+           where + " is not exactly that: " + failure_ +
            "; link the libjpeg-turbo whose jpeglib.h wick was compiled with";
   }
 

@@ -12,7 +12,7 @@
 namespace wick {
 
 /// A number of permits that coroutines share. First come, first served: requests for few permits don't
-/// overtake one for many, so no coroutine starves. A request for more than there will ever be waits until it
+/// overtake one for many, so no coroutine starves. A request for more than there ever are waits until it
 /// is cancelled, and those behind it with it.
 ///
 /// acquire, try_acquire, release: any thread. Writes before a permit is given back are visible to the

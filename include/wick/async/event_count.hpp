@@ -75,8 +75,8 @@ class basic_event_count {
     found([] { return true; });
   }
 
-  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then
-  /// either cancel() or sleep().
+  /// A searcher found nothing and announces that it is about to sleep. It must look everywhere once more, and
+  /// then either cancel() or sleep().
   void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
 
   /// There was something after all: the caller is a searcher again.
@@ -92,7 +92,7 @@ class basic_event_count {
   /// Sleeps until chosen by a notify; the caller is a searcher then.
   void sleep() noexcept { take_permit(); }
 
-  /// One that has retired will sleep for a while only: then it must either nap() or end_nap().
+  /// One that has retired sleeps for a while only: then it must either nap() or end_nap().
   void begin_nap() noexcept { state_.fetch_add(one_napping, std::memory_order_relaxed); }
 
   /// Sleeps until chosen by a notify, true and the caller is a searcher then; or for as long as `most`, false

@@ -158,7 +158,7 @@ class executor {
     return j != nullptr;
   }
 
-  /// For a job that divides its work: whether so much is in the calling worker's own queue that others will
+  /// For a job that divides its work: whether so much is in the calling worker's own queue that others
   /// find something for a while; false on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();

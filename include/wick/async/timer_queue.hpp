@@ -48,7 +48,7 @@ class timer_queue {
   bool add(timer& t);
 
   /// True: the timer was waiting, `expired` is not called. False: it is being called, was, or, for a timer
-  /// that has not been added yet, never will be.
+  /// that has not been added yet is never added.
   bool cancel(timer& t) noexcept;
 
   /// Timers that wait at this moment.

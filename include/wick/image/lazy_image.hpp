@@ -55,7 +55,7 @@ class lazy_image {
   static constexpr bool is_picture = true;
 
   lazy_image() noexcept = default;
-  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
+  /// An encoded picture whose header was read; it comes out with `channels` channels. When it
   /// is `exact`, the decoder may not deliver it smaller than it is.
   lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
              const detail::pixel_numbers& as = {}) noexcept;
@@ -64,7 +64,7 @@ class lazy_image {
   /// The same in other numbers.
   lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
 
-  /// As it will come out.
+  /// As it comes out.
   int width() const noexcept { return plan_.output_width(); }
   int height() const noexcept { return plan_.output_height(); }
   int channels() const noexcept { return out_channels_; }
@@ -109,7 +109,7 @@ class lazy_image {
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
   using materialized_type = image;
   image materialize() &&;
-  /// So that a user's stage may simply take a wick::image.
+  /// So that a user's stage may take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
   /// Carries out the planned operations now. \throws wick::error for damaged data
   void carry_out();

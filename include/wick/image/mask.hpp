@@ -31,7 +31,7 @@ class mask {
   /// For decode_mask().
   explicit mask(lazy_image numbers) noexcept : numbers_(std::move(numbers)) {}
 
-  /// As it will come out.
+  /// As it comes out.
   int width() const noexcept { return numbers_.width(); }
   int height() const noexcept { return numbers_.height(); }
   bool empty() const noexcept { return numbers_.empty(); }

@@ -55,7 +55,7 @@ class file_range_reader {
   void close() noexcept;
   /// Files that reads have open in this process.
   static std::atomic<int>& open_now() noexcept;
-  /// Where the process has no descriptor left, the other reads will give theirs back. When there are none for
+  /// Where the process has no descriptor left, the other reads give theirs back. When there are none for
   /// half a second the program has them all.
   static file_handle open_when_possible(const char* path);
 

@@ -92,7 +92,7 @@ class byte_account {
 /// of those is let through. And so is one when a coroutine waits and nothing is given back for `patience`, or
 /// for a hundredth of it in which the executor is at rest (twice as long each time): the holder of the bytes
 /// may be waiting for that coroutine, for a lock of the user's perhaps. It is the lowest turn that holds some
-/// already, since that one may have a lock and will give back; else the lowest.
+/// already, since that one may have a lock and gives back; else the lowest.
 ///
 /// Any thread may take and give back. A thread that gives back hands the bytes to the waiters before it
 /// returns. They continue on their executor, which must outlive the budget. The budget must outlive its

@@ -283,7 +283,7 @@ constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
 template <class T>
 concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
 
-/// A container is a source too, and `container | std::views::…` is not ours: it takes a stage, or
+/// A container is a source too, and `container | std::views::…` is not wick's: it takes a stage, or
 /// from(container).
 template <class L, class R>
 concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||

@@ -30,7 +30,7 @@ inline constexpr bool is_sample = false;
 template <class D, class T>
 inline constexpr bool is_sample<sample<D, T>> = true;
 
-/// What data becomes by the stage that is forgotten most easily, for messages: by read() where it only says
+/// What data becomes by the stage that is forgotten most, for messages: by read() where it only says
 /// where bytes lie, by decode() where it is bytes; void where there is no such stage.
 template <class T>
 struct once_read {

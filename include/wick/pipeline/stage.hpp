@@ -100,7 +100,7 @@ template <class S, class H>
 concept has_hook = is_listed<H, typename hooks_of<std::remove_cvref_t<S>>::type>;
 
 // The member that a hook asks for. `named`: whether a class has a member of that name, whatever it is: looked
-// up beside another one of the name it is ambiguous. `fits`: whether it can be called as it will be; where
+// up beside another one of the name it is ambiguous. `fits`: whether it can be called as it is to be; where
 // the types of that call are not known yet, any member of the name fits.
 template <class S, class Twin>
 struct beside : S, Twin {};

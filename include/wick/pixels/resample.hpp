@@ -1,6 +1,6 @@
 /// \file
 /// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
-/// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
+/// straight into the place where they stay. Its inner loops are compiled once, with the decoder, for
 /// every instruction set, and chosen when the program runs; all give the same bytes.
 #pragma once
 

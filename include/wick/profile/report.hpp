@@ -33,7 +33,7 @@ struct stage_report {
   double busy = 0;           ///< on workers, summed over them
   double blocked = 0;        ///< suspended, summed over samples (many wait at the same time)
   double processor = 0;      ///< of busy: had a processor
-  double held = 0;           ///< of busy: had none of its own will, in a lock or a call that blocks
+  double held = 0;           ///< of busy: gave the processor up, in a lock or a call that blocks
   std::uint64_t failed = 0;  ///< samples that failed here
   std::uint64_t bytes = 0;   ///< that its samples reserved of the loader's memory
   double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
@@ -170,7 +170,7 @@ struct report {
 };
 
 namespace detail {
-/// "12.3 ms", in three digits: the unit is chosen by what will be printed, so 0.9999 s is "1.00 s".
+/// "12.3 ms", in three digits: the unit is chosen by what is printed, so 0.9999 s is "1.00 s".
 std::string format_duration(double seconds);
 /// "4.2 %", from a tenth on "42 %".
 std::string format_percent(double share);

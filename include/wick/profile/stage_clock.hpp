@@ -14,7 +14,7 @@ namespace wick::detail {
 /// Some work: how long it took, and how much of that it had a processor.
 struct probe {
   std::uint64_t ticks = 0, nanoseconds = 0;
-  bool blocked = false;  ///< it went without of its own will meanwhile, in a lock or a call that blocks, and
+  bool blocked = false;  ///< it gave the processor up meanwhile, in a lock or a call that blocks, and
                          ///< was not only made to wait for its turn
 };
 /// Several of these.

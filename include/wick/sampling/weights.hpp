@@ -30,7 +30,7 @@ class weights {
   std::uint64_t size() const;
   /// \throws wick::error when there is no such weight
   double at(std::uint64_t i) const;
-  /// \throws wick::error when there is no such weight, or it shall be negative or not finite
+  /// \throws wick::error when there is no such weight, or the new one is negative or not finite
   void set(std::uint64_t i, double weight);
   /// One more, at the end. \throws wick::error as set() does
   void push_back(double weight);

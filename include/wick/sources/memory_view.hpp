@@ -34,7 +34,7 @@ class strided_loop {
     std::int64_t extent = 0, step = 0;  // step in bytes
   };
 
-  /// `Run` is run_ where the compiler shall know it.
+  /// `Run` is run_ where the compiler is to know it.
   template <std::size_t Run>
   void walk(const std::byte* from, std::byte* to) const noexcept {
     const std::size_t run = Run != 0 ? Run : run_;

@@ -67,7 +67,7 @@ class transfer_stage {
     return batch;
   }
   /// On a worker: starts the copies, lets `rest` (the stages behind this one) put its kernels on the same
-  /// stream, and records when all that will be done.
+  /// stream, and records when all that is done.
   template <class Batch, class Rest>
   auto around(Batch batch, Rest&& rest) const {
     if (shared_ == nullptr) {

@@ -11,7 +11,7 @@ namespace wick::detail {
 /// What a thread has had of processors.
 struct thread_usage {
   std::uint64_t nanoseconds = 0;  ///< of a processor
-  std::uint64_t waits = 0;        ///< how often it went without of its own will: it waited for something
+  std::uint64_t waits = 0;        ///< how often it gave the processor up: it waited for something
 };
 /// Of the calling thread. Nothing where the system doesn't say.
 thread_usage usage_of_this_thread() noexcept;

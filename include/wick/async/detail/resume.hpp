@@ -78,7 +78,7 @@ inline void resume(std::coroutine_handle<> handle) {
 /// further ado.
 inline bool resume_nested(resumption& here, resume_node& node) {
   resume_stack* const stack = here.stack;
-  if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
+  if (stack == nullptr) {  // a thread of the user's resumed this coroutine
     resume(node.handle);
     return true;
   }

@@ -13,7 +13,7 @@ namespace wick::detail {
 
 /// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
 /// along, which costs each of the two 100 ns and more. So a burst of shorter jobs is done sooner, and for a
-/// third of the processor time, by the worker that posted it. How long a job will take is not known before.
+/// third of the processor time, by the worker that posted it. How long a job takes is not known before.
 /// So workers that look for work report how it went, and after a few vain looks in a row they should nap
 /// instead.
 ///

@@ -79,7 +79,7 @@ void io_pool::post(job* j) {
     ++s.queued;
     try {
       grow();
-    } catch (...) {  // another thread will do it, if there is one
+    } catch (...) {  // another thread does it, if there is one
       if (s.threads.empty()) {
         --s.queued;
         throw;

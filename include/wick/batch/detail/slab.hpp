@@ -89,7 +89,7 @@ class slab {
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
-  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
+  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it has
   ///   out at a time, so that nothing is allocated later
   /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
@@ -103,7 +103,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user` is a small number for each user (a column of a batch), since each will have as many blocks out.
+  /// `user` is a small number for each user (a column of a batch), since each has as many blocks out.
   /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them

@@ -94,7 +94,7 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
-/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one serves nearly all
 /// that it did, and there are not more blocks than before. It is the smallest of them.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();

@@ -38,7 +38,7 @@ void settle(T& item) {
 }
 
 /// The bytes that a value has beside itself. A type of the user's says them by `std::size_t kept_bytes()
-/// const`. Not `Settled`: those that it will have once it is.
+/// const`. Not `Settled`: those that it has once it is.
 template <bool Settled = true, class T>
 std::size_t bytes_beside(const T& item) {
   if constexpr (!Settled && requires { item.carry_out(), item.extents(), item.type(); }) {

@@ -43,7 +43,7 @@ class jpeg_markers {
     inside_ = data_.size() - at_ < 2;
     if (inside_) return stop();
     length_ = big16(data_, at_);
-    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
+    if (length_ < 2) length_ = 2;  // broken; the decoder says so
     inside_ = data_.size() - at_ < length_;
     if (inside_) return stop();
     payload_ = at_ + 2;
@@ -141,7 +141,7 @@ inline bool has_components(std::span<const std::byte> encoded, std::size_t at, s
 /// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
 /// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
 /// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
-/// that stb_image will write each, whatever the damage.
+/// that stb_image writes each, whatever the damage.
 inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
   int scans = 0, tables = 0, most_scans = most_jpeg_scans;

@@ -27,8 +27,8 @@ namespace wick::detail {
 /// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
 extern const codec libjpeg_turbo_codec;
 
-/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
-/// libjpeg-turbo, and to compare.
+/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not
+/// exactly libjpeg-turbo, and to compare.
 extern const codec libjpeg_turbo_api_codec;
 
 }  // namespace wick::detail

@@ -86,7 +86,7 @@ class jpeg_self_test {
     return "JPEGs take up to twice as long: wick reads their Huffman codes itself with libjpeg-turbo, and "
            "the libjpeg "
            "that was loaded" +
-           where + " is not quite that: " + failure_ +
+           where + " is not exactly that: " + failure_ +
            "; link the libjpeg-turbo whose jpeglib.h wick was compiled with";
   }
 

@@ -64,7 +64,7 @@ struct png_head {
     if (color == palette && colors.empty())
       throw_damaged_png("it has a color's number for each pixel, and no palette");
     keyed = (color == gray && transparent.size() >= 2) || (color == rgb && transparent.size() >= 6);
-    // Of a color that shall be transparent only the bits of a sample count.
+    // Of a color that is to be transparent only the bits of a sample count.
     for (int c = 0; keyed && c < samples; ++c) {
       key[static_cast<std::size_t>(c)] =
           big16(transparent, 2 * static_cast<std::size_t>(c)) & ((1u << bits) - 1);

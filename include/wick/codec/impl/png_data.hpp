@@ -96,7 +96,7 @@ class png_data {
   }
 
 #ifdef WICK_HAS_LIBDEFLATE
-  /// When it fails zlib will find the damage and say what it is.
+  /// When it fails zlib finds the damage and says what it is.
   bool inflate_at_once(std::size_t size) {
     std::vector<std::byte> joined;
     const std::span<const std::byte> from = compressed(joined);

@@ -62,8 +62,9 @@ struct asking_cache {
     const std::uint64_t begun = now_ticks();
     auto asking = cache.template ask<kept_item>(&cache, &self->source_, c, reserved);
     auto found = co_await std::move(asking);
-    if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-    if (found) {  // else the stage is counted when the sample comes to it
+    if (self->on_.this_slot() == executor::none)
+      co_await self->on_.schedule();  // a thread of the user's resumed it
+    if (found) {                      // else the stage is counted when the sample comes to it
       stage_clocks& clocks = j->of->clocks;
       clocks.mine().clocks[types::cache].ran(1);
       clocks.mine().clocks[types::cache].worked(1, 0);

@@ -157,7 +157,7 @@ struct alignas(64) batch_job {
     for (slot_history& h : history) h.last_failure = failure::none;
     for (std::size_t i = 0; i < failures.size(); ++i) link(i);
   }
-  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and must not be
   /// drawn there again. For the making of that one.
   bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
     if (!others_failed.load(std::memory_order_relaxed)) return false;

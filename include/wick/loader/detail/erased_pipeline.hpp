@@ -128,7 +128,7 @@ class erased_pipeline {
   virtual std::vector<stage_identity> identity() const = 0;
   /// What source and stages have to say for the report.
   virtual std::vector<std::string> notes() const = 0;
-  /// Where batches shall lie.
+  /// Where batches lie.
   virtual std::shared_ptr<slab_memory> batch_memory() = 0;
   /// Null where weights can't be edited.
   virtual erased_mix* mix() noexcept = 0;

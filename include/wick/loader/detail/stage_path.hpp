@@ -239,7 +239,8 @@ class stage_path<pipeline<Source, S...>> {
                                                 static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (self->on_.this_slot() == executor::none)
+        co_await self->on_.schedule();  // a thread of the user's resumed it
       timed.settle();
       j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
@@ -252,7 +253,8 @@ class stage_path<pipeline<Source, S...>> {
       }
     } else {
       auto result = co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (self->on_.this_slot() == executor::none)
+        co_await self->on_.schedule();  // a thread of the user's resumed it
       timed.settle();
       j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();

@@ -104,7 +104,7 @@ class worker_jobs {
   bool too_many() const noexcept {
     return jobs_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
   }
-  /// It has run samples just now, and will again unless something else keeps it.
+  /// It has run samples just now, and does again unless something else keeps it.
   bool consumer_helps() const noexcept {
     // Signed: two processors' clocks may differ by a little.
     return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;

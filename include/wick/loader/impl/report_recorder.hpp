@@ -124,7 +124,7 @@ struct clocked {
   double busy = 0, blocked = 0;
 };
 
-/// Of work: how much of it had a processor, and how much had none of its own will, as shares of it.
+/// Of work: how much of it had a processor, and how much gave it up, as shares of it.
 struct probed_share {
   double processor = 1, held = 0;
   bool known = false;

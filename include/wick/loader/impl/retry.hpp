@@ -83,7 +83,8 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
   } catch (...) {
     cause = std::current_exception();
   }
-  if (run->on.this_slot() == executor::none) co_await run->on.schedule();  // a stranger resumed us
+  if (run->on.this_slot() == executor::none)
+    co_await run->on.schedule();  // a thread of the user's resumed it
   if (cause == nullptr) co_return true;
   f->take_cause(std::move(cause), c->stage());
   if (!run->settings.is_bad(f->to_blame())) ++f->tries;

@@ -125,7 +125,7 @@ queue_depths scheduler::depths() noexcept {
 
 void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
   if (left_ || !comes_next(epoch, number)) {
-    // Another epoch than the foreseen one. A loop that repeats an epoch will do so the next time, too.
+    // Another epoch than the foreseen one. A loop that repeats an epoch does so the next time, too.
     if (started_) {
       drain(make_owned<stop_source>());
       left_ = false;

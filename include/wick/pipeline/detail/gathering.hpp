@@ -52,7 +52,8 @@ struct gathering {
       } catch (...) {
         cause = std::current_exception();
       }
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (self->on_.this_slot() == executor::none)
+        co_await self->on_.schedule();  // a thread of the user's resumed it
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       if (cause != nullptr) draws.failed(cause, index, other.stage());
     }

@@ -19,7 +19,7 @@ inline constexpr int weight_one = 1 << weight_bits;
 /// bicubic's overshoot fits, and so does a product with its rounding in one instruction (pmulhrsw, sqrdmulh).
 inline constexpr int row_bits = 7;
 
-/// Up to this many source rows each product is rounded for itself, which is off by at most a 256th of a level
+/// Up to this many source rows each product is rounded for itself, which is off by at most 1/256 of a level
 /// each; more of them are summed up in 32 bits and rounded once.
 inline constexpr int most_rounded_taps = 32;
 

@@ -1,6 +1,6 @@
 /// \file
 /// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
-/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
+/// it stays as soon as the last row that it needs is there. Between a decoder and the batch's slot.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 /// \file
 /// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
-/// limits, and what shall be quarantined.
+/// limits, and what to quarantine.
 #pragma once
 
 #include <algorithm>

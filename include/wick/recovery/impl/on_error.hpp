@@ -84,7 +84,7 @@ detail::error_rule on_error::retry(unsigned times, std::chrono::duration<double>
     throw error("on_error::retry(0): a retry is at least one more try; leave it out to have none");
   if (times > 1000) {
     throw error("on_error::retry(" + std::to_string(times) +
-                "): at most 1000; a sample that fails as often will not get better");
+                "): at most 1000; a sample that fails as often does not get better");
   }
   if (!(backoff.count() >= 0))
     throw error("on_error::retry: a backoff of " + std::to_string(backoff.count()) +

@@ -15,7 +15,7 @@
 namespace wick::detail {
 
 enum class entry_kind : unsigned char {
-  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
+  file,  ///< a regular file, or a link that leads nowhere: reading it says so
   folder,
   link,   ///< a link to a folder
   other,  ///< a device, a socket, …

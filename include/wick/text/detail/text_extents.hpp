@@ -11,7 +11,7 @@ namespace wick::detail {
 
 /// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
 /// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
-/// break is. Where it lies is known of every 32nd; at() walks from there.
+/// break is. Where it lies is known of one in 32; at() walks from there.
 class text_extents {
  public:
   struct extent {

@@ -70,7 +70,7 @@ class token_ids {
   token_format format_;
 };
 
-/// What a model is given and what it shall answer: tokens, and those that follow each.
+/// What a model is given and what it is to answer: tokens, and those that follow each.
 using token_pair = sample<token_ids, token_ids>;
 
 /// `count` tokens as input and target, which is one token further on; filled up to `length` each.

@@ -76,7 +76,7 @@ class isolated_loop {
         if constexpr (batches_suspend) {
           task<void> ending = make_async(self, got.of);
           co_await ending;
-          if (on.this_slot() == executor::none) co_await on.schedule();  // a stranger resumed us
+          if (on.this_slot() == executor::none) co_await on.schedule();  // a thread of the user's resumed it
         } else if constexpr (in_slots) {
           self->make(*got.of);
         }
@@ -176,7 +176,8 @@ class isolated_loop {
     } catch (...) {
       cause = std::current_exception();
     }
-    if (all.on.this_slot() == executor::none) co_await all.on.schedule();  // a stranger resumed us
+    if (all.on.this_slot() == executor::none)
+      co_await all.on.schedule();  // a thread of the user's resumed it
     c.give_back();
     if (cause == nullptr) co_return true;
     all.failed(*j, slot, c, std::move(cause));

@@ -38,7 +38,7 @@ double isolated_counts::watch(double seconds, double& patience) const {
   };
   while (ended() == 0 && scale_.elapsed() < patience) pause(0.0005);
   patience -= std::min(patience, scale_.elapsed());
-  pause(0.2 * seconds);  // until as much is under way as will be
+  pause(0.2 * seconds);  // until as much is under way as can be
   const double begun = scale_.elapsed();
   const std::uint64_t before = good();
   pause(0.8 * seconds);
