@@ -1008,6 +1008,15 @@ class basic_wake_flag {
       Atomics::wait(word_, sleeping_value);
     }
   }
+  /// Sleeps for no longer than `most`, and may return early for no reason. Whether it is set then.
+  bool wait_for(std::chrono::nanoseconds most) noexcept {
+    std::uint32_t seen = clear_value;
+    if (word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_relaxed) ||
+        seen == sleeping_value) {
+      Atomics::wait_for(word_, sleeping_value, most);
+    }
+    return is_set();
+  }
   /// Only while no thread sets or waits.
   void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
 
@@ -13230,6 +13239,21 @@ class sequencer {
     return try_take();
   }
 
+  /// The same for no longer than `most`, or less: null when it is not there then.
+  T* take_for(std::chrono::nanoseconds most) noexcept {
+    slot& place = slots_[next_ & mask_];
+    std::uintptr_t seen = empty;
+    awake_.clear();
+    if (place.compare_exchange_strong(seen, waits_asleep, std::memory_order_release,
+                                      std::memory_order_relaxed) &&
+        !awake_.wait_for(most)) {
+      seen = waits_asleep;
+      if (place.compare_exchange_strong(seen, empty, std::memory_order_relaxed)) return nullptr;
+      awake_.wait();  // it was published meanwhile, and the publisher sets it
+    }
+    return try_take();
+  }
+
   /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
   class [[nodiscard]] awaiter : job {
    public:
@@ -13667,6 +13691,11 @@ class scheduler {
   batch_job* take() {
     before_waiting();
     return done_.take();
+  }
+  /// The same for no longer than `most`, or less: null when it is not finished then.
+  batch_job* take_for(std::chrono::nanoseconds most) {
+    before_waiting();
+    return done_.take_for(most);
   }
   auto next_async() {
     before_waiting();
@@ -14268,6 +14297,12 @@ void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t
 
 namespace wick::detail {
 
+/// Asked now and then while a thread waits for a batch: false ends the wait. It throws nothing.
+struct wait_check {
+  bool (*keep)(void* of);
+  void* of;
+};
+
 /// For what the functions do see wick::loader, which calls them. What is in a batch is the typed loader's
 /// (loader_of), behind the three virtual functions.
 class loader_core {
@@ -14290,8 +14325,8 @@ class loader_core {
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
   std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
   /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
-  /// caller holds user() until it has that.
-  bool next();
+  /// caller holds user() until it has that. \throws wick::cancelled when the check says so, and takes nothing
+  bool next(const wait_check* check);
   static task<bool> next_async(loader_core* self);
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
   std::uint64_t batches() const noexcept { return plan().batches(); }
@@ -14369,7 +14404,7 @@ class loader_core {
   bool at_end();
   [[noreturn]] void refuse_outrun() const;
   void require_refreshed() const;
-  batch_job* wait();
+  batch_job* wait(const wait_check* check);
   bool deliver(batch_job& j);
   void look(const batch_job& j) noexcept;
   bool deliver_batch(batch_job& j);
@@ -14426,13 +14461,18 @@ class loader_of final : public loader_core {
   /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples a hold,
   /// and a look which thread this is, would cost more than handing one over: both were had with the group.
   bool at_hand_here() noexcept { return user().still_this_thread() && at_hand(); }
-  std::optional<Batch> next_value() {
+  std::optional<Batch> next_value(const wait_check* check = nullptr) {
     if (at_hand_here() && next_in_group()) return hand_over();
     require_outside("next()", "co_await next_async()");
     single_user::hold mine(user(), "next()");
-    if (!next()) return std::nullopt;
+    if (!next(check)) return std::nullopt;
     if (at_hand()) mine.remember_thread();
     return hand_over();
+  }
+  template <class Keep>
+  std::optional<Batch> next_value_while(Keep& keep) {
+    const wait_check check{[](void* of) { return static_cast<bool>((*static_cast<Keep*>(of))()); }, &keep};
+    return next_value(&check);
   }
   static task<std::optional<Batch>> next_value_async(loader_of* self) {
     const single_user::hold mine(self->user(), "next_async()");
@@ -14534,6 +14574,12 @@ class epoch_range {
   std::optional<Batch> next() {
     of_->require_pass(pass_);
     return of_->next_value();
+  }
+
+  template <std::predicate Keep>
+  std::optional<Batch> next(Keep keep) {
+    of_->require_pass(pass_);
+    return of_->next_value_while(keep);
   }
 
   /// Batches that are left of it; without batch() samples, some of which may be left out.
@@ -16080,6 +16126,12 @@ class loader {
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
   /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<Batch> next() { return core().next_value(); }
+  /// The same, and asks `keep` about ten times a second whether to wait on: `next([] { return !stopped; })`.
+  /// \throws wick::cancelled when it returns false; the next call waits for the same batch
+  template <std::predicate Keep>
+  std::optional<Batch> next(Keep keep) {
+    return core().next_value_while(keep);
+  }
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 
@@ -32249,6 +32301,8 @@ void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_reco
 /// The bodies of what loader/detail/loader_core.hpp declares: taking batches, epoch after epoch. Included in
 /// exactly one file of a program.
 
+#include <chrono>
+
 namespace wick::detail {
 
 loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options)
@@ -32339,13 +32393,13 @@ bool loader_core::at_end() {
   return false;
 }
 
-bool loader_core::next() {
+bool loader_core::next(const wait_check* check) {
   if (!begun()) return at_end();
   if (!sought_) seek();
   for (;;) {
     if (group_.under_way() && next_in_group()) return true;
     if (left_ == 0) return at_end();
-    if (deliver(*wait())) return true;
+    if (deliver(*wait(check))) return true;
   }
 }
 
@@ -32370,7 +32424,7 @@ task<bool> loader_core::next_async(loader_core* self) {
   }
 }
 
-batch_job* loader_core::wait() {
+batch_job* loader_core::wait(const wait_check* check) {
   const std::uint64_t begun_at = records_.report.begin_wait();
   batch_job* job = scheduler_.try_take();
   if (job == nullptr) {
@@ -32387,10 +32441,14 @@ batch_job* loader_core::wait() {
     }
     if (job == nullptr) {
       const hang_watch::waiting waits(watch_, begun_at, sequence);
-      job = scheduler_.take();
+      if (check == nullptr) job = scheduler_.take();
+      while (job == nullptr && (job = scheduler_.take_for(std::chrono::milliseconds(100))) == nullptr &&
+             check->keep(check->of)) {
+      }
     }
   }
   records_.report.waited(begun_at);
+  if (job == nullptr) throw cancelled();
   return job;
 }
 

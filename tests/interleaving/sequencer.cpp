@@ -63,9 +63,12 @@ enum class consumer : std::uint8_t {
   looks,         ///< so many times as there are items; what was not there then is taken after all have joined
   sleeps,        ///< take()
   looks_sleeps,  ///< take() when it is not there
+  naps,          ///< take() when it is not there after take_for()
   awaits,        ///< next()
   by_turns       ///< take(), next(), take(), …
 };
+
+constexpr std::chrono::nanoseconds nap{1000};
 
 struct setup {
   std::size_t capacity;
@@ -138,6 +141,7 @@ class world {
     }
     while (next_ < setup_.items) {
       item* it = setup_.how == consumer::looks_sleeps ? sequencer_->try_take() : nullptr;
+      if (setup_.how == consumer::naps) it = sequencer_->take_for(nap);
       if (it == nullptr) it = sequencer_->take();
       took(it);
     }
@@ -170,18 +174,19 @@ class world {
 
 void run(const setup& s) { world(s).run(); }
 
-constexpr std::array consumers{consumer::looks_sleeps, consumer::sleeps, consumer::awaits,
+constexpr std::array consumers{consumer::looks_sleeps, consumer::sleeps, consumer::naps, consumer::awaits,
                                consumer::by_turns};
 
-const scenarios all{[] { run({1, 1, 1, consumer::looks}); },   [] { run({1, 1, 1, consumer::sleeps}); },
-                    [] { run({1, 1, 1, consumer::awaits}); },  [] { run({2, 2, 2, consumer::looks}); },
-                    [] { run({1, 2, 2, consumer::sleeps}); },  [] { run({1, 2, 2, consumer::awaits}); },
-                    [] { run({2, 3, 2, consumer::by_turns}); }};
+const scenarios all{[] { run({1, 1, 1, consumer::looks}); },    [] { run({1, 1, 1, consumer::sleeps}); },
+                    [] { run({1, 1, 1, consumer::awaits}); },   [] { run({2, 2, 2, consumer::looks}); },
+                    [] { run({1, 2, 2, consumer::sleeps}); },   [] { run({1, 2, 2, consumer::awaits}); },
+                    [] { run({2, 3, 2, consumer::by_turns}); }, [] { run({1, 2, 2, consumer::naps}); }};
 
 }  // namespace
 
 TEST_CASE("in every interleaving each item is taken once, in order and complete: one item, capacity 1") {
-  for (const consumer how : {consumer::looks, consumer::sleeps, consumer::looks_sleeps, consumer::awaits}) {
+  for (const consumer how :
+       {consumer::looks, consumer::sleeps, consumer::looks_sleeps, consumer::naps, consumer::awaits}) {
     CAPTURE(static_cast<int>(how));
     const outcome o = explore({.preemptions = 3, .stale_reads = 2, .spurious = 1}, [&] {
       run({1, 1, 1, how});

@@ -1,5 +1,6 @@
 // Several threads and coroutines that take from one loader.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -163,4 +164,34 @@ TEST_CASE("a loader may be moved between epochs, into a container for example") 
   CHECK(targets_of(l, 0).size() == 10);
   all.push_back(std::move(l));
   CHECK(targets_of(all[0], 1).size() == 10);
+}
+
+TEST_CASE("a wait that its check ends takes nothing, and the next call gets the same batch") {
+  static std::atomic<bool> open;
+  struct stages {
+    static wick::task<cell> wait(cell c, wick::context& context) {
+      while (!open) co_await wick::sleep_for(std::chrono::milliseconds(1), context);
+      co_return c;
+    }
+  };
+  for (const bool in_range : {false, true}) {
+    CAPTURE(in_range);
+    open = false;
+    wick::loader l(numbers{40} | wick::map("wait", &stages::wait) | wick::array_batch(10), {.workers = 2});
+    auto range = l.epoch(0);
+    const auto next = [&](auto keep) { return in_range ? range.next(keep) : l.next(keep); };
+    for (int left = 0; left < 3; ++left) {
+      int asked = 0;
+      CHECK_THROWS_AS(next([&] { return ++asked <= left; }), wick::cancelled);
+      CHECK(asked == left + 1);
+    }
+    open = true;
+    std::vector<std::int64_t> targets;
+    while (const auto batch = next([] { return true; })) {
+      for (int i = 0; i < 10; ++i) targets.push_back(batch->target.template as<std::int64_t>()[i]);
+    }
+    REQUIRE(targets.size() == 40);
+    for (std::size_t i = 0; i < 40; ++i) CHECK(targets[i] == static_cast<std::int64_t>(i));
+    CHECK(l.report().batches == 4);
+  }
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -107,6 +108,25 @@ TEST_CASE("nothing is taken before it is there") {
   s.publish(1, &second);
   CHECK(s.try_take() == nullptr);
   CHECK(s.taken() == 0);
+}
+
+TEST_CASE("a wait for some time gives nothing before it is there, and afterwards what is there") {
+  sequencer<numbered> s(4);
+  numbered first, second;
+  CHECK(s.take_for(std::chrono::microseconds(100)) == nullptr);
+  CHECK(s.take_for(std::chrono::nanoseconds(-1)) == nullptr);
+  CHECK(s.taken() == 0);
+  s.publish(0, &first);
+  CHECK(s.take_for(std::chrono::hours(1)) == &first);
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    s.publish(1, &second);
+  });
+  numbered* found = nullptr;
+  while (found == nullptr) found = s.take_for(std::chrono::hours(1));
+  late.join();
+  CHECK(found == &second);
+  CHECK(s.taken() == 2);
 }
 
 TEST_CASE("the capacity is rounded up to a power of two and is at least one") {

@@ -141,6 +141,12 @@ class loader {
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
   /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<Batch> next() { return core().next_value(); }
+  /// The same, and asks `keep` about ten times a second whether to wait on: `next([] { return !stopped; })`.
+  /// \throws wick::cancelled when it returns false; the next call waits for the same batch
+  template <std::predicate Keep>
+  std::optional<Batch> next(Keep keep) {
+    return core().next_value_while(keep);
+  }
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/futex.hpp>
 #include <wick/async/executor.hpp>
 
@@ -67,6 +68,21 @@ class sequencer {
     awake_.clear();
     if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
       awake_.wait();
+    return try_take();
+  }
+
+  /// The same for no longer than `most`, or less: null when it is not there then.
+  T* take_for(std::chrono::nanoseconds most) noexcept {
+    slot& place = slots_[next_ & mask_];
+    std::uintptr_t seen = empty;
+    awake_.clear();
+    if (place.compare_exchange_strong(seen, waits_asleep, std::memory_order_release,
+                                      std::memory_order_relaxed) &&
+        !awake_.wait_for(most)) {
+      seen = waits_asleep;
+      if (place.compare_exchange_strong(seen, empty, std::memory_order_relaxed)) return nullptr;
+      awake_.wait();  // it was published meanwhile, and the publisher sets it
+    }
     return try_take();
   }
 

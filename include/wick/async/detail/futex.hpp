@@ -113,6 +113,15 @@ class basic_wake_flag {
       Atomics::wait(word_, sleeping_value);
     }
   }
+  /// Sleeps for no longer than `most`, and may return early for no reason. Whether it is set then.
+  bool wait_for(std::chrono::nanoseconds most) noexcept {
+    std::uint32_t seen = clear_value;
+    if (word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_relaxed) ||
+        seen == sleeping_value) {
+      Atomics::wait_for(word_, sleeping_value, most);
+    }
+    return is_set();
+  }
   /// Only while no thread sets or waits.
   void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
 

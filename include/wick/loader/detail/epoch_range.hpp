@@ -2,6 +2,7 @@
 /// What epoch() gives: a range for one pass over an epoch.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -50,6 +51,12 @@ class epoch_range {
   std::optional<Batch> next() {
     of_->require_pass(pass_);
     return of_->next_value();
+  }
+
+  template <std::predicate Keep>
+  std::optional<Batch> next(Keep keep) {
+    of_->require_pass(pass_);
+    return of_->next_value_while(keep);
   }
 
   /// Batches that are left of it; without batch() samples, some of which may be left out.

@@ -34,6 +34,12 @@
 
 namespace wick::detail {
 
+/// Asked now and then while a thread waits for a batch: false ends the wait. It throws nothing.
+struct wait_check {
+  bool (*keep)(void* of);
+  void* of;
+};
+
 /// For what the functions do see wick::loader, which calls them. What is in a batch is the typed loader's
 /// (loader_of), behind the three virtual functions.
 class loader_core {
@@ -56,8 +62,8 @@ class loader_core {
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
   std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
   /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
-  /// caller holds user() until it has that.
-  bool next();
+  /// caller holds user() until it has that. \throws wick::cancelled when the check says so, and takes nothing
+  bool next(const wait_check* check);
   static task<bool> next_async(loader_core* self);
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
   std::uint64_t batches() const noexcept { return plan().batches(); }
@@ -135,7 +141,7 @@ class loader_core {
   bool at_end();
   [[noreturn]] void refuse_outrun() const;
   void require_refreshed() const;
-  batch_job* wait();
+  batch_job* wait(const wait_check* check);
   bool deliver(batch_job& j);
   void look(const batch_job& j) noexcept;
   bool deliver_batch(batch_job& j);

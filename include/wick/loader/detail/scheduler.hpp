@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/tokens.hpp>
 #include <wick/async/executor.hpp>
@@ -90,6 +91,11 @@ class scheduler {
   batch_job* take() {
     before_waiting();
     return done_.take();
+  }
+  /// The same for no longer than `most`, or less: null when it is not finished then.
+  batch_job* take_for(std::chrono::nanoseconds most) {
+    before_waiting();
+    return done_.take_for(most);
   }
   auto next_async() {
     before_waiting();

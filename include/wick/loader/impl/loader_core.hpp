@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/stop_token.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/loader/detail/loader_of.hpp>
@@ -112,13 +114,13 @@ bool loader_core::at_end() {
   return false;
 }
 
-bool loader_core::next() {
+bool loader_core::next(const wait_check* check) {
   if (!begun()) return at_end();
   if (!sought_) seek();
   for (;;) {
     if (group_.under_way() && next_in_group()) return true;
     if (left_ == 0) return at_end();
-    if (deliver(*wait())) return true;
+    if (deliver(*wait(check))) return true;
   }
 }
 
@@ -143,7 +145,7 @@ task<bool> loader_core::next_async(loader_core* self) {
   }
 }
 
-batch_job* loader_core::wait() {
+batch_job* loader_core::wait(const wait_check* check) {
   const std::uint64_t begun_at = records_.report.begin_wait();
   batch_job* job = scheduler_.try_take();
   if (job == nullptr) {
@@ -160,10 +162,14 @@ batch_job* loader_core::wait() {
     }
     if (job == nullptr) {
       const hang_watch::waiting waits(watch_, begun_at, sequence);
-      job = scheduler_.take();
+      if (check == nullptr) job = scheduler_.take();
+      while (job == nullptr && (job = scheduler_.take_for(std::chrono::milliseconds(100))) == nullptr &&
+             check->keep(check->of)) {
+      }
     }
   }
   records_.report.waited(begun_at);
+  if (job == nullptr) throw cancelled();
   return job;
 }
 
