@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
 
-install(TARGETS wick_headers wick_core EXPORT wickTargets
+install(TARGETS wick_headers wick_core wick_python EXPORT wickTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILE_SET implementation DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

@@ -1,6 +1,7 @@
 # The library's targets:
 #   wick::core  what does without Torch: the headers, and the decoders' code (stb_image; libjpeg-turbo and libdeflate where they are found)
 #   wick::wick  the same with LibTorch
+#   wick::python  wick::core for modules of Python, with nanobind
 #   wick::lmdb  LMDB databases as sources, beside either, where LMDB is found
 #   wick::arrow Parquet files as sources, beside either, where Arrow is found
 
@@ -122,9 +123,11 @@ endif()
 file(GLOB_RECURSE _core ${_depends} "${PROJECT_SOURCE_DIR}/include/wick/*.hpp")
 set(_torch ${_core})
 list(FILTER _torch INCLUDE REGEX "include/wick/(torch/[^/]*|wick)\\.hpp$")
+set(_python ${_core})
+list(FILTER _python INCLUDE REGEX "include/wick/python/")
 set(_implementation ${_core})
 list(FILTER _implementation INCLUDE REGEX "/(impl/[^/]+|implementation)\\.hpp$")
-list(REMOVE_ITEM _core ${_torch} ${_implementation})
+list(REMOVE_ITEM _core ${_torch} ${_python} ${_implementation})
 set(_base "${PROJECT_SOURCE_DIR}/include")
 
 # The headers alone: what wick::core gives to those who link it.
@@ -182,6 +185,13 @@ if(WICK_HAS_LIBDEFLATE)
   target_compile_definitions(wick_core PRIVATE WICK_HAS_LIBDEFLATE)
   target_link_libraries(wick_core PRIVATE LibDeflate::LibDeflate)
 endif()
+
+# Headers for modules of Python. They need nanobind, which nanobind_add_module() brings.
+add_library(wick_python INTERFACE)
+add_library(wick::python ALIAS wick_python)
+set_target_properties(wick_python PROPERTIES EXPORT_NAME python)
+target_link_libraries(wick_python INTERFACE wick_core)
+target_sources(wick_python INTERFACE FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_python})
 
 if(WICK_HAS_ARROW)
   add_library(wick_arrow STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_arrow.cpp")

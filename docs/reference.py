@@ -100,6 +100,12 @@ ROOMS = {
         "`<wick/wick.hpp>` has these; `<wick/core.hpp>` does without LibTorch.",
         ["series", "from_torch_data", "from_python_dataloader", "checkpoint"],
     ),
+    "python": (
+        "Python",
+        "Pipelines as functions of a Python module, in namespace `wick::python`. `<wick/wick.hpp>` does without these headers, which need "
+        "nanobind.",
+        ["python"],
+    ),
     "loader": (
         "The loader",
         "What a training program holds: it runs a pipeline on threads of its own or on an [executor](async.md#executor) that is shared, "
@@ -180,7 +186,7 @@ class House:
                 self.add(d.within, within + tuple(d.name.split("::")), path)
             elif d.name.startswith("operator"):
                 pass
-            elif within == ("wick",):
+            elif within in (("wick",), ("wick", "python")):
                 self.public.setdefault(d.name, []).append(d)
             elif within == ("wick", "detail") and d.kind == "class" and d.defined and not d.special:
                 self.hidden.setdefault(d.name, d)

@@ -6,7 +6,7 @@
 #   style    structure, format and spelling (tests/style.sh)
 #   threads  what has threads, under ThreadSanitizer, with 20 s of the stress program
 #   memory   what parses, or computes on memory, under AddressSanitizer and UndefinedBehaviorSanitizer
-#   rest     what uses LibTorch or Arrow, interleavings, misuse, the README's program, an example, a consumer project
+#   rest     what uses LibTorch, Arrow or Python, interleavings, misuse, the README's program, an example, a consumer project
 #
 #   --no-install  only name what is missing, and stop with 1
 #
@@ -28,7 +28,7 @@ while (($#)); do
 done
 ((${#parts[@]})) || parts=(style threads memory rest)
 
-install() { wick_require build tests jpeg png lmdb torch data clang venv structure format spelling && wick_get_arrow; }
+install() { wick_require build tests jpeg png lmdb torch data clang venv python structure format spelling && wick_get_arrow && wick_get_nanobind; }
 part_style() { bash tests/style.sh structure format spelling; }
 part_threads() { wick_build_preset landing-threads && wick_test_preset landing-threads; }
 part_memory() { wick_build_preset landing-memory && wick_test_preset landing-memory; }

@@ -16,6 +16,7 @@
 #   arm64      the core for 64-bit ARM, by qemu
 #   torch-2    the newest LibTorch from PyPI (several GB)
 #   python     pictures as torchvision makes them, and the report as TensorBoard reads it (the same GB)
+#   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   stress     the stress program for 30 minutes under ThreadSanitizer
@@ -30,7 +31,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python valgrind kill stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel valgrind kill stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -48,13 +49,13 @@ done
 needs() { # needs PART: the groups of tools/install_deps.sh that it takes
   local build="build tests jpeg png lmdb"
   case $1 in
-    landing) echo "$build torch data clang venv structure format spelling" ;;
+    landing) echo "$build torch data clang venv python structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;
-    default | headers | consumers | release) echo "$build torch data" ;;
+    default | headers | consumers | release) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
-    torch-2 | python) echo "$build torch data venv" ;;
+    torch-2 | python | wheel) echo "$build torch data venv" ;;
     *) echo "$build" ;;
   esac
 }
@@ -95,6 +96,16 @@ part_python() {
   wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(lmdb|npy|safetensors|tar|tfrecords)|tables/)'
 }
 
+part_wheel() {
+  wick_make_venv torch-venv torch torchvision numpy
+  wick_step wheel build/torch-venv/bin/pip install --force-reinstall --no-deps ./python
+  wick_step lightning build/torch-venv/bin/pip install lightning
+  local test
+  for test in package training; do
+    wick_step "wheel-$test" build/torch-venv/bin/python "tests/python/$test.py"
+  done
+}
+
 part_valgrind() {
   local room rooms=(codec sources tables text)
   wick_build_preset default "${rooms[@]/#/wick_test_}" || return
@@ -121,6 +132,7 @@ part_fuzz() {
 groups=$(for part in "${parts[@]}"; do needs "$part"; done | tr ' ' '\n' | sort -u)
 wick_require $groups
 wick_get_arrow
+wick_get_nanobind
 for part in "${parts[@]}"; do
   wick_part "$part" "part_$part"
 done

@@ -8,9 +8,10 @@ wick_usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$1"; }
 
 wick_configure_options=()
 
-# What wick_get_arrow has installed is found by CMake, and by the tests through it.
-wick_arrow_options() {
+# What wick_get_arrow and wick_get_nanobind have installed is found by CMake, and by the tests through it.
+wick_wheel_options() {
   [[ -e $wick_arrow_venv/complete ]] && printf '%s\n' -D "ArrowParquet_PYTHON=$wick_arrow_venv/bin/python3"
+  [[ -e $wick_python_venv/complete ]] && printf '%s\n' -D "WICK_PYTHON=$wick_python_venv/bin/python3"
   return 0
 }
 
@@ -24,9 +25,9 @@ wick_build_preset() {
       export WICK_CXX
       ;;
   esac
-  local arrow=()
-  mapfile -t arrow < <(wick_arrow_options)
-  wick_step "$preset-configure" cmake --preset "$preset" "${arrow[@]}" "${wick_configure_options[@]}"
+  local wheels=()
+  mapfile -t wheels < <(wick_wheel_options)
+  wick_step "$preset-configure" cmake --preset "$preset" "${wheels[@]}" "${wick_configure_options[@]}"
   wick_step "$preset-build" cmake --build --preset "$preset" --parallel "$wick_jobs" ${@:+--target "$@"}
 }
 

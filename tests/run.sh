@@ -36,10 +36,11 @@ while (($#)); do
   shift
 done
 
-needs=(build tests jpeg png lmdb torch data venv)
+needs=(build tests jpeg png lmdb torch data venv python)
 ((${#rooms[@]})) || needs+=(structure format spelling)
 wick_require "${needs[@]}"
 wick_get_arrow
+wick_get_nanobind
 
 if ((${#rooms[@]} == 0)); then
   wick_part style bash tests/style.sh structure format spelling

@@ -34,6 +34,7 @@ ARROWS = {
     "recovery": {"async", "batch", "io", "pipeline", "profile", "sampling"},
     "loader": {"async", "batch", "pipeline", "profile", "recovery", "sampling"},
     "tools": {"async", "batch", "io", "loader", "pipeline", "profile", "recovery", "text"},
+    "python": {"async", "batch", "loader", "pipeline", "profile", "recovery"},
     "torch": {"async", "batch", "pipeline", "recovery", "sources", "transforms"},
 }
 # What is a CMake target of its own, beside core.hpp and wick.hpp, since it needs another library.

@@ -1,9 +1,10 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests jpeg lmdb pillow torch data clang venv ffcv tbb structure format spelling tidy arm64
+#   wick_require build tests jpeg lmdb pillow torch data clang venv python ffcv tbb structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
-#   wick_get_arrow                               pyarrow's wheel, where there is no Arrow; what needs it is left out where it can't be had
+#   wick_get_arrow, wick_get_nanobind            wheels of pyarrow, and of nanobind and NumPy, where python3 has none; what needs
+#                                                them is left out where they can't be had
 #
 # WICK_INSTALL=no only names it, and ends the script with 1. Sets PATH and CXX when the distribution's own cmake, compiler
 # or LibTorch is too old and another one was installed.
@@ -12,6 +13,7 @@ wick_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 wick_logs=$wick_root/build/logs
 wick_venv=$wick_root/build/venv
 wick_arrow_venv=$wick_root/build/arrow-venv
+wick_python_venv=$wick_root/build/python-venv
 wick_clangs="19 18 17 16 15"
 wick_cmake_minimum=3.25
 wick_torch_minimum=1.13
@@ -181,6 +183,9 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       pillow) wick_has_pillow || echo python3-pil ;;
       venv) python3 -c 'import ensurepip' >/dev/null 2>&1 || echo python3-venv ;;
+      python) # headers
+        python3 -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' >/dev/null 2>&1 || echo python3-dev
+        ;;
       ffcv) # what bench/peers.sh compiles it with
         command -v pkg-config >/dev/null 2>&1 || echo pkg-config
         wick_has_header opencv4/opencv2/core.hpp || echo libopencv-dev
@@ -218,21 +223,30 @@ wick_available() { # what an optional part of a script needs is there, or can be
   done
 }
 
-# Arrow and Parquet for wick::arrow, and a Python that writes the files of its tests: in an environment of their own, 50 MB.
-wick_get_arrow() {
-  python3 -c 'import pyarrow.parquet' >/dev/null 2>&1 && return
-  [[ -e $wick_arrow_venv/complete ]] && return
-  local what="without tests of Parquet: no pyarrow here"
-  [[ ${WICK_INSTALL:-yes} != no ]] || { wick_say "$what (pip install pyarrow)" && return; }
+# wick_get_wheels VENV WHAT PACKAGE…: an environment with these from PyPI, or a word that WHAT is left out.
+wick_get_wheels() {
+  local venv=$1 what="without $2: no ${*:3} here" name
+  [[ -e $venv/complete ]] && return
+  [[ ${WICK_INSTALL:-yes} != no ]] || { wick_say "$what (pip install ${*:3})" && return; }
+  name=$(basename "$venv")
   mkdir -p "$wick_logs"
-  rm -rf "$wick_arrow_venv"
-  wick_say "installing by pip into ${wick_arrow_venv#"$wick_root"/}: pyarrow"
-  if python3 -m venv "$wick_arrow_venv" >"$wick_logs/arrow-venv.log" 2>&1 &&
-    "$wick_arrow_venv/bin/pip" install pyarrow >>"$wick_logs/arrow-venv.log" 2>&1; then
-    touch "$wick_arrow_venv/complete"
+  rm -rf "$venv"
+  wick_say "installing by pip into ${venv#"$wick_root"/}: ${*:3}"
+  if python3 -m venv "$venv" >"$wick_logs/$name.log" 2>&1 && "$venv/bin/pip" install "${@:3}" >>"$wick_logs/$name.log" 2>&1; then
+    touch "$venv/complete"
   else
-    wick_say "$what, and pip can't get it; log: build/logs/arrow-venv.log"
+    wick_say "$what, and pip can't get it; log: build/logs/$name.log"
   fi
+}
+
+# Arrow and Parquet for wick::arrow, and a Python that writes the files of its tests: 50 MB.
+wick_get_arrow() {
+  python3 -c 'import pyarrow.parquet' >/dev/null 2>&1 || wick_get_wheels "$wick_arrow_venv" "tests of Parquet" pyarrow
+}
+# What the tests of wick::python need.
+wick_get_nanobind() {
+  python3 -c 'import nanobind, numpy' >/dev/null 2>&1 ||
+    wick_get_wheels "$wick_python_venv" "tests of wick::python" nanobind numpy
 }
 
 # Debian's zlib, stb and doctest for ARM, unpacked into build/arm64-packages: what cmake/toolchains/arm64.cmake compiles

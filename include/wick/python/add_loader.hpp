@@ -1,0 +1,124 @@
+/// \file
+/// A pipeline as a function of a Python module that gives an iterable of batches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <wick/loader/detail/pipeline_types.hpp>
+#include <wick/loader/loader_options.hpp>
+#include <wick/python/detail/module_types.hpp>
+#include <wick/python/detail/python_loader.hpp>
+
+namespace wick::detail {
+
+template <class F>
+struct call_of;
+template <class R, class F, class... A>
+struct call_of<R (F::*)(A...) const> {
+  using arguments = std::tuple<std::remove_cvref_t<A>...>;
+};
+template <class R, class F, class... A>
+struct call_of<R (F::*)(A...)> : call_of<R (F::*)(A...) const> {};
+template <class R, class... A>
+struct call_of<R (*)(A...)> {
+  using arguments = std::tuple<std::remove_cvref_t<A>...>;
+};
+template <class F>
+auto arguments_of() {
+  if constexpr (std::is_pointer_v<F>)
+    return std::type_identity<typename call_of<F>::arguments>();
+  else
+    return std::type_identity<typename call_of<decltype(&F::operator())>::arguments>();
+}
+
+/// What add_loader()'s function returns: a pipeline, or a std::variant of several.
+template <class Pipeline>
+struct python_pipeline;
+template <class Source, class... S>
+struct python_pipeline<pipeline<Source, S...>> {
+  using batch = typename pipeline_types<Source, S...>::delivered;
+  static python_loader* run(pipeline<Source, S...>&& what, loader_options&& options, python::tensors as,
+                            nanobind::object&& into) {
+    return new typed_python_loader<batch>(std::move(what), std::move(options), as, std::move(into));
+  }
+};
+template <class... P>
+struct python_pipeline<std::variant<P...>> {
+  static python_loader* run(std::variant<P...>&& any, loader_options&& options, python::tensors as,
+                            nanobind::object&& into) {
+    return std::visit(
+        [&](auto&& what) {
+          return python_pipeline<std::remove_cvref_t<decltype(what)>>::run(
+              std::move(what), std::move(options), as, std::move(into));
+        },
+        std::move(any));
+  }
+};
+
+}  // namespace wick::detail
+
+namespace wick::python {
+
+/// Adds the function `name` to a Python module:
+///
+///     NB_MODULE(my_data, m) {
+///       wick::python::add_loader(
+///           m, "train",
+///           [](const std::string& folder, std::size_t batch) {
+///             return wick::image_folder(folder) | wick::shuffle() | wick::read() | wick::decode() |
+///                    wick::random_resized_crop(224) | wick::array_batch(batch);
+///           },
+///           nanobind::arg("folder"), nanobind::arg("batch") = 256);
+///     }
+///
+/// In Python: `for images, labels in my_data.train("photos", seed=42):`. `make` returns a pipeline, or a
+/// std::variant of pipelines; its parameters are those of the Python function, named by a nanobind::arg each.
+/// Behind them the function has a loader's options as keywords: seed, workers, io_threads, prefetch, memory,
+/// on_error, failure_log, quarantine, hang_after; tensors
+/// ("torch", "numpy", or by default "torch" where PyTorch is installed); and `into`, a dataclass or another
+/// callable that each batch is given to.
+template <class Make, class... Extra>
+void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&... extra) {
+  detail::add_module_types(m);
+  [&]<class... A>(std::type_identity<std::tuple<A...>>) {
+    m.def(
+        name,
+        [make](A... arguments, std::uint64_t seed, std::size_t workers, std::size_t io_threads,
+               std::size_t prefetch, std::size_t memory, const std::string& on_error,
+               const std::string& failure_log, const std::vector<std::string>& quarantine, double hang_after,
+               const std::string& tensors, nanobind::object into) -> detail::python_loader* {
+          auto what = make(std::move(arguments)...);
+          loader_options options{.seed = seed,
+                                 .workers = workers,
+                                 .io_threads = io_threads,
+                                 .prefetch = prefetch,
+                                 .memory = memory,
+                                 .on_error = detail::error_policy(on_error),
+                                 .failure_log_file = failure_log,
+                                 .quarantine = quarantine,
+                                 .hang_after = detail::seconds_of(hang_after)};
+          return detail::python_pipeline<decltype(what)>::run(std::move(what), std::move(options),
+                                                              detail::tensors_of(tensors), std::move(into));
+        },
+        extra..., nanobind::kw_only(), nanobind::arg("seed") = 0, nanobind::arg("workers") = 0,
+        nanobind::arg("io_threads") = 0, nanobind::arg("prefetch") = 0,
+        nanobind::arg("memory") = loader_options().memory, nanobind::arg("on_error") = "fail",
+        nanobind::arg("failure_log") = "", nanobind::arg("quarantine") = std::vector<std::string>(),
+        nanobind::arg("hang_after") = 120.0, nanobind::arg("tensors") = "auto",
+        nanobind::arg("into") = nanobind::none(), nanobind::rv_policy::take_ownership);
+  }(detail::arguments_of<Make>());
+}
+
+}  // namespace wick::python

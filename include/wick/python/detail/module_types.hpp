@@ -1,0 +1,234 @@
+/// \file
+/// The classes and exceptions of a Python module with loaders, and what its keywords mean.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wick/loader/loader_options.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/profile/report.hpp>
+#include <wick/python/detail/python_loader.hpp>
+#include <wick/python/to_python.hpp>
+#include <wick/recovery/on_error.hpp>
+
+namespace wick::detail {
+
+// ---- keywords ----
+
+/// \throws wick::error
+inline wick::on_error error_policy(const std::string& word) {
+  if (word == "fail") return {};
+  if (word == "skip") return wick::on_error(wick::on_error::skip);
+  if (word == "replace") return wick::on_error(wick::on_error::replace);
+  throw error("on_error=\"" + word + "\": it may be \"fail\", \"skip\" or \"replace\"");
+}
+/// \throws wick::error
+inline std::chrono::nanoseconds seconds_of(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) {
+    throw error("hang_after=" + std::to_string(seconds) + ": give seconds, or 0 for no message");
+  }
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+/// \throws wick::error
+inline python::tensors tensors_of(const std::string& word) {
+  if (word == "numpy") return python::tensors::numpy;
+  if (word == "torch") return python::tensors::torch;
+  if (word != "auto") throw error("tensors=\"" + word + "\": it may be \"torch\", \"numpy\" or \"auto\"");
+  const nanobind::object found = nanobind::module_::import_("importlib.util").attr("find_spec")("torch");
+  return found.is_none() ? python::tensors::numpy : python::tensors::torch;
+}
+
+// ---- classes ----
+
+/// Iterates over one pass: what iter(loader) and loader.epoch(e) give.
+struct python_epoch {
+  python_loader* of;
+  std::uint64_t pass;
+};
+
+inline nanobind::bytes to_bytes(const std::vector<std::byte>& from) {
+  return nanobind::bytes(from.data(), from.size());
+}
+inline void load_bytes(python_loader& into, const nanobind::bytes& from) {
+  into.load_state({static_cast<const std::byte*>(from.data()), from.size()});
+}
+inline void load_dict(python_loader& into, const nanobind::dict& from) {
+  if (!from.contains("wick") || !nanobind::isinstance<nanobind::bytes>(from["wick"])) {
+    throw error(
+        "load_state_dict: it has no entry 'wick' with the bytes of a loader; give what state_dict() gave");
+  }
+  load_bytes(into, nanobind::borrow<nanobind::bytes>(from["wick"]));
+}
+
+inline nanobind::list failures_of(const python_loader& of) {
+  const auto text = [](std::string of_entry) {
+    return python::to_python<std::string>::make(std::move(of_entry), python::tensors::numpy);
+  };
+  nanobind::list out;
+  for (const failure_log_entry& e : of.failure_log().entries()) {
+    nanobind::dict one;
+    one["key"] = text(e.key);
+    one["stage"] = text(e.stage);
+    one["epoch"] = e.epoch;
+    one["position"] = e.position;
+    one["text"] = text(e.text);
+    one["action"] = std::string(to_string(e.action));
+    one["tries"] = e.tries;
+    one["substitute"] = text(e.substitute);
+    out.append(one);
+  }
+  return out;
+}
+
+/// The page in a frame of its own, so that its style stays in there.
+inline std::string in_frame(const std::string& page) {
+  std::string escaped;
+  for (const char c : page) {
+    if (c == '&')
+      escaped += "&amp;";
+    else if (c == '"')
+      escaped += "&quot;";
+    else
+      escaped += c;
+  }
+  return "<iframe srcdoc=\"" + escaped + "\" style=\"width: 100%; height: 40em; border: 0\"></iframe>";
+}
+
+inline void add_report(nanobind::module_& m) {
+  nanobind::class_<report>(m, "Report", "Where the time went since the report before: print it.")
+      .def("__str__", &report::to_string)
+      .def("__repr__", &report::to_string)
+      .def("_repr_html_", [](const report& r) { return in_frame(r.to_html()); })
+      .def("advice", &report::advice, "The bottleneck, and what removing it gives.")
+      .def("to_html", &report::to_html, "A page for a browser that needs no other file.")
+      .def("to_json", &report::to_json, "All figures, times in seconds.")
+      .def(
+          "to_dict",
+          [](const report& r) { return nanobind::module_::import_("json").attr("loads")(r.to_json()); },
+          "The same as a dict.")
+      .def_prop_ro("samples", [](const report& r) { return r.samples; })
+      .def_prop_ro("batches", [](const report& r) { return r.batches; })
+      .def_prop_ro(
+          "seconds", [](const report& r) { return r.taking; }, "While an epoch was taken.")
+      .def_prop_ro(
+          "waiting", [](const report& r) { return r.wait_mean; },
+          "The share of the loop's time that it waited for data, 0 to 1.");
+}
+
+inline void add_loader_class(nanobind::module_& m) {
+  using nanobind::arg;
+  nanobind::class_<python_epoch>(m, "Epoch", "One pass over the data: an iterator of batches.")
+      .def("__iter__", [](nanobind::handle self) { return nanobind::borrow(self); })
+      .def("__next__", [](python_epoch& e) { return e.of->next(e.pass); })
+      .def(
+          "__len__", [](const python_epoch& e) { return e.of->batches_left(e.pass); }, "Batches left.");
+  nanobind::class_<python_loader>(
+      m, "Loader",
+      "An iterable of batches. Each loop over it is the next epoch; workers, caches and open files live as "
+      "long as it does, and the next epoch's first batches are made while the last of this one are used.")
+      .def(
+          "__iter__",
+          [](python_loader& l) {
+            return python_epoch{&l, l.begin(std::nullopt)};
+          },
+          nanobind::keep_alive<0, 1>(),
+          "The next epoch; after load_state_dict() the rest of the epoch in which the state stands.")
+      .def(
+          "epoch",
+          [](python_loader& l, std::uint64_t e) {
+            return python_epoch{&l, l.begin(e)};
+          },
+          arg("epoch"), nanobind::keep_alive<0, 1>(),
+          "The epoch of that number, from 0 on: its order is its own.")
+      .def("__len__", &python_loader::batches, "Batches of an epoch.")
+      .def_prop_ro("samples", &python_loader::size, "Samples of an epoch, over all ranks.")
+      .def_prop_ro("current_epoch", &python_loader::current_epoch,
+                   "The epoch under way, or the one in which a loaded state stands.")
+      .def(
+          "state_dict",
+          [](const python_loader& l) {
+            nanobind::dict out;
+            out["wick"] = to_bytes(l.state());
+            return out;
+          },
+          "Where the training stands, behind the last batch that was taken: at most 4 KiB, for a checkpoint.")
+      .def("load_state_dict", &load_dict, arg("state_dict"),
+           "Resumes there, on any number of workers and ranks with the same global batch: the next loop "
+           "begins with the batch behind it.")
+      .def(
+          "state", [](const python_loader& l) { return to_bytes(l.state()); },
+          "The same as bytes: those of wick::loader::state() in C++.")
+      .def("load_state", &load_bytes, arg("state"), "Resumes from state().")
+      .def("replay", &python_loader::replay, arg("epoch"), arg("batch"),
+           "Makes a batch again, alone; the run does not change.")
+      .def("report", &python_loader::report, "Where the time went since the report before.")
+      .def_prop_ro("failures", &failures_of,
+                   "The failed samples, a dict each: key, stage, epoch, position, text, action, tries, "
+                   "substitute. The first 10,000.")
+      .def(
+          "fingerprint",
+          [](const python_loader& l, std::uint64_t epoch) { return l.fingerprint(epoch).value; },
+          arg("epoch"), "A number for the samples that an epoch delivered, equal for any number of workers.")
+      .def("trace", &python_loader::trace, arg("path"), "Writes a trace for Perfetto until stop_trace().")
+      .def("stop_trace", &python_loader::stop_trace)
+      .def("_repr_html_", [](python_loader& l) { return in_frame(l.report().to_html()); });
+}
+
+// ---- exceptions ----
+
+/// The exceptions of a module. It lives as long as the process, as the translator does.
+struct module_errors {
+  PyObject* error;
+  PyObject* sample_error;
+};
+inline void raise(PyObject* type, const std::exception& e) { PyErr_SetString(type, e.what()); }
+inline void translate(const std::exception_ptr& thrown, void* of) {
+  const auto* const types = static_cast<const module_errors*>(of);
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const sample_error& e) {
+    raise(types->sample_error, e);
+    nanobind::python_error raised;  // takes it
+    nanobind::object value = nanobind::borrow(raised.value());
+    value.attr("key") = python::to_python<std::string>::make(std::string(e.key()), python::tensors::numpy);
+    value.attr("stage") = e.stage();
+    value.attr("epoch") = e.epoch();
+    value.attr("position") = e.position();
+    raised.restore();
+  } catch (const error& e) {
+    raise(types->error, e);
+  }
+}
+
+/// Once a module; a second call does nothing.
+inline void add_module_types(nanobind::module_& m) {
+  if (nanobind::hasattr(m, "Loader")) return;
+  std::string name = nanobind::cast<std::string>(m.attr("__name__"));
+  // The private part of a package: its users know the exceptions by the package.
+  if (const std::size_t dot = name.rfind("._"); dot != std::string::npos) name.resize(dot);
+  const auto exception = [&](const char* of, PyObject* base) {
+    PyObject* const type = PyErr_NewException((name + "." + of).c_str(), base, nullptr);
+    if (type == nullptr) throw nanobind::python_error();
+    m.attr(of) = nanobind::borrow(type);
+    return type;  // the translator keeps it
+  };
+  auto* const types = new module_errors{};
+  types->error = exception("Error", PyExc_RuntimeError);
+  types->sample_error = exception("SampleError", types->error);
+  nanobind::register_exception_translator(&translate, types);
+  add_report(m);
+  add_loader_class(m);
+}
+
+}  // namespace wick::detail

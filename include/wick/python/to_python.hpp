@@ -1,0 +1,171 @@
+/// \file
+/// What a loader gives as Python objects: arrays without a copy, tuples, lists, dicts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/any_length.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/batch/fields.hpp>
+#include <wick/batch/with_index.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
+
+namespace wick::python {
+
+/// What arrays become: numpy.ndarray, or torch.Tensor.
+enum class tensors : std::uint8_t { numpy, torch };
+
+/// The names of a struct's fields in Python, where a batch of it is a dict:
+///
+///     template <>
+///     inline constexpr std::array wick::python::names<steps>{"observation", "reward"};
+template <class T>
+inline constexpr std::array<const char*, 0> names{};
+
+template <class Value, class Index, class Key>
+inline constexpr std::array names<indexed<Value, Index, Key>>{"value", "index", "key"};
+template <class Index, class Key>
+inline constexpr std::array names<indexed<void, Index, Key>>{"index", "key"};
+template <class Column>
+inline constexpr std::array names<padded<Column>>{"values", "lengths"};
+template <class Values, class Column>
+inline constexpr std::array names<packed<Values, Column>>{"values", "segments", "positions", "cu_seqlens",
+                                                          "max_seqlen"};
+
+/// How a value becomes a Python object: `static nanobind::object make(T&& value, tensors as)`, with the GIL.
+/// Specialize it for a type of yours.
+template <class T>
+struct to_python;
+
+/// Shares the array's memory, which returns to the loader's pool with the last object that refers to it.
+/// \throws wick::error for NumPy and bfloat16
+template <>
+struct to_python<array> {
+  static nanobind::object make(array&& value, tensors as);
+};
+/// What isn't UTF-8 becomes lone surrogates, as file names do: os.fsencode() gives the bytes again.
+template <>
+struct to_python<std::string> {
+  static nanobind::object make(std::string&& value, tensors as);
+};
+template <>
+struct to_python<bytes> {
+  static nanobind::object make(bytes&& value, tensors as);
+};
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct to_python<T> {
+  static nanobind::object make(T&& value, tensors) { return nanobind::cast(value); }
+};
+template <class T>
+struct to_python<std::vector<T>> {
+  static nanobind::object make(std::vector<T>&& values, tensors as) {
+    nanobind::list out;
+    for (auto&& each : values) out.append(to_python<T>::make(T(std::move(each)), as));
+    return out;
+  }
+};
+/// sample<> as (data, target), std::tuple and std::pair as a tuple, a struct with names as a dict.
+template <detail::composite T>
+struct to_python<T> {
+  static nanobind::object make(T&& value, tensors as) {
+    constexpr bool is_tuple = detail::is_sample<T> || detail::is_tuple_like<T>;
+    constexpr bool has_names = is_tuple || names<T>.size() != 0;
+    static_assert(has_names,
+                  "wick: a struct becomes a dict in Python, and the names of its fields aren't known (see "
+                  "'T'); write template <> inline constexpr std::array wick::python::names<T>{\"first\", "
+                  "\"second\"};");
+    return detail::with_fields(value, [&](auto&... fields) -> nanobind::object {
+      if constexpr (is_tuple) {
+        return nanobind::make_tuple(
+            to_python<std::remove_cvref_t<decltype(fields)>>::make(std::move(fields), as)...);
+      } else {
+        static_assert(!has_names || names<T>.size() == sizeof...(fields),
+                      "wick: wick::python::names<T> has another number of names than T has fields");
+        nanobind::dict out;
+        std::size_t i = 0;
+        ((out[names<T>[i++]] = to_python<std::remove_cvref_t<decltype(fields)>>::make(std::move(fields), as)),
+         ...);
+        return out;
+      }
+    });
+  }
+};
+
+// ---- bodies ----
+
+}  // namespace wick::python
+
+namespace wick::detail {
+
+inline nanobind::dlpack::dtype dlpack_type(dtype t) noexcept {
+  using code = nanobind::dlpack::dtype_code;
+  const auto bits = static_cast<std::uint8_t>(8 * size_of(t));
+  const auto of = [bits](code c) { return nanobind::dlpack::dtype{static_cast<std::uint8_t>(c), bits, 1}; };
+  switch (t) {
+    case dtype::uint8:
+      return of(code::UInt);
+    case dtype::boolean:
+      return of(code::Bool);
+    case dtype::bfloat16:
+      return of(code::Bfloat);
+    case dtype::float16:
+    case dtype::float32:
+    case dtype::float64:
+      return of(code::Float);
+    default:
+      return of(code::Int);
+  }
+}
+
+/// The array as NumPy's or PyTorch's, in the same memory.
+template <class Framework>
+nanobind::object to_shared(array&& value) {
+  std::array<std::size_t, shape::max_rank + 1> extents{};
+  std::array<std::int64_t, shape::max_rank + 1> strides{};
+  std::size_t rank = 0;
+  for (const std::int64_t e : value.extents()) extents[rank++] = static_cast<std::size_t>(e);
+  rank = 0;
+  for (const std::int64_t s : value.strides()) strides[rank++] = s;
+  std::byte* const data = value.data();
+  const nanobind::dlpack::dtype type = dlpack_type(value.type());
+  auto kept = std::make_unique<array>(std::move(value));
+  const nanobind::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<array*>(p); });
+  static_cast<void>(kept.release());
+  return nanobind::cast(
+      nanobind::ndarray<Framework>(data, rank, extents.data(), owner, strides.data(), type));
+}
+
+}  // namespace wick::detail
+
+namespace wick::python {
+
+inline nanobind::object to_python<array>::make(array&& value, tensors as) {
+  if (as == tensors::torch) return detail::to_shared<nanobind::pytorch>(std::move(value));
+  if (value.type() == dtype::bfloat16) {
+    throw error("NumPy has no bfloat16: write tensors=\"torch\", or make float32 of it before the batch");
+  }
+  return detail::to_shared<nanobind::numpy>(std::move(value));
+}
+inline nanobind::object to_python<std::string>::make(std::string&& value, tensors) {
+  PyObject* const text =
+      PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "surrogateescape");
+  if (text == nullptr) throw nanobind::python_error();
+  return nanobind::steal(text);
+}
+inline nanobind::object to_python<bytes>::make(bytes&& value, tensors) {
+  return nanobind::bytes(value.data(), value.size());
+}
+
+}  // namespace wick::python

@@ -1,0 +1,225 @@
+"""The package wick: its pipelines over real files, its transforms, what it refuses."""
+
+import io
+import os
+import struct
+import tarfile
+import tempfile
+import unittest
+import zlib
+
+import numpy as np
+import wick
+from wick import transforms as T
+
+
+def png(pixels):
+    """A PNG file of uint8 [H, W, 3]."""
+    height, width, _ = pixels.shape
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+class Files(unittest.TestCase):
+    """Twelve pictures of three classes as a folder, shards and a list."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.TemporaryDirectory()
+        cls.root = cls.kept.name
+        cls.pixels = np.random.default_rng(1).integers(0, 256, (12, 20, 30, 3), np.uint8)
+        lines = ["path,label"]
+        for i, picture in enumerate(cls.pixels):
+            folder = os.path.join(cls.root, "photos", "abc"[i % 3])
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, f"{i:02}.png"), "wb") as f:
+                f.write(png(picture))
+            lines.append(f"photos/{'abc'[i % 3]}/{i:02}.png,{i % 3}")
+        with open(os.path.join(cls.root, "list.csv"), "w", encoding="utf-8") as f:
+            f.write("\n".join(lines) + "\n")
+        for shard in range(2):
+            with tarfile.open(os.path.join(cls.root, f"train-{shard}.tar"), "w") as tar:
+                for i in range(shard, 12, 2):
+                    for name, data in ((f"{i:02}.png", png(cls.pixels[i])), (f"{i:02}.cls", str(i % 3).encode())):
+                        info = tarfile.TarInfo(name)
+                        info.size = len(data)
+                        tar.addfile(info, io.BytesIO(data))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kept.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    def folder(self, **options):
+        return wick.image_folder(self.path("photos"), **{"batch": 5, "tensors": "numpy", **options})
+
+    def pairs(self, loader):
+        """(pixels, label) of each sample, in order."""
+        return [(image.tobytes(), int(label)) for images, labels in loader for image, label in zip(images, labels)]
+
+    def expected(self):
+        return sorted((picture.transpose(2, 0, 1).tobytes(), i % 3) for i, picture in enumerate(self.pixels))
+
+    def test_image_folder(self):
+        self.assertEqual(wick.image_classes(self.path("photos")), ["a", "b", "c"])
+        loader = self.folder(seed=1)
+        self.assertEqual((len(loader), loader.samples), (3, 12))
+        first, second = self.pairs(loader), self.pairs(loader)
+        self.assertEqual(sorted(first), self.expected())
+        self.assertEqual(sorted(second), self.expected())
+        self.assertNotEqual(first, second)
+        images, labels = next(iter(loader))
+        self.assertEqual((images.shape, images.dtype, labels.dtype), ((5, 3, 20, 30), np.uint8, np.int64))
+        in_order = self.pairs(self.folder(shuffle=False))
+        self.assertEqual([label for _, label in in_order], sorted(label for _, label in in_order))
+        self.assertEqual([len(labels) for _, labels in self.folder(drop_last=True)], [5, 5])
+
+    def test_tar(self):
+        for shards in (self.path("train-{0..1}.tar"), self.path("train-*.tar"),
+                       [self.path("train-0.tar"), self.path("train-1.tar")]):
+            self.assertEqual(sorted(self.pairs(wick.tar(shards, batch=5, tensors="numpy"))), self.expected())
+        os.utime(self.path("train-0.tar"), (1e9, 1e9))  # one that changed just now gets no index
+        list(wick.tar(self.path("train-0.tar"), keep_index=True))
+        self.assertTrue(os.path.exists(self.path("train-0.tar.wickidx")))
+
+    def test_csv(self):
+        self.assertEqual(sorted(self.pairs(wick.csv(self.path("list.csv"), batch=5, tensors="numpy"))), self.expected())
+        with self.assertRaisesRegex(wick.Error, "file"):
+            wick.csv(self.path("list.csv"), path_column="file")
+
+    def test_transforms(self):
+        loader = self.folder(transforms=[T.RandomResizedCrop(8), T.RandomHorizontalFlip()], seed=1, workers=1)
+        same = self.folder(transforms=[T.RandomResizedCrop(8), T.RandomHorizontalFlip()], seed=1, workers=3)
+        other = self.folder(transforms=[T.RandomResizedCrop(8), T.RandomHorizontalFlip()], seed=2)
+        first = self.pairs(loader)
+        self.assertEqual(first, self.pairs(same))
+        self.assertNotEqual(first, self.pairs(other))
+        self.assertEqual(next(iter(loader))[0].shape[1:], (3, 8, 8))
+        with self.assertRaises(wick.Error):  # of other transforms
+            self.folder(transforms=[T.RandomResizedCrop(8)], seed=1).load_state_dict(loader.state_dict())
+
+    def test_each_transform(self):
+        normalize = T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+        for t in (T.Resize(16), T.Resize((10, 12)), T.CenterCrop(12), T.CenterCrop((8, 10)), T.RandomCrop(16),
+                  T.RandomCrop((18, 24), padding=2), T.RandomCrop(40, pad_if_needed=True), T.Pad(3), T.Pad((1, 2), fill=7),
+                  T.Pad([1, 2, 3, 4]), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(), T.RandomRotation(30),
+                  T.RandomRotation((-5, 5)), T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.Grayscale(3), T.RandomGrayscale(),
+                  T.GaussianBlur(3), T.GaussianBlur(5, sigma=(0.5, 1.5)), T.TrivialAugmentWide(), T.RandAugment(),
+                  T.RandAugment(num_ops=3, magnitude=5), T.AutoAugment(), T.AutoAugment("svhn"), T.RandomErasing(p=1.0),
+                  T.RandomResizedCrop((9, 11), scale=(0.5, 1), ratio=(1, 1)), normalize):
+            with self.subTest(repr(t)):
+                images = np.concatenate([images for images, _ in self.folder(transforms=[t])])
+                self.assertEqual(images.shape[0], 12)
+                self.assertEqual(images.dtype, np.float32 if t is normalize else np.uint8)
+
+    def test_values(self):
+        plain = self.pairs(self.folder(seed=1))
+        flipped = [images for images, _ in self.folder(seed=1, transforms=[T.RandomHorizontalFlip(1.0)])]
+        self.assertEqual([i.tobytes() for images in flipped for i in images[..., ::-1]], [p for p, _ in plain])
+        mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+        got = np.concatenate([i for i, _ in self.folder(seed=1, transforms=[T.Normalize(mean, std)])])
+        wanted = np.concatenate([i for i, _ in self.folder(seed=1)]).astype(np.float64) / 255
+        wanted = (wanted - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
+        self.assertLess(np.abs(got - wanted).max(), 1e-5)
+
+    def test_wrong_transforms(self):
+        with self.assertRaisesRegex(wick.Error, "CenterCrop stands behind Normalize"):
+            self.folder(transforms=[T.Normalize(0.5, 0.5), T.CenterCrop(4)])
+        self.folder(transforms=[T.CenterCrop(4), T.Normalize(0.5, 0.5), T.RandomErasing()])
+        for make, text in (
+            (lambda: T.RandomHorizontalFlip(2.0), "2"),
+            (lambda: T.RandomResizedCrop(0), "0"),
+            (lambda: T.Normalize((123.675, 116.28, 103.53), (58, 57, 57)), "Normalize|normalize"),
+            (lambda: T.Normalize([0.5] * 5, 0.5), "up to 4"),
+            (lambda: T.Pad([1, 2, 3]), "padding"),
+            (lambda: T.AutoAugment("cifar100"), "cifar100"),
+        ):
+            with self.assertRaisesRegex(wick.Error, text):
+                make()
+        with self.assertRaises(TypeError):
+            self.folder(transforms=[lambda picture: picture])
+
+    def test_a_damaged_file(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, "a"))
+            for name, data in (("0.png", png(self.pixels[0])), ("1.png", b"no picture"), ("2.png", png(self.pixels[2]))):
+                with open(os.path.join(root, "a", name), "wb") as f:
+                    f.write(data)
+            with self.assertRaises(wick.SampleError) as raised:
+                list(wick.image_folder(root, batch=3))
+            self.assertEqual(raised.exception.key, os.path.join(root, "a", "1.png"))
+            self.assertEqual(raised.exception.stage, "decode")
+            loader = wick.image_folder(root, batch=3, on_error="skip")
+            self.assertEqual([len(labels) for _, labels in loader], [2])
+
+    def test_ranks(self):
+        whole = [labels.tolist() for _, labels in self.folder(seed=1, batch=4)]
+        shares = []
+        for rank in range(2):
+            os.environ.update(RANK=str(rank), WORLD_SIZE="2")
+            try:
+                shares.append([labels.tolist() for _, labels in self.folder(seed=1, batch=4)])
+            finally:
+                del os.environ["RANK"], os.environ["WORLD_SIZE"]
+        self.assertEqual([sorted(a + b) for a, b in zip(*shares)], [sorted(b) for b in whole])
+
+
+class Memory(unittest.TestCase):
+    def test_tensors(self):
+        data = np.arange(70, dtype=np.float32).reshape(35, 2)
+        loader = wick.tensors(data, np.arange(35), batch=8, seed=1, tensors="numpy")
+        self.assertEqual(len(loader), 5)
+        seen = []
+        for rows, targets in loader:
+            self.assertEqual(rows.dtype, np.float32)
+            self.assertTrue((rows == data[targets]).all())
+            seen += targets.tolist()
+        self.assertEqual(sorted(seen), list(range(35)))
+        self.assertNotEqual(seen, sorted(seen))
+        for kind in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool"):
+            (rows, _), = wick.tensors(np.ones((3, 2), kind), np.arange(3), shuffle=False, tensors="numpy")
+            self.assertEqual(rows.dtype, np.dtype(kind))
+            self.assertEqual(rows.tolist(), np.ones((3, 2), kind).tolist())
+
+    def test_arrays_stay(self):
+        loader = wick.tensors(np.full((1000, 100), 7, np.int64), np.arange(1000), batch=100, tensors="numpy")
+        self.assertTrue(all((rows == 7).all() for rows, _ in loader))
+
+    def test_wrong_arrays(self):
+        for data, target, text in (
+            (np.zeros((3, 2), np.uint64), np.arange(3), "type that batches"),
+            (np.zeros((3, 2), complex), np.arange(3), "type that batches"),
+            (np.zeros((3, 4))[:, ::2], np.arange(3), "side by side"),
+            (np.zeros(()), np.arange(3), "single number"),
+            (np.zeros((4, 2)), np.arange(3), "4|3"),
+            (np.zeros((0, 2)), np.arange(0), "no row|empty|no sample"),
+        ):
+            with self.subTest(text):
+                with self.assertRaisesRegex(wick.Error, text):
+                    wick.tensors(data, target)
+
+    def test_tokens(self):
+        with tempfile.TemporaryDirectory() as root:
+            for kind in ("uint16", "uint32", "int32"):
+                path = os.path.join(root, kind + ".bin")
+                np.arange(1001).astype(kind).tofile(path)
+                loader = wick.tokens(path, 100, batch=4, dtype=kind, tensors="numpy", seed=1)
+                starts = []
+                for inputs, targets in loader:
+                    self.assertEqual(inputs.dtype, np.int64)
+                    self.assertTrue((targets == inputs + 1).all())
+                    starts += inputs[:, 0].tolist()
+                self.assertEqual(sorted(starts), list(range(0, 1000, 100)))
+            with self.assertRaisesRegex(wick.Error, "float"):
+                wick.tokens(path, 100, dtype="float")
+
+
+if __name__ == "__main__":
+    unittest.main()
