@@ -19,7 +19,7 @@ fi
 
 missing=()
 # Each alone: one that can't be built must not take the others along. Both wheels of torch must fit each other.
-for packages in "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "ffcv numba torch pillow"; do
+for packages in "./python" "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "ffcv numba torch pillow"; do
   name=${packages%% *}
   [[ " ${WICK_PEERS_SKIP:-} " == *" $name "* ]] && continue
   start=$SECONDS
