@@ -10631,12 +10631,12 @@ class stage_clocks {
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
     run_mark mark;
 
-    /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
+    /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
                     std::uint64_t readings) noexcept {
       last = usage;
       last_at = at;
-      next_probe = at + 400 * cost;
+      next_probe = at + 1000 * cost;
       if (readings != 0) long_ticks = 1000 * cost / readings;
     }
   };
@@ -11603,6 +11603,7 @@ class hang_handler {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, hang_handler> &&
              std::is_invocable_v<std::remove_cvref_t<F>&, const std::string&>)
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint leaves copies out
   hang_handler(F&& f)
       : f_(std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f))),
         call_([](void* to, const std::string& text) {
@@ -11929,7 +11930,7 @@ namespace wick {
 struct trace_options {
   /// The largest size of the file, in bytes. The trace ends there, and the report has a note.
   std::size_t max_bytes = std::size_t{256} << 20;
-  /// The trace follows one sample in `every`, and fewer where there would be more than about 20,000 spans a
+  /// The trace follows one sample in `every`, and fewer where there would be more than about 10,000 spans a
   /// second.
   std::uint32_t every = 1;
 };
@@ -11973,6 +11974,8 @@ class trace_file {
 
   /// The loop began its step and then its wait at these ticks, and has a batch now.
   void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
+  /// Whether took() and look() are wanted for the batch of this iteration.
+  bool follows_batch() const noexcept { return follows_batch_; }
   void took(const traced_batch& b) noexcept;
   /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
   /// took
@@ -12003,6 +12006,7 @@ class trace_file {
 
   void drain(queue_depths* depths);
   void choose_every(std::uint64_t now) noexcept;
+  void choose_every_batch(std::uint64_t passed) noexcept;
   template <class What>
   void add(const What& what);
   void write(const laid_out& of);
@@ -12041,7 +12045,9 @@ class trace_file {
   std::uint64_t dropped_before_ = 0;  // by the trace before
   std::uint32_t every_;
   std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
-  bool following_ = false, full_ = false;
+  std::uint64_t loops_ = 0, loops_in_window_ = 0;           // iterations, and those that were followed
+  std::uint64_t every_batch_ = 1;
+  bool following_ = false, full_ = false, follows_batch_ = false;
   int fault_ = 0;
 };
 
@@ -12719,7 +12725,7 @@ class report_recorder {
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
-  bool looks() const noexcept { return timeline_.wants_depths(came_) || trace_; }
+  bool looks() const noexcept { return timeline_.wants_depths(came_) || (trace_ && trace_->follows_batch()); }
   /// For the timeline and the trace: the batch, and what is in flight.
   void look(const queue_depths& depths, traced_batch batch) noexcept;
   /// \throws wick::error when the file can't be written; there is no trace then, nor the one before
@@ -16208,7 +16214,7 @@ class loader<detail::chain<S...>> : public loader<int> {
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
-  explicit loader(detail::chain<S...>, loader_options = {}) {}
+  explicit loader(detail::chain<S...>, const loader_options& = {}) {}
 };
 template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
@@ -20983,7 +20989,7 @@ class benchmarking {
 /// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
 /// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
 template <class Source, class... S>
-benchmark_result benchmark(pipeline<Source, S...> what, loader_options options = {},
+benchmark_result benchmark(pipeline<Source, S...> what, const loader_options& options = {},
                            std::chrono::nanoseconds time = std::chrono::seconds(5)) {
   const detail::owned<executor> own = detail::own_executor(options);
   executor& on = own ? *own : *options.executor;
@@ -27515,17 +27521,17 @@ std::string memory_cache::note() const {
     hits += c.hits.load(std::memory_order_relaxed);
     misses += c.misses.load(std::memory_order_relaxed);
   }
-  if (hits + misses == 0) return {};
+  const std::uint64_t asked = hits + misses;
+  if (asked == 0) return {};
   const std::uint64_t kept = kept_.load(std::memory_order_relaxed);
   char text[256];
-  std::snprintf(text, sizeof text,
-                "cache_in_memory keeps %llu of %llu samples in %.1f of %.1f MB; %.0f %% of %llu samples came "
-                "from it, and the stages before it ran for the others",
-                static_cast<unsigned long long>(kept), static_cast<unsigned long long>(samples_),
-                static_cast<double>(used_.load(std::memory_order_relaxed)) / 1e6,
-                static_cast<double>(most_) / 1e6,
-                100.0 * static_cast<double>(hits) / static_cast<double>(hits + misses),
-                static_cast<unsigned long long>(hits + misses));
+  std::snprintf(
+      text, sizeof text,
+      "cache_in_memory keeps %llu of %llu samples in %.1f of %.1f MB; %.0f %% of %llu samples came "
+      "from it, and the stages before it ran for the others",
+      static_cast<unsigned long long>(kept), static_cast<unsigned long long>(samples_),
+      static_cast<double>(used_.load(std::memory_order_relaxed)) / 1e6, static_cast<double>(most_) / 1e6,
+      100.0 * static_cast<double>(hits) / static_cast<double>(asked), static_cast<unsigned long long>(asked));
   std::string out = text;
   if (full_.load(std::memory_order_relaxed))
     out += "; it is full: give it more .bytes, or cache smaller samples";
@@ -33317,7 +33323,7 @@ void report_recorder::end_probe() noexcept {
     step_ticks_ += now - probed_at_;
     step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
   }
-  next_probe_ = now + 800 * probe_cost_;  // a quarter of a percent
+  next_probe_ = now + 2000 * probe_cost_;  // a tenth of a percent
 }
 
 namespace {
@@ -34005,8 +34011,8 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   stage_clock* const clocks = mine.clocks;
   stage_clock& order = clocks[run_.facts.order_row];
   const std::uint64_t begun = now_ticks();
-  // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
-  // 64.
+  // Clocks are read between stages for slow samples, and of the fast ones for the first few of one run in 64,
+  // which stand for 64 runs.
   const bool slow = grain_.slow_samples();
   const bool timed = slow || order.count() >= mine.next_timed;
   if (timed) mine.next_timed = order.count() + 64 * count;
@@ -34015,11 +34021,13 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   context c = run_.context_at({}, j);
   mine.mark.begin(j.sequence, j.first + from, count, begun);
   sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}, mine.mark};
-  // A fast run in 64 stands for all of them.
-  const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
+  constexpr std::uint64_t few = 32;  // are computed together, too
+  const std::uint64_t clocked = !timed ? 0 : slow ? count : std::min(count, few);
+  const std::uint64_t weight = slow ? 1 : timed ? 64 * count / clocked : 0;
   if (timed) {
     stopwatch clock(mine, slow, weight);
-    run_timed(j, from, count, r, clock);
+    run_timed(j, from, clocked, r, clock);
+    if (clocked < count) run_.pipeline.run(j, from + clocked, count - clocked, r);
   } else {
     run_probe probe(mine, begun);
     run_.pipeline.run(j, from, count, r);
@@ -34027,9 +34035,9 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   }
   c.give_back();
   mine.mark.end();
-  run_.count(clocks, run_.facts.first, count, weight * count);
+  run_.count(clocks, run_.facts.first, count, weight * clocked);
   order.ran(count);
-  order.worked(weight * count, 0);
+  order.worked(weight * clocked, 0);
   const std::uint64_t passed = now_ticks() - begun;
   learn(mine, count, passed);
   if (chooses && !timed) depths_.learn(depth, count, passed);
@@ -38468,7 +38476,8 @@ void report_page::times() {
   begin_panel(R"(One iteration: <tspan class="wait">━</tspan> waiting, mean
 <tspan class="most">━</tspan> the longest wait <tspan class="step">━</tspan> step, mean)",
               24 * (high - low));
-  for (double power = low; power <= high; ++power) {
+  for (int i = 0; i <= static_cast<int>(high - low); ++i) {
+    const double power = low + i;
     std::string label = format_duration(std::pow(10, power) * (1 + 1e-9));
     if (const auto zeros = label.find(".0"); zeros != std::string::npos)
       label.erase(zeros, label.find(' ') - zeros);
@@ -38557,10 +38566,12 @@ void report_page::stages() {
     time("median", s.median);
     time("p99", s.p99);
     const std::string key = html_text(s.slowest_key);
-    time("slowest", s.slowest,
-         key.empty() ? ""
-                     : "<small title=\"" + key + "\"><bdi data-json=\"" + path + "slowest_key\">" + key +
-                           "</bdi></small>");
+    std::string slowest;
+    if (!key.empty()) {
+      slowest.append("<small title=\"").append(key).append("\"><bdi data-json=\"").append(path);
+      slowest.append("slowest_key\">").append(key).append("</bdi></small>");
+    }
+    time("slowest", s.slowest, slowest);
     time("blocked", s.blocked);
     cell("failed", or_dash(s.failed != 0, std::to_string(s.failed)));
     add("</tr>\n");
@@ -39091,7 +39102,9 @@ std::uint64_t trace_file::dropped() const noexcept {
 }
 
 void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept {
-  if (!following_) return;
+  follows_batch_ = following_ && loops_++ % every_batch_ == 0;
+  if (!follows_batch_) return;
+  ++loops_in_window_;
   try {
     iterations_.push_back({std::max(step, begun_), std::max(wait, begun_), now});
   } catch (...) {  // no memory: not in the trace
@@ -39099,7 +39112,7 @@ void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t
 }
 
 void trace_file::took(const traced_batch& b) noexcept {
-  if (!following_ || b.opened < begun_) return;
+  if (!follows_batch_ || b.opened < begun_) return;
   try {
     batches_.push_back(b);
   } catch (...) {  // no memory: not in the trace
@@ -39116,7 +39129,7 @@ std::uint64_t trace_file::look(queue_depths depths) noexcept {
   }
   const reading ended = read_clocks();
   const std::uint64_t took = ended.nanoseconds - begun.nanoseconds;
-  next_ = ended.nanoseconds + std::clamp(40 * took, a_second / 300, a_second / 4);
+  next_ = ended.nanoseconds + std::clamp(100 * took, a_second / 300, a_second / 4);
   return ended.ticks - begun.ticks;
 }
 
@@ -39128,7 +39141,7 @@ void trace_file::end() noexcept {
     try {
       if (followed) drain(nullptr);
       begin_about("wick_trace_ends");
-      put(text_, ",\"one_in\":", every_, ",\"dropped\":", dropped(),
+      put(text_, ",\"one_in\":", every_, ",\"batches_one_in\":", every_batch_, ",\"dropped\":", dropped(),
           full_ ? ",\"full\":true}}" : ",\"full\":false}}");
       flush();
     } catch (...) {  // no memory: not in the trace
@@ -39191,14 +39204,15 @@ void trace_file::add(const What& what) {
     flush();
 }
 
-/// Follows fewer samples where there are more than 20,000 spans a second, or where some find no room.
+/// Follows fewer samples where there are more than 10,000 spans a second, or where some find no room.
 void trace_file::choose_every(std::uint64_t now) noexcept {
   in_window_ += spans_.size();
   const std::uint64_t drops = dropped();
   const bool overflown = drops != std::exchange(dropped_, drops);
   const std::uint64_t passed = now - window_;
-  if (!overflown && passed < a_second / 4) return;
-  const std::uint64_t most = std::max<std::uint64_t>(passed / 50'000, 200);
+  if (!overflown && passed < a_second / 50) return;
+  choose_every_batch(passed);
+  const std::uint64_t most = std::max<std::uint64_t>(passed / 100'000, 200);
   if (overflown || in_window_ > most + most / 2)
     every_ = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(every_ * std::max<std::uint64_t>(in_window_ / most + 1, 2), 1 << 30));
@@ -39210,6 +39224,16 @@ void trace_file::choose_every(std::uint64_t now) noexcept {
 }
 
 /// Writes text_ over the closing bracket, and another bracket. What can't be written is taken back.
+/// The same of iterations: 1,000 a second.
+void trace_file::choose_every_batch(std::uint64_t passed) noexcept {
+  const std::uint64_t most = std::max<std::uint64_t>(passed / 1'000'000, 20);
+  const std::uint64_t seen = std::exchange(loops_in_window_, 0);
+  if (seen > most + most / 2)
+    every_batch_ *= seen / most + 1;
+  else if (seen < most / 3)
+    every_batch_ = std::max<std::uint64_t>(every_batch_ / 2, 1);
+}
+
 void trace_file::flush() {
   if (text_.empty()) return;
   const std::size_t more = text_.size();
@@ -45227,7 +45251,7 @@ std::string_view csv_text::row(std::uint64_t r) const noexcept {
 void csv_text::split(std::string_view row, std::vector<std::string_view>& to) const {
   to.clear();
   for (std::size_t begin = 0;;) {
-    std::size_t end = begin;
+    std::size_t end;
     if (begin < row.size() && row[begin] == '"') {
       bool open = true;
       for (end = begin + 1; end < row.size() && (open || row[end] != separator_); ++end) {

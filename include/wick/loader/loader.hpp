@@ -223,7 +223,7 @@ class loader<detail::chain<S...>> : public loader<int> {
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
-  explicit loader(detail::chain<S...>, loader_options = {}) {}
+  explicit loader(detail::chain<S...>, const loader_options& = {}) {}
 };
 template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;

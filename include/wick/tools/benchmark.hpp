@@ -186,7 +186,7 @@ class benchmarking {
 /// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
 /// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
 template <class Source, class... S>
-benchmark_result benchmark(pipeline<Source, S...> what, loader_options options = {},
+benchmark_result benchmark(pipeline<Source, S...> what, const loader_options& options = {},
                            std::chrono::nanoseconds time = std::chrono::seconds(5)) {
   const detail::owned<executor> own = detail::own_executor(options);
   executor& on = own ? *own : *options.executor;

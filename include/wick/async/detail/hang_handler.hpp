@@ -16,6 +16,7 @@ class hang_handler {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, hang_handler> &&
              std::is_invocable_v<std::remove_cvref_t<F>&, const std::string&>)
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint leaves copies out
   hang_handler(F&& f)
       : f_(std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f))),
         call_([](void* to, const std::string& text) {

@@ -68,17 +68,17 @@ std::string memory_cache::note() const {
     hits += c.hits.load(std::memory_order_relaxed);
     misses += c.misses.load(std::memory_order_relaxed);
   }
-  if (hits + misses == 0) return {};
+  const std::uint64_t asked = hits + misses;
+  if (asked == 0) return {};
   const std::uint64_t kept = kept_.load(std::memory_order_relaxed);
   char text[256];
-  std::snprintf(text, sizeof text,
-                "cache_in_memory keeps %llu of %llu samples in %.1f of %.1f MB; %.0f %% of %llu samples came "
-                "from it, and the stages before it ran for the others",
-                static_cast<unsigned long long>(kept), static_cast<unsigned long long>(samples_),
-                static_cast<double>(used_.load(std::memory_order_relaxed)) / 1e6,
-                static_cast<double>(most_) / 1e6,
-                100.0 * static_cast<double>(hits) / static_cast<double>(hits + misses),
-                static_cast<unsigned long long>(hits + misses));
+  std::snprintf(
+      text, sizeof text,
+      "cache_in_memory keeps %llu of %llu samples in %.1f of %.1f MB; %.0f %% of %llu samples came "
+      "from it, and the stages before it ran for the others",
+      static_cast<unsigned long long>(kept), static_cast<unsigned long long>(samples_),
+      static_cast<double>(used_.load(std::memory_order_relaxed)) / 1e6, static_cast<double>(most_) / 1e6,
+      100.0 * static_cast<double>(hits) / static_cast<double>(asked), static_cast<unsigned long long>(asked));
   std::string out = text;
   if (full_.load(std::memory_order_relaxed))
     out += "; it is full: give it more .bytes, or cache smaller samples";

@@ -70,7 +70,7 @@ class report_recorder {
   void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
-  bool looks() const noexcept { return timeline_.wants_depths(came_) || trace_; }
+  bool looks() const noexcept { return timeline_.wants_depths(came_) || (trace_ && trace_->follows_batch()); }
   /// For the timeline and the trace: the batch, and what is in flight.
   void look(const queue_depths& depths, traced_batch batch) noexcept;
   /// \throws wick::error when the file can't be written; there is no trace then, nor the one before

@@ -102,7 +102,7 @@ void report_recorder::end_probe() noexcept {
     step_ticks_ += now - probed_at_;
     step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
   }
-  next_probe_ = now + 800 * probe_cost_;  // a quarter of a percent
+  next_probe_ = now + 2000 * probe_cost_;  // a tenth of a percent
 }
 
 namespace {

@@ -61,8 +61,8 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   stage_clock* const clocks = mine.clocks;
   stage_clock& order = clocks[run_.facts.order_row];
   const std::uint64_t begun = now_ticks();
-  // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as
-  // 64.
+  // Clocks are read between stages for slow samples, and of the fast ones for the first few of one run in 64,
+  // which stand for 64 runs.
   const bool slow = grain_.slow_samples();
   const bool timed = slow || order.count() >= mine.next_timed;
   if (timed) mine.next_timed = order.count() + 64 * count;
@@ -71,11 +71,13 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   context c = run_.context_at({}, j);
   mine.mark.begin(j.sequence, j.first + from, count, begun);
   sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}, mine.mark};
-  // A fast run in 64 stands for all of them.
-  const std::uint64_t weight = slow ? 1 : timed ? 64 : 0;
+  constexpr std::uint64_t few = 32;  // are computed together, too
+  const std::uint64_t clocked = !timed ? 0 : slow ? count : std::min(count, few);
+  const std::uint64_t weight = slow ? 1 : timed ? 64 * count / clocked : 0;
   if (timed) {
     stopwatch clock(mine, slow, weight);
-    run_timed(j, from, count, r, clock);
+    run_timed(j, from, clocked, r, clock);
+    if (clocked < count) run_.pipeline.run(j, from + clocked, count - clocked, r);
   } else {
     run_probe probe(mine, begun);
     run_.pipeline.run(j, from, count, r);
@@ -83,9 +85,9 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   }
   c.give_back();
   mine.mark.end();
-  run_.count(clocks, run_.facts.first, count, weight * count);
+  run_.count(clocks, run_.facts.first, count, weight * clocked);
   order.ran(count);
-  order.worked(weight * count, 0);
+  order.worked(weight * clocked, 0);
   const std::uint64_t passed = now_ticks() - begun;
   learn(mine, count, passed);
   if (chooses && !timed) depths_.learn(depth, count, passed);

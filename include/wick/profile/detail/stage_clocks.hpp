@@ -46,12 +46,12 @@ class stage_clocks {
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
     run_mark mark;
 
-    /// Not before 400 times what the probes have taken just now: they cost a quarter of a percent.
+    /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
                     std::uint64_t readings) noexcept {
       last = usage;
       last_at = at;
-      next_probe = at + 400 * cost;
+      next_probe = at + 1000 * cost;
       if (readings != 0) long_ticks = 1000 * cost / readings;
     }
   };

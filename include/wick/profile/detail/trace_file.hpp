@@ -50,6 +50,8 @@ class trace_file {
 
   /// The loop began its step and then its wait at these ticks, and has a batch now.
   void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
+  /// Whether took() and look() are wanted for the batch of this iteration.
+  bool follows_batch() const noexcept { return follows_batch_; }
   void took(const traced_batch& b) noexcept;
   /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
   /// took
@@ -80,6 +82,7 @@ class trace_file {
 
   void drain(queue_depths* depths);
   void choose_every(std::uint64_t now) noexcept;
+  void choose_every_batch(std::uint64_t passed) noexcept;
   template <class What>
   void add(const What& what);
   void write(const laid_out& of);
@@ -118,7 +121,9 @@ class trace_file {
   std::uint64_t dropped_before_ = 0;  // by the trace before
   std::uint32_t every_;
   std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
-  bool following_ = false, full_ = false;
+  std::uint64_t loops_ = 0, loops_in_window_ = 0;           // iterations, and those that were followed
+  std::uint64_t every_batch_ = 1;
+  bool following_ = false, full_ = false, follows_batch_ = false;
   int fault_ = 0;
 };
 

@@ -191,7 +191,8 @@ void report_page::times() {
   begin_panel(R"(One iteration: <tspan class="wait">━</tspan> waiting, mean
 <tspan class="most">━</tspan> the longest wait <tspan class="step">━</tspan> step, mean)",
               24 * (high - low));
-  for (double power = low; power <= high; ++power) {
+  for (int i = 0; i <= static_cast<int>(high - low); ++i) {
+    const double power = low + i;
     std::string label = format_duration(std::pow(10, power) * (1 + 1e-9));
     if (const auto zeros = label.find(".0"); zeros != std::string::npos)
       label.erase(zeros, label.find(' ') - zeros);
@@ -280,10 +281,12 @@ void report_page::stages() {
     time("median", s.median);
     time("p99", s.p99);
     const std::string key = html_text(s.slowest_key);
-    time("slowest", s.slowest,
-         key.empty() ? ""
-                     : "<small title=\"" + key + "\"><bdi data-json=\"" + path + "slowest_key\">" + key +
-                           "</bdi></small>");
+    std::string slowest;
+    if (!key.empty()) {
+      slowest.append("<small title=\"").append(key).append("\"><bdi data-json=\"").append(path);
+      slowest.append("slowest_key\">").append(key).append("</bdi></small>");
+    }
+    time("slowest", s.slowest, slowest);
     time("blocked", s.blocked);
     cell("failed", or_dash(s.failed != 0, std::to_string(s.failed)));
     add("</tr>\n");

@@ -140,7 +140,9 @@ std::uint64_t trace_file::dropped() const noexcept {
 }
 
 void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept {
-  if (!following_) return;
+  follows_batch_ = following_ && loops_++ % every_batch_ == 0;
+  if (!follows_batch_) return;
+  ++loops_in_window_;
   try {
     iterations_.push_back({std::max(step, begun_), std::max(wait, begun_), now});
   } catch (...) {  // no memory: not in the trace
@@ -148,7 +150,7 @@ void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t
 }
 
 void trace_file::took(const traced_batch& b) noexcept {
-  if (!following_ || b.opened < begun_) return;
+  if (!follows_batch_ || b.opened < begun_) return;
   try {
     batches_.push_back(b);
   } catch (...) {  // no memory: not in the trace
@@ -165,7 +167,7 @@ std::uint64_t trace_file::look(queue_depths depths) noexcept {
   }
   const reading ended = read_clocks();
   const std::uint64_t took = ended.nanoseconds - begun.nanoseconds;
-  next_ = ended.nanoseconds + std::clamp(40 * took, a_second / 300, a_second / 4);
+  next_ = ended.nanoseconds + std::clamp(100 * took, a_second / 300, a_second / 4);
   return ended.ticks - begun.ticks;
 }
 
@@ -177,7 +179,7 @@ void trace_file::end() noexcept {
     try {
       if (followed) drain(nullptr);
       begin_about("wick_trace_ends");
-      put(text_, ",\"one_in\":", every_, ",\"dropped\":", dropped(),
+      put(text_, ",\"one_in\":", every_, ",\"batches_one_in\":", every_batch_, ",\"dropped\":", dropped(),
           full_ ? ",\"full\":true}}" : ",\"full\":false}}");
       flush();
     } catch (...) {  // no memory: not in the trace
@@ -240,14 +242,15 @@ void trace_file::add(const What& what) {
     flush();
 }
 
-/// Follows fewer samples where there are more than 20,000 spans a second, or where some find no room.
+/// Follows fewer samples where there are more than 10,000 spans a second, or where some find no room.
 void trace_file::choose_every(std::uint64_t now) noexcept {
   in_window_ += spans_.size();
   const std::uint64_t drops = dropped();
   const bool overflown = drops != std::exchange(dropped_, drops);
   const std::uint64_t passed = now - window_;
-  if (!overflown && passed < a_second / 4) return;
-  const std::uint64_t most = std::max<std::uint64_t>(passed / 50'000, 200);
+  if (!overflown && passed < a_second / 50) return;
+  choose_every_batch(passed);
+  const std::uint64_t most = std::max<std::uint64_t>(passed / 100'000, 200);
   if (overflown || in_window_ > most + most / 2)
     every_ = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(every_ * std::max<std::uint64_t>(in_window_ / most + 1, 2), 1 << 30));
@@ -259,6 +262,16 @@ void trace_file::choose_every(std::uint64_t now) noexcept {
 }
 
 /// Writes text_ over the closing bracket, and another bracket. What can't be written is taken back.
+/// The same of iterations: 1,000 a second.
+void trace_file::choose_every_batch(std::uint64_t passed) noexcept {
+  const std::uint64_t most = std::max<std::uint64_t>(passed / 1'000'000, 20);
+  const std::uint64_t seen = std::exchange(loops_in_window_, 0);
+  if (seen > most + most / 2)
+    every_batch_ *= seen / most + 1;
+  else if (seen < most / 3)
+    every_batch_ = std::max<std::uint64_t>(every_batch_ / 2, 1);
+}
+
 void trace_file::flush() {
   if (text_.empty()) return;
   const std::size_t more = text_.size();

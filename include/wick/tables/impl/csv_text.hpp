@@ -215,7 +215,7 @@ std::string_view csv_text::row(std::uint64_t r) const noexcept {
 void csv_text::split(std::string_view row, std::vector<std::string_view>& to) const {
   to.clear();
   for (std::size_t begin = 0;;) {
-    std::size_t end = begin;
+    std::size_t end;
     if (begin < row.size() && row[begin] == '"') {
       bool open = true;
       for (end = begin + 1; end < row.size() && (open || row[end] != separator_); ++end) {

@@ -142,7 +142,7 @@ std::string advice_for(const column_type& type) {
   if (type.number.empty()) return "no C++ type holds it; cast it when the file is written";
   if (type.lists == 0) return "write " + type.number;
   std::string array = type.number;
-  for (std::size_t i = 0; i < type.lists; ++i) array = "std::array<" + array + ", N>";
+  for (std::size_t i = 0; i < type.lists; ++i) array.insert(0, "std::array<").append(", N>");
   return "write " + array + (type.lists == 1 ? " or std::vector<" + type.number + ">" : "");
 }
 /// Whether the field holds a value of the column; of an array, whether it holds a number of a column of
