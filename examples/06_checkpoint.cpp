@@ -1,15 +1,15 @@
-// 06: a training that is interrupted at any moment, and goes on in the middle of its epoch.
+// 06: a training that is interrupted at any moment, and resumes in the middle of its epoch.
 //
-// Teaches: one file has model, optimizer and loader; the loader's part is a few hundred bytes and says what
-// was delivered, so that nothing is trained on twice or left out; Ctrl-C ends the step, writes the file and
-// leaves.
+// Teaches: one file has model, optimizer and loader; the loader's part is a few hundred bytes and counts the
+// delivered batches, so that nothing is trained on twice or left out; Ctrl-C ends the step, writes the file
+// and leaves.
 //
 //   06_checkpoint FOLDER [--epochs N] [--batch N] [--workers N] [--seed N]
 //
 // FOLDER holds MNIST or Fashion-MNIST as it is distributed. checkpoint.pt lies in the current folder.
 //
-// Expected: "goes on in epoch …" when there is a checkpoint; a line an epoch; after Ctrl-C "interrupted:
-// checkpoint.pt is written; run the same command to go on". The last line is the same whether it was
+// Expected: "resumes in epoch …" when there is a checkpoint; a line an epoch; after Ctrl-C "interrupted:
+// checkpoint.pt is written; run the same command to resume". The last line is the same whether it was
 // interrupted or not.
 #include <csignal>
 #include <cstdint>
@@ -73,7 +73,7 @@ int main(int argc, char** argv) try {
 
   if (std::filesystem::exists(checkpoint)) {
     load(checkpoint, model, optimizer, train);
-    std::cout << "goes on in epoch " << train.current_epoch() << "\n";
+    std::cout << "resumes in epoch " << train.current_epoch() << "\n";
   }
   std::signal(SIGINT, [](int) { interrupted = 1; });
 
@@ -81,7 +81,7 @@ int main(int argc, char** argv) try {
        ++epoch) {
     double sum = 0;
     std::int64_t steps = 0;
-    for (auto& batch : train.epoch(epoch)) {  // the epoch of a loaded state goes on where the state stands
+    for (auto& batch : train.epoch(epoch)) {  // the epoch of a loaded state resumes where the state stands
       optimizer.zero_grad();
       const auto loss = torch::nn::functional::cross_entropy(model->forward(batch.data), batch.target);
       loss.backward();
@@ -90,7 +90,8 @@ int main(int argc, char** argv) try {
       if (++steps == 1) std::cout << "epoch " << epoch << " is under way" << std::endl;
       if (interrupted) {
         save(checkpoint, model, optimizer, train);
-        std::cout << "interrupted: " << checkpoint.string() << " is written; run the same command to go on\n";
+        std::cout << "interrupted: " << checkpoint.string()
+                  << " is written; run the same command to resume\n";
         return 0;
       }
     }

@@ -1,8 +1,8 @@
 // 10: an agent that learns from what it has lived through: prioritized experience replay.
 //
-// Teaches: a replay_buffer is a source that grows while it is trained on; refresh() takes its size and its
-// weights anew between rounds of some batches; a batch's targets are its entries' ids, by which their weights
-// are set.
+// Teaches: a replay_buffer is a source that grows while it is trained on; refresh() reads its size and its
+// weights again between rounds of some batches; a batch's targets are its entries' ids, by which their
+// weights are set.
 //
 // The agent walks along a corridor of cells, one to the left or to the right at a time, and finds a reward at
 // the right end. It begins without knowing that, walks at random, and learns the value of a step (Watkins:

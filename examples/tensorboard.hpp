@@ -36,7 +36,7 @@ class event_file {
     record(field(1, now()) + field(2, step) + field(5, field(1, one)));
   }
 
-  /// Makes what was added visible to TensorBoard. \throws std::system_error when it can't be written
+  /// Makes the added values visible to TensorBoard. \throws std::system_error when it can't be written
   void flush() {
     if (std::fflush(file_.get()) != 0) fail();
   }

@@ -4,8 +4,9 @@
 structure.py ROOT
 
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
-LibTorch, what users include stays cheap, what is compiled once is compiled by somebody, a header is at most 400 lines and a room 6,500,
-every public header has a test, the documentation of the code names headers that exist, and what git tracks is text.
+LibTorch, what users include stays cheap, what is compiled once has a file that compiles it, a header is at most 400 lines
+and a room 6,500, every public header has a test, the documentation of the code names headers that exist, and what git
+tracks is text.
 """
 
 import json
@@ -200,7 +201,7 @@ def main() -> int:
     if port["version-semver"] != version:
         faults.append(f"ports/wick/vcpkg.json: version {port['version-semver']}; include/wick/version.hpp says {version}")
 
-    # What is generated or somebody else's (a wheel, a library, a picture) has no place here. Nothing is said without git.
+    # What is generated or from another project (a wheel, a library, a picture) has no place here. Nothing is said without git.
     listed = b""
     if shutil.which("git"):
         listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False).stdout

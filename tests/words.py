@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The documentation, and the messages and comments of the headers, avoid the words below and keep the rules of Google's
+"""The documentation, and the messages and comments of the code, avoid the words below and keep the rules of Google's
 developer documentation style that a program can check; the README and the architecture stay short. A line per fault.
 
 words.py ROOT
@@ -13,6 +13,7 @@ from pathlib import Path
 
 FILES = ("README.md", "HACKING.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/decisions/*.md", "docs/guides/*.md")
 EXCEPT = {"names.md"}  # of docs/
+PROGRAMS = ("bench", "examples", "python", "tests", "tools")  # their comments, and the messages of all but bench and tests
 # The most words of a page, and where more belongs.
 MAX_WORDS = {
     "README.md": (1000, "move details to a guide"),
@@ -165,6 +166,7 @@ def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     files = [f for glob in FILES for f in sorted(root.glob(glob)) if f.parent.name != "docs" or f.name not in EXCEPT]
     files += sorted((root / "include").rglob("*.hpp"))
+    files += [f for folder in PROGRAMS for f in sorted((root / folder).rglob("*")) if f.suffix in (".cpp", ".hpp")]
     rules = [(compiled(pattern), *rest) for pattern, *rest in RULES]
     faults = []
     for rule, _, _, broken in rules:
@@ -172,7 +174,12 @@ def main() -> int:
             faults.append(f"tests/words.py: '{broken}' does not break {rule.pattern}")
     for file in files:
         name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
-        checked = {DOCS: prose(text)} if file.suffix == ".md" else {MESSAGES: messages(text), COMMENTS: comments(text)}
+        if file.suffix == ".md":
+            checked = {DOCS: prose(text)}
+        elif name.startswith(("bench/", "tests/")):  # the messages of tests are those of the headers
+            checked = {COMMENTS: comments(text)}
+        else:
+            checked = {MESSAGES: messages(text), COMMENTS: comments(text)}
         for kind, each in checked.items():
             for rule, instead, where, _ in rules:
                 for found in rule.finditer(each) if kind in where else ():

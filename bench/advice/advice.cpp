@@ -1,6 +1,6 @@
 // Does the report name what makes a pipeline slow, and does it know what mending it gives? A cause is put
 // into a pipeline of eight stages, its report is read, the cause is taken out, and the gain compared with
-// what was predicted.
+// the prediction.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

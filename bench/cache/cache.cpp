@@ -68,7 +68,7 @@ class bare {
   std::uint64_t epoch_ = 0;
 };
 
-/// The user's pictures, or some of our own.
+/// The user's pictures, or generated ones.
 std::filesystem::path folder_of(const wick_bench::options& o, const wick_bench::temp_folder& own,
                                 std::size_t count) {
   if (!o.folder.empty()) return o.folder;

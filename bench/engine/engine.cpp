@@ -214,7 +214,7 @@ void latency(const wick_bench::options& o, std::size_t workers) {
   std::printf("%s\n", line.c_str());
 }
 
-/// Tasks of 5 us on more and more workers.
+/// Tasks of 5 µs on more and more workers.
 void oversubscribed(const wick_bench::options& o, double turn) {
   const std::vector<std::uint32_t> small(o.quick ? 2000 : 40'000, static_cast<std::uint32_t>(5e-6 / turn));
   std::uint64_t wanted = 0;

@@ -26,8 +26,8 @@ class peer {
   virtual answer call(std::uint64_t n) { return static_cast<void>(n), std::nullopt; }
   /// Fibonacci's number, a fork a call above 1.
   virtual answer fib(int n) { return static_cast<void>(n), std::nullopt; }
-  /// `tokens` numbers through three empty stages, at most 64 at a time, in order: the chain() of what came
-  /// out.
+  /// `tokens` numbers through three empty stages, at most 64 at a time, in order: the chain() of the
+  /// results.
   virtual answer pipeline(std::uint64_t tokens) { return static_cast<void>(tokens), std::nullopt; }
   /// A task for each number, which runs burn() that often. The sum of the results.
   virtual answer loops(std::span<const std::uint32_t> lengths) {

@@ -11,7 +11,7 @@ namespace {
 class std_async_peer final : public peer {
  public:
   answer spawn(std::uint64_t bursts, std::uint64_t each) override {
-    if (bursts * each > 20'000) return std::nullopt;  // 40 us each: it would take minutes
+    if (bursts * each > 20'000) return std::nullopt;  // 40 µs each: it would take minutes
     std::uint64_t done = 0;
     for (std::uint64_t b = 0; b < bursts; ++b) {
       std::vector<std::future<void>> all;

@@ -36,7 +36,7 @@ auto pipeline(const work& w) {
          wick::map("work", [w](std::uint64_t i) { return w.make(i); }) | wick::array_batch(w.batch_size);
 }
 
-/// A loader that goes on, epoch after epoch.
+/// A loader that continues, epoch after epoch.
 class ordered {
  public:
   ordered(const work& w, std::size_t workers, std::size_t prefetch)

@@ -17,7 +17,7 @@
 namespace order {
 
 /// Each thread takes the next position, makes its sample and puts it into a batch of its own; a batch that is
-/// full goes to the consumer, whatever it holds. Nobody waits for anybody's sample.
+/// full goes to the consumer, whatever it holds. No thread waits for another one's sample.
 class unordered {
  public:
   /// `window` batches may be ready or on their way to the consumer, beside the one that each thread fills.

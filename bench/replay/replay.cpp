@@ -1,5 +1,5 @@
 // How soon a round's first batch of a replay buffer is there, behind 1,000 entries that were appended and as
-// many weights that were set: by refresh(), and by a loader made anew over all weights.
+// many weights that were set: by refresh(), and by a new loader over all weights.
 //
 // Each round has its own entries and weights; that no sample of another round comes is checked in each.
 #include <algorithm>
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     std::printf(
-        "%8llu entries: refresh() %.3f ms, first batch %.3f ms (slowest %.3f), with a loader made anew %.3f "
+        "%8llu entries: refresh() %.3f ms, first batch %.3f ms (slowest %.3f), with a new loader %.3f "
         "ms\n",
         static_cast<unsigned long long>(entries), 1e3 * wick_bench::median(f.refresh),
         1e3 * wick_bench::median(f.first), 1e3 * *std::max_element(f.first.begin(), f.first.end()),

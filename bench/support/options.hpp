@@ -1,5 +1,5 @@
 /// \file
-/// What every benchmark may be told on its command line.
+/// The command line of all benchmarks.
 #pragma once
 
 #include <cstdio>

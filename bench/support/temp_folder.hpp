@@ -29,7 +29,7 @@ class temp_folder {
       ::close(ends[1]);
       ::setsid();  // Ctrl-C is for the whole group; this one stays
       for (const int s : {SIGINT, SIGTERM, SIGHUP}) ::signal(s, SIG_IGN);
-      for (const int standard : {0, 1, 2}) ::close(standard);  // nobody shall wait for output from here
+      for (const int standard : {0, 1, 2}) ::close(standard);  // no reader waits for output from here
       char byte;
       while (::read(ends[0], &byte, 1) < 0 && errno == EINTR) {
       }

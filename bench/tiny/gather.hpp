@@ -1,6 +1,6 @@
 /// \file
 /// The limit: what 28 × 28 bytes a sample cost when there is nothing but the copying. No stages, no order
-/// kept, nobody to hand batches to; the order is worked out beforehand. Which loop is fastest differs from
+/// kept, no consumer of batches; the order is worked out beforehand. Which loop is fastest differs from
 /// processor to processor, so there are several.
 #pragma once
 

@@ -2,7 +2,7 @@
 // copying.
 //
 // Where a sample costs nothing, all that is left is the loader itself. wick runs with two workers and keeps
-// the order; the bare gather with prefetch is the limit, with nobody to hand a batch to.
+// the order; the bare gather with prefetch is the limit, without a consumer.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -178,7 +178,7 @@ int run(const wick_bench::options& o) {
       [&](int e, seen& s) { by_unfold(series, at_epoch(e), [&](const at::Tensor& t) { s.add(t); }); });
   wick_bench::run_in_turns(all, o.rounds);
   if (!good) {
-    std::fprintf(stderr, "windows: somebody did not give all windows\n");
+    std::fprintf(stderr, "windows: a contestant did not give all windows\n");
     return 1;
   }
   print_table(all, "M windows/s", 1e6, "cpu ns/window", 1e9);

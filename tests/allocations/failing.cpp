@@ -1,5 +1,5 @@
-// No memory: any one allocation fails, or all for a while, on any thread. Nobody terminates or waits for
-// ever, every sample is delivered or its want is told, and afterwards all is as before.
+// No memory: any one allocation fails, or all for a while, on any thread. No thread terminates the process or
+// waits without an end, every sample is delivered or reported as lost, and afterwards all is as before.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -121,7 +121,7 @@ struct outcome {
   std::size_t batches = 0, thrown = 0, told = 0;
 };
 
-/// One epoch to its end; what is thrown counts, and taking goes on.
+/// One epoch to its end; what is thrown counts, and taking continues.
 template <class Loader>
 void run_epoch(Loader& l, std::uint64_t epoch, outcome& out) {
   for (bool begun = false; !begun;) {
@@ -179,7 +179,7 @@ void with_failing_allocations(const std::string& name, std::size_t batch, Make&&
       }
       if (batch != 0) {
         CHECK(hit.ids.size() + batch * hit.thrown >= whole.ids.size());
-        // What was delivered is in order, and nothing twice.
+        // The delivered samples are in order, and none comes twice.
         std::size_t at = 0;
         for (const std::int64_t id : hit.ids) {
           while (at < whole.ids.size() && whole.ids[at] != id) ++at;
@@ -269,8 +269,8 @@ TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left
 
 namespace {
 
-/// The k-th allocation of epoch() fails, for each k; what comes after must be as if it had not been tried.
-/// Workers have theirs: a batch of theirs that finds no memory is lost, and says so.
+/// The k-th allocation of epoch() fails, for each k; the batches after it must be as if it had not been
+/// tried. Workers have theirs: a batch of theirs that finds no memory is lost, and says so.
 template <class Make, class Check>
 void with_failing_epoch(Make&& make, std::uint64_t epoch, Check&& check) {
   for (std::uint64_t first = 0; first < 40; ++first) {
@@ -291,7 +291,7 @@ void with_failing_epoch(Make&& make, std::uint64_t epoch, Check&& check) {
 
 }  // namespace
 
-TEST_CASE("an epoch() that finds no memory may be tried again, or gone on from, and loses nothing") {
+TEST_CASE("an epoch() that finds no memory may be tried again, or continued from, and loses nothing") {
   const auto words = [](std::int64_t v, wick::context& c) {
     return std::to_string(v + 1000 * static_cast<int>(c.epoch()));
   };
@@ -518,7 +518,7 @@ TEST_CASE("a batch that finds no memory while its gaps are filled leaves those b
   }
 }
 
-TEST_CASE("what becomes of a sample that was replaced is told when that finds no memory") {
+TEST_CASE("what becomes of a sample that was replaced is reported when that finds no memory") {
   const auto every_other = [](std::int64_t i) {
     if (i % 2 == 1) throw refused();
     return i;
@@ -559,7 +559,8 @@ TEST_CASE("what becomes of a sample that was replaced is told when that finds no
       [&] { return wick::loader(numbers{64} | wick::map("f", hop) | wick::map("g", every_other), options); });
 }
 
-TEST_CASE("a batch that ends on the consumer's thread is told when there is no memory to end it elsewhere") {
+TEST_CASE(
+    "a batch that ends on the consumer's thread is reported when there is no memory to end it elsewhere") {
   // The second batch has one sample, which another rank has: it has ended when it is begun.
   const auto on_slots_only = [](wick::array a, wick::context& c) {
     if (c.on()->this_slot() == wick::executor::none) throw wick::error("no slot");

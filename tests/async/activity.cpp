@@ -23,7 +23,7 @@ using wick::detail::wait_for;
 
 namespace {
 
-/// What the calling thread runs is nobody's before and afterwards.
+/// The calling thread runs for no activity before and afterwards.
 struct nobody {
   nobody() { wick::detail::this_thread_resumption().of = nullptr; }
   ~nobody() { wick::detail::this_thread_resumption().of = nullptr; }
@@ -32,7 +32,7 @@ struct nobody {
 }  // namespace
 
 TEST_CASE(
-    "a wait is written down with what runs on the thread that suspends, and restored where it goes on") {
+    "a wait is written down with what runs on the thread that suspends, and restored where it continues") {
   const nobody scope;
   own_activity work;
   work.begin(0);
@@ -53,7 +53,7 @@ TEST_CASE(
   CHECK(work.get()->ran_at_first() <= spent[0]);
 }
 
-TEST_CASE("where nobody wants to know nothing is written down") {
+TEST_CASE("on a thread without an activity nothing is written down") {
   const nobody scope;
   noted_wait wait;
   wait.begin(wait_for::time);
@@ -62,7 +62,7 @@ TEST_CASE("where nobody wants to know nothing is written down") {
   CHECK(activity::current() == nullptr);
 }
 
-TEST_CASE("a wait that goes on when the work has ended leaves nothing behind on its thread") {
+TEST_CASE("a wait that continues when the work has ended leaves nothing behind on its thread") {
   const nobody scope;
   noted_wait wait;
   {

@@ -21,7 +21,7 @@ using wick_test::rounds;
 
 namespace {
 
-/// Takes n, says so, and gives them back when it is told to.
+/// Takes n, notes that in `order`, and gives them back.
 task<void> visit(async_semaphore* s, environment env, std::size_t n, std::vector<int>* order, int me) {
   auto held = co_await s->acquire(env, n);
   order->push_back(me);
@@ -40,7 +40,7 @@ task<void> try_to(async_semaphore* s, environment env, std::size_t n, std::atomi
 
 }  // namespace
 
-TEST_CASE("never more permits are out than there are, whoever takes how many, and all come back") {
+TEST_CASE("never more permits are out than there are, however many each task takes, and all come back") {
   wick::executor ex(4);
   async_semaphore s(5);
   std::atomic<int> out{0}, most{0};
@@ -63,7 +63,8 @@ TEST_CASE("never more permits are out than there are, whoever takes how many, an
   CHECK(s.available() == 5);
 }
 
-TEST_CASE("who came first is served first, and one who wants many is not overtaken by those who want few") {
+TEST_CASE(
+    "the first waiter is served first, and one that wants many is not overtaken by waiters that want few") {
   wick::executor ex(1);
   async_semaphore s(3);
   auto all = s.try_acquire(3);
@@ -108,7 +109,7 @@ TEST_CASE(
   CHECK(s.try_acquire(0));
 }
 
-TEST_CASE("a stop wakes who waits, takes nothing, and lets those behind go on") {
+TEST_CASE("a stop wakes the waiter, takes nothing, and lets the waiters behind it continue") {
   wick::executor ex(2);
   async_semaphore s(2);
   wick::detail::stop_source stop;
@@ -128,7 +129,7 @@ TEST_CASE("a stop wakes who waits, takes nothing, and lets those behind go on") 
   CHECK(s.available() == 2);
 }
 
-TEST_CASE("who was told to stop before gets nothing, though permits are free") {
+TEST_CASE("a task that was stopped before gets nothing, though permits are free") {
   wick::executor ex(1);
   async_semaphore s(1);
   wick::detail::stop_source stop;
@@ -168,7 +169,7 @@ TEST_CASE(
       in.wait();
     }
     CHECK(s->available() == static_cast<std::size_t>(wanted));  // all came back
-    s.reset();                                                  // at once: nobody may still touch it
+    s.reset();                                                  // at once: no thread may still touch it
     served += got.load();
     off += called_off.load();
   }

@@ -33,7 +33,7 @@ TEST_CASE("a notify between retire and sleep is not lost: sleep returns at once"
   CHECK(e.sleepers() == 0);
 }
 
-TEST_CASE("who cancels after it was chosen uses up the permit, so that nobody is woken for nothing") {
+TEST_CASE("who cancels after it was chosen uses up the permit, so that no thread is woken for nothing") {
   event_count e;
   e.begin_search();
   e.retire();
@@ -240,8 +240,7 @@ TEST_CASE("a wake flag that was set before the wait doesn't wait, and is clear a
   CHECK_FALSE(f.is_set());
 }
 
-TEST_CASE(
-    "a wake flag wakes its waiter, shows it what was written before, and may be destroyed by it at once") {
+TEST_CASE("a wake flag wakes its waiter, shows it the earlier writes, and may be destroyed by it at once") {
   const int n = rounds(20'000, 2'000);
   struct message {
     wick::detail::wake_flag ready;

@@ -332,7 +332,7 @@ TEST_CASE("a burst wakes as many workers as it needs, each the next") {
   }
 }
 
-TEST_CASE("one worker runs what comes from outside in its order") {
+TEST_CASE("one worker runs the jobs from outside in their order") {
   executor ex(1);
   std::vector<int> order;
   countdown done(1000);

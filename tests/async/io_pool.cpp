@@ -27,7 +27,7 @@ using wick_test::countdown;
 using wick_test::gate;
 using wick_test::rounds;
 
-TEST_CASE("a blocking call runs off the workers and its coroutine goes on on one") {
+TEST_CASE("a blocking call runs off the workers and its coroutine continues on one") {
   executor ex(2);
   struct places {
     std::size_t during = 0, after = executor::none;
@@ -100,7 +100,7 @@ TEST_CASE("the callable may own what can only be moved, and is called once") {
   CHECK(calls.load() == 1);
 }
 
-TEST_CASE("workers go on while a call blocks") {
+TEST_CASE("workers continue while a call blocks") {
   executor ex({.workers = 1, .io_threads = 1});
   gate open, finished;
   const auto blocked = [](executor* on, gate* g, gate* end) -> task<void> {

@@ -58,7 +58,7 @@ TEST_CASE("a job may post itself again while it runs") {
   CHECK(j.left == 0);
 }
 
-TEST_CASE("a job may free itself while it runs: nobody touches it afterwards") {
+TEST_CASE("a job may free itself while it runs: no thread touches it afterwards") {
   constexpr int n = 1000;
   countdown done(n);
   struct once : wick::detail::job {

@@ -1,4 +1,4 @@
-// What is owned is destroyed once, by whoever owns it last.
+// What is owned is destroyed once, by its last owner.
 
 #include <cstddef>
 #include <utility>
@@ -36,7 +36,7 @@ TEST_CASE("owned: what it points to goes with it, once") {
   CHECK(alive == 0);
 }
 
-TEST_CASE("owned: a move hands over, and destroys what was there") {
+TEST_CASE("owned: a move hands over, and destroys the object that was there") {
   int alive = 0;
   owned<counted> a = make_owned<counted>(alive);
   counted* const first = a.get();

@@ -46,7 +46,7 @@ TEST_CASE("all that was spawned has ended when wait returns") {
   CHECK(sum.load() == n);
 }
 
-TEST_CASE("all that was spawned has ended when join goes on") {
+TEST_CASE("all that was spawned has ended when join continues") {
   wick::executor ex(4);
   const auto run = [](wick::executor* on) -> task<int> {
     std::atomic<int> sum{0};
@@ -58,7 +58,7 @@ TEST_CASE("all that was spawned has ended when join goes on") {
   for (int i = 0; i < 10; ++i) CHECK(sync_wait(run(&ex)) == 1000);
 }
 
-TEST_CASE("joining a scope in which nothing was spawned goes on at once") {
+TEST_CASE("joining a scope in which nothing was spawned continues at once") {
   wick::executor ex(1);
   const auto run = [](wick::executor* on) -> task<std::thread::id> {
     wick::detail::scope s(*on);
@@ -182,7 +182,7 @@ TEST_CASE("the destructor asks the tasks to stop and waits for them") {
   CHECK(stopped.load() == 10);
 }
 
-TEST_CASE("the destructor drops an exception that nobody asked for") {
+TEST_CASE("the destructor drops an exception that no caller asked for") {
   wick::executor ex(2);
   std::atomic<int> sum{0};
   {
@@ -218,7 +218,7 @@ TEST_CASE("the frames of the tasks, their parameters too, are gone when wait ret
   CHECK(left == 0);
 }
 
-TEST_CASE("a scope may be destroyed as soon as its join goes on") {
+TEST_CASE("a scope may be destroyed as soon as its join continues") {
   wick::executor ex(4);
   const auto run = [](wick::executor* on) -> task<int> {
     std::atomic<int> sum{0};

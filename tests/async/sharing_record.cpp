@@ -20,7 +20,7 @@ void in_vain(sharing_record& r, int times) {
 
 }  // namespace
 
-TEST_CASE("a worker less is enough when somebody is idle soon after each wake-up, several times in a row") {
+TEST_CASE("a worker less is enough when a worker is idle soon after each wake-up, several times in a row") {
   sharing_record r(3);
   in_vain(r, 2);
   CHECK_FALSE(r.in_vain());

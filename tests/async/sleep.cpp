@@ -36,7 +36,7 @@ task<void> nap(environment env, std::chrono::nanoseconds d, std::atomic<int>* sl
 
 }  // namespace
 
-TEST_CASE("a sleep takes at least its time and goes on on a worker") {
+TEST_CASE("a sleep takes at least its time and continues on a worker") {
   wick::executor ex(2);
   const auto run = [](wick::executor* on) -> task<bool> {
     const auto before = steady::now();
@@ -95,7 +95,7 @@ TEST_CASE("a stop wakes a sleeper promptly, however long it would have slept") {
   CHECK(ex.timers().size() == 0);
 }
 
-TEST_CASE("who was told to stop before does not sleep") {
+TEST_CASE("a task that was stopped before does not sleep") {
   wick::executor ex(1);
   wick::detail::stop_source stop;
   stop.request_stop();
@@ -125,7 +125,7 @@ TEST_CASE(
   CHECK(again.load() == 15);
 }
 
-TEST_CASE("whatever stops and deadlines meet, each sleeper goes on exactly once") {
+TEST_CASE("whatever stops and deadlines meet, each sleeper continues exactly once") {
   wick::executor ex(3);
   std::uint32_t random = 17;
   std::atomic<int> slept{0}, called_off{0};

@@ -38,7 +38,7 @@ TEST_CASE("a full queue refuses and keeps what it has") {
   CHECK(q.pop() == &c);
 }
 
-TEST_CASE("a queue of one takes one at a time, for ever") {
+TEST_CASE("a queue of one takes one at a time, without an end") {
   steal_queue<int> q(1);
   int a = 0, b = 0;
   for (int i = 0; i < 1000; ++i) {

@@ -16,7 +16,7 @@ using wick::detail::stop_source;
 using wick_test::gate;
 using wick_test::rounds;
 
-TEST_CASE("a default token never stops and calls nobody") {
+TEST_CASE("a default token never stops and calls no callback") {
   const stop_token t;
   CHECK_FALSE(t.stop_possible());
   CHECK_FALSE(t.stop_requested());
@@ -47,7 +47,7 @@ TEST_CASE("only the first request of a stop does anything") {
   CHECK(called == 1);
 }
 
-TEST_CASE("of many threads that request a stop exactly one is told that it was the one") {
+TEST_CASE("of many threads that request a stop exactly one gets true: it was the one") {
   for (int round = 0; round < rounds(200, 50); ++round) {
     stop_source s;
     std::atomic<int> won{0}, called{0};
@@ -215,8 +215,8 @@ TEST_CASE("the destructor of a callback waits until a call on another thread is 
 }
 
 TEST_CASE(
-    "callbacks that come and go on several threads while one stops are called at most once, and never when "
-    "gone") {
+    "callbacks that come and leave on several threads while one stops are called at most once, and never "
+    "when gone") {
   for (int round = 0; round < rounds(300, 60); ++round) {
     stop_source s;
     std::atomic<int> wrong{0};
@@ -233,7 +233,7 @@ TEST_CASE(
           }
           if (called > 1) wrong.fetch_add(1);
         }
-        // From here on the stop was requested or will be: this one is called exactly once.
+        // The stop was requested before this point or is requested later: this one is called exactly once.
         std::atomic<int> called{0};
         const stop_callback last(s.token(), [&called] { called.fetch_add(1); });
         if (!wick_test::eventually([&] { return called.load() != 0; })) wrong.fetch_add(1);

@@ -37,7 +37,7 @@ class countdown {
  public:
   explicit countdown(std::size_t n) : left_(n) {}
   void down() noexcept {
-    std::lock_guard lock(mutex_);  // told under the lock: whoever waited may destroy this at once
+    std::lock_guard lock(mutex_);  // notifies under the lock: the thread that waited may destroy this at once
     if (--left_ == 0) zero_.notify_all();
   }
   /// False when it took longer than a test's patience.

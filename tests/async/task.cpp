@@ -93,7 +93,7 @@ TEST_CASE("a task of a reference to const binds to a non-const object") {
   CHECK(sync_wait(through(borrow(&s))) == &s);
 }
 
-TEST_CASE("a task of void runs to its end before its awaiter goes on") {
+TEST_CASE("a task of void runs to its end before its awaiter continues") {
   wick::executor ex(2);
   int x = 0;
   const auto set = [](wick::executor* on, int* p) -> task<void> {
@@ -142,7 +142,7 @@ TEST_CASE("an exception after a suspension reaches the awaiter") {
   CHECK(sync_wait(text_thrown_by(fail_elsewhere(&ex, "cut short"))) == "cut short");
 }
 
-TEST_CASE("an awaiter that caught an exception goes on and may await again") {
+TEST_CASE("an awaiter that caught an exception continues and may await again") {
   const auto retry = []() -> task<int> {
     int caught = 0;
     for (int i = 0; i < 3; ++i) {

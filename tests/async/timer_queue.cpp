@@ -30,7 +30,7 @@ struct counted_timer : timer {
       if (self->order != nullptr) self->order->push_back(self);
       self->dropped = !on_time;
       countdown* const told = self->done;
-      self->calls.fetch_add(1);  // whoever looks at this may free the timer
+      self->calls.fetch_add(1);  // a thread that looks at this may free the timer
       if (told != nullptr) told->down();
     };
   }

@@ -50,7 +50,7 @@ task<int> sleep_long(environment env, std::atomic<int>* called_off) {
 
 }  // namespace
 
-TEST_CASE("the results come in the order of the tasks, whatever their types and whoever ends first") {
+TEST_CASE("the results come in the order of the tasks, whatever their types and whichever ends first") {
   wick::executor ex(2);
   int borrowed = 3;
   const auto text = [](wick::executor* on) -> task<std::string> {
@@ -228,7 +228,7 @@ TEST_CASE("many in sequence, and nested deeply, take no stack") {
   CHECK(span.bytes() < wick_test::stack_span::bounded);
 }
 
-TEST_CASE("whoever ends last on whatever worker, the caller goes on exactly once and sees all") {
+TEST_CASE("whichever task ends last on whatever worker, the caller continues exactly once and sees all") {
   wick::executor ex(4);
   std::uint32_t random = 5;
   const auto run = [](wick::executor* on, std::uint32_t r) -> task<int> {

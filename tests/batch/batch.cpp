@@ -294,7 +294,8 @@ TEST_CASE("group takes what can only be moved") {
   CHECK(n == 10);
 }
 
-TEST_CASE("group makes what was put off, as batch does: the training loop gets no undecoded picture") {
+TEST_CASE(
+    "group makes the items that were put off, as batch does: the training loop gets no undecoded picture") {
   const auto made = std::make_shared<std::atomic<int>>(0);
   const auto put_off = [made](cell c) { return wick::sample<unmade>{{c.target, made}, c.target}; };
   wick::loader l(wick::from(numbers{10}) | put_off | wick::group(4), {.workers = 2});

@@ -224,7 +224,7 @@ TEST_CASE("values without elements make a batch without bytes") {
   CHECK(b.bytes() == 0);
 }
 
-TEST_CASE("another shape than the first sample's is found, whoever came first, and named with both") {
+TEST_CASE("another shape than the first sample's is found, whichever came first, and named with both") {
   for (const std::size_t first_to_come : {0, 2}) {
     column<row> c;
     c.begin(3, layout::channels_last, new_pool());
@@ -345,7 +345,7 @@ TEST_CASE("many threads put samples into one batch, each into its slot") {
 }
 
 TEST_CASE("many threads put the first sample of a batch at once, of a shape that is known or said by each") {
-  // What ThreadSanitizer watches: whoever comes a little later must not read what the first is writing.
+  // What ThreadSanitizer watches: a thread that comes a little later must not read what the first is writing.
   constexpr std::size_t threads = 3;
   for (int round = 0; round < 200; ++round) {
     column<std::array<std::uint32_t, 4>> known;

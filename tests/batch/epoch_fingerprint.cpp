@@ -176,7 +176,7 @@ TEST_CASE("the parts of an epoch that was stopped and resumed add up to the whol
   }
   CHECK(first.fingerprint(1) + second.fingerprint(1) == whole.fingerprint(1));
   CHECK(second.fingerprint(1).batches == 11);
-  // Begun anew, it is counted anew; what was never begun is zero.
+  // Begun again, it is counted again; an epoch that was never begun is zero.
   for ([[maybe_unused]] auto& b : first.epoch(1)) {
   }
   CHECK(first.fingerprint(1) == whole.fingerprint(1));

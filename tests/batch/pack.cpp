@@ -366,7 +366,7 @@ TEST_CASE("packed rows: more pieces than can be planned for are refused before t
                  "8589934590 pieces", "at most 4294967295"));
 }
 
-TEST_CASE("packed rows: what can't be is told, with the sample's name") {
+TEST_CASE("packed rows: what can't be is an error, with the sample's name") {
   wick::loader l(texts{{3, 4}} | wick::take(99) | [](const wick::sample<std::uint32_t>& s) {
     return std::vector<int>(s.data + (s.target == 1 ? 1 : 0));
   } | wick::array_pack(1, 8));

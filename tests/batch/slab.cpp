@@ -55,7 +55,7 @@ class counted_memory final : public wick::detail::slab_memory {
   wick::detail::host_slab_memory host_;
 };
 
-/// Blocks of any size that nobody may touch.
+/// Blocks of any size that no thread may touch.
 class imagined_memory final : public wick::detail::slab_memory {
  public:
   wick::detail::memory_block allocate(std::size_t bytes) override {
@@ -203,7 +203,7 @@ TEST_CASE("a kept block serves what fits it, and is not spent on what needs less
   CHECK(r.pool->allocations() == 3);
 }
 
-TEST_CASE("no more free blocks are kept than the pool was told, the oldest go") {
+TEST_CASE("no more free blocks are kept than the pool's limit, the oldest go") {
   rig r(3);
   std::vector<slab> out;
   for (std::size_t i = 1; i <= 10; ++i) out.push_back(r.pool->acquire(i << 10));
@@ -415,7 +415,7 @@ TEST_CASE("many threads take and give back, blocks of one thread to another, and
           std::memset(s.data(), t, 64);
           if (i % 16 == 0) std::this_thread::yield();
           for (int b = 0; b < 64; ++b) torn += s.data()[b] != static_cast<std::byte>(t);
-          // Half of the blocks are dropped by whoever comes next.
+          // Half of the blocks are dropped by the thread that comes next.
           if (i % 2 == 0) {
             if (void* const other = shelf[i % 4].exchange(s.detach().context)) any.free(other);
           }

@@ -28,7 +28,7 @@ TEST_CASE("what stands before it runs once a sample, and what stands behind it i
   for (std::uint64_t e = 0; e < 3; ++e) epochs.push_back(targets_of(l, e));
   CHECK(*before.runs == 200);
   CHECK(*source.asked == 200);
-  CHECK(*behind.runs >= 600);  // and what was begun of the next
+  CHECK(*behind.runs >= 600);  // and those begun of the next
   CHECK(epochs[0] != epochs[1]);
   wick::loader without(numbers{200} | wick::shuffle() | counted() |
                            wick::cache_in_memory({.bytes = nothing}) | counted() |
@@ -155,7 +155,7 @@ TEST_CASE("stages that suspend run once a sample, too, before it and behind it")
   CHECK(*behind.runs == 360);
 }
 
-TEST_CASE("a stage before it that draws random numbers is refused, unless it shall be frozen") {
+TEST_CASE("a stage before it that draws random numbers is refused, unless it is to be frozen") {
   const auto make = [](bool frozen) {
     return numbers{40} | wick::shuffle() | wick::map("draw", add_random) |
            wick::cache_in_memory({.freeze_random = frozen}) | wick::array_batch(40);

@@ -1,5 +1,5 @@
-// Batches are the same whatever a cache on disk keeps, whoever has written it, and whatever became of its
-// files.
+// Batches are the same whatever a cache on disk keeps, whichever process has written it, and whatever became
+// of its files.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -243,7 +243,7 @@ TEST_CASE("where there is no room, sets that are not in use make some, and those
   CHECK(*runs.runs == until);
 }
 
-TEST_CASE("what was damaged on disk, cut off or torn is made again, never served") {
+TEST_CASE("an entry that is damaged on disk, cut off or torn is made again, never served") {
   const folder of(12);
   const temp_dir at;
   const auto make = [&] {
@@ -326,7 +326,7 @@ TEST_CASE("a lock that another process keeps costs no sample") {
   CHECK(*before.runs == 9);
 }
 
-TEST_CASE("a stage before it that draws random numbers is refused, unless it shall be frozen") {
+TEST_CASE("a stage before it that draws random numbers is refused, unless it is to be frozen") {
   const temp_dir at;
   const auto make = [&](bool frozen) {
     return numbers{40} | wick::shuffle() | wick::map("draw", add_random) |

@@ -237,7 +237,7 @@ TEST_CASE("tables that a JPEG leaves out are the standard's, as in frames of Mot
         tables.substr(0, 2) + whole.substr(last, segments(whole, 0xDA).at(0) - last) + tables.substr(2);
     CHECK(by(*decoder, one, 3).pixels() == by(*decoder, whole, 3).pixels());
   }
-  // A scan that names a table which nobody has.
+  // A scan that names a table which the file does not have.
   std::string other = whole;
   other[segments(other, 0xDA).at(0) + 6] = '\x32';
   for (const wick::codec* decoder : decoders) {

@@ -92,7 +92,7 @@ class bit_writer {
     out.push_back(0xFF);
     out.push_back(static_cast<std::uint8_t>(code));
   }
-  /// So many bits that were put in, among the first `bytes` of what came out.
+  /// So many bits that were put in, among the first `bytes` of the output.
   static std::size_t bits_within(std::span<const std::uint8_t> data) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < data.size(); ++i) {

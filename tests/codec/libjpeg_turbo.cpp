@@ -25,7 +25,7 @@ using wick::image;
 
 namespace {
 
-/// What comes out, or the error's text.
+/// The picture, or the error's text.
 std::pair<image, std::string> outcome(const std::string& file, const wick::detail::rect& part,
                                       double scale = 1, int channels = 3,
                                       const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
@@ -81,10 +81,10 @@ TEST_CASE("what a JPEG looks like does not depend on the one before") {
   }
 }
 
-TEST_CASE("a decompressor that has given memory back, or failed, goes on with the next picture") {
+TEST_CASE("a decompressor that has given memory back, or failed, continues with the next picture") {
   // The first picture of a thread, which has a color converter, needs more than the first block, which is
   // given back with the others. libjpeg-turbo 2.1.5 looks at a color converter of the picture before when
-  // rows are skipped while it upsamples and converts at once, which it is told not to; under valgrind
+  // rows are skipped while it upsamples and converts at once, which it is set not to do; under valgrind
   // (jpeg/libjpeg_turbo_valgrind) a look at freed memory fails this.
   std::thread([] {
     const std::string large =

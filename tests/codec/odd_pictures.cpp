@@ -1,5 +1,4 @@
-// Pictures as nobody expects them: of odd sizes, depths and frames, by whichever decoder takes them, beside
-// Pillow.
+// Unusual pictures: of odd sizes, depths and frames, by whichever decoder takes them, beside Pillow.
 #include <algorithm>
 #include <string>
 #include <utility>

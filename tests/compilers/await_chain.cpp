@@ -81,7 +81,7 @@ void check(const char* what, long n, std::size_t bound, wick::task<long> t, cons
 
 int main(int argc, char** argv) {
   const long n = argc > 1 ? std::atol(argv[1]) : 1'000'000;
-  // A loop nests one await; a chain is nested 48 deep before it goes on from the bottom.
+  // A loop nests one await; a chain is nested 48 deep before it continues from the bottom.
   constexpr std::size_t one = 8 * 1024, nest = 160 * 1024;
   wick::executor ex(2);
   {

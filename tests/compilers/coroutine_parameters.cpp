@@ -1,7 +1,7 @@
 // Pitfall: a coroutine keeps its parameters until its frame is destroyed, which is later than its end; a
 // reference parameter may be gone before its start; and compilers have lost parameters when the start itself
 // failed. Way around: parameters by value; sync_wait, scope and when_all drop a task, parameters included,
-// before its waiter goes on; nothing that a coroutine is called with throws when it is moved.
+// before its waiter continues; nothing that a coroutine is called with throws when it is moved.
 #include <memory>
 #include <stdexcept>
 #include <utility>

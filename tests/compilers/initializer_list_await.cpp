@@ -1,5 +1,5 @@
 // Pitfall: a co_await in a braced initializer: g++ has crashed on it, evaluated it in another order, and lost
-// the temporaries of the list. (What does not even compile is told by run.py, which compiles this with
+// the temporaries of the list. (What does not even compile is reported by run.py, which compiles this with
 // PITFALL defined too.) Way around: variables with names first, then the list.
 #include <string>
 #include <vector>

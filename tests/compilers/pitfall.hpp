@@ -18,7 +18,7 @@ inline void expect(bool holds, const char* what) {
   std::printf("FAILED: %s\n", what);
 }
 
-/// What the compiler does with code that wick does not write: told, never a failure.
+/// What the compiler does with code that wick does not write: printed, never a failure.
 inline void found(bool has_it, const char* what) {
   std::printf("this compiler %s: %s\n", has_it ? "HAS the pitfall" : "does not have the pitfall", what);
 }

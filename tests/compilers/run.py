@@ -4,8 +4,8 @@
 run.py SOURCE [--arguments "…"] -- PREFIX… COMPILER FLAG…
 
 What stands before the compiler (setarch …) is put before the program as well. A source that has `#ifdef PITFALL` holds
-code that some compilers don't even compile: it is compiled and run once more with PITFALL defined, and how that goes is
-told, but is no failure. A source with a line `// Assembly: REGEX` has to be compiled to assembly that matches it, too.
+code that some compilers don't even compile: it is compiled and run once more with PITFALL defined, and the result is
+printed, but is no failure. A source with a line `// Assembly: REGEX` has to be compiled to assembly that matches it, too.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 // Pitfall: an await_suspend that is inlined may have its variables in the coroutine's frame (clang up to 18):
-// when it has handed the coroutine to another thread, it goes on writing into a frame that may be gone. Way
+// when it has handed the coroutine to another thread, it still writes into a frame that may be gone. Way
 // around: every await_suspend of wick's that hands the coroutine on is noinline.
 #include <coroutine>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // Pitfall: a compiler may keep the address of a thread-local over a suspension, also
-// std::this_thread::get_id(), and go on with that of the thread from before. (clang does up to 15. A function
-// that is not inlined does not help when the compiler sees that it always gives the same and is sure that no
-// other definition replaces it.) Way around: thread-locals are read in the worker's loop, or in a noinline
-// *inline* function: one that another definition could replace, so that nothing is concluded from its body.
-// executor::this_slot() is such.
+// std::this_thread::get_id(), and continue with that of the thread from before. (clang does up to 15. A
+// function that is not inlined does not help when the compiler sees that it always gives the same and is sure
+// that no other definition replaces it.) Way around: thread-locals are read in the worker's loop, or in a
+// noinline *inline* function: one that another definition could replace, so that nothing is concluded from
+// its body. executor::this_slot() is such.
 #include <thread>
 #include <utility>
 
@@ -29,7 +29,7 @@ struct seen {
   bool accessor, slot, exact, plain, id;
 };
 
-/// Starts on main's thread and goes on on the worker: all of them must differ.
+/// Starts on main's thread and continues on the worker: all of them must differ.
 wick::task<seen> hop(wick::executor* ex) {
   int* const a = accessor();
   const std::size_t slot = ex->this_slot();

@@ -22,7 +22,7 @@ cat first.txt
 grep -q '^interrupted: checkpoint.pt is written' first.txt
 "$program" "$data" --epochs 2 --workers 2 >second.txt
 cat second.txt
-grep -q '^goes on in epoch 0$' second.txt
+grep -q '^resumes in epoch 0$' second.txt
 [[ $(tail -1 second.txt) == "$whole" ]] || { echo "not what an undisturbed training ends with"; exit 1; }
 # Of another seed: refused.
 if "$program" "$data" --epochs 3 --seed 43 2>message.txt; then echo "went on with another seed"; exit 1; fi

@@ -1,4 +1,4 @@
-# One damaged file of 40: replaced, told, and left alone by the next run.
+# One damaged file of 40: replaced, reported, and left alone by the next run.
 program=$1 scratch=$3
 bmp() {
   printf 'BM\xf6\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x08\x00\x00\x00\x08\x00\x00\x00\x01\x00\x18\x00\x00\x00\x00\x00\xc0\x00\x00\x00'

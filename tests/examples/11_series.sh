@@ -1,4 +1,4 @@
-# The forecast gets far better than saying that nothing changes; what was hard is named.
+# The forecast gets far better than saying that nothing changes; the hardest windows are named.
 program=$1
 out=$("$program" --hours 1000 --epochs 4 --workers 2)
 echo "$out"

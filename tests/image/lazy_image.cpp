@@ -236,7 +236,7 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
   }
 }
 
-TEST_CASE("pixels that nobody touched are handed over, not copied") {
+TEST_CASE("untouched pixels are handed over, not copied") {
   image p = photo(100, 100);
   const std::uint8_t* const data = p.data();
   lazy_image lazy(std::move(p));

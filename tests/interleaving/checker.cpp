@@ -367,7 +367,7 @@ TEST_CASE("a word that is destroyed while another may still touch it is an error
   }
 }
 
-TEST_CASE("a loop that waits without sleeping is reported, not run for ever") {
+TEST_CASE("a loop that waits without sleeping is reported, not run without an end") {
   const outcome o = explore({.max_steps = 100}, [] {
     atomic<int> never(0);
     spawn([&] {

@@ -14,7 +14,7 @@ namespace {
 
 using condition = wick::detail::basic_condition<model>;
 
-/// Jobs that are only counted, and threads that take one each: nobody sleeps while there is one for it.
+/// Jobs that are only counted, and threads that take one each: no thread sleeps while there is one for it.
 struct pool {
   mutex guard;
   condition changed;
@@ -44,7 +44,7 @@ void one_each(std::size_t threads) {
   expect(p.jobs.read() == 0, "a job is left");
 }
 
-/// One posts while two wait: neither waits for ever for what the other was woken for.
+/// One posts while two wait: neither waits without an end for what the other was woken for.
 void two_from_one() {
   pool p;
   spawn([&] {
@@ -66,7 +66,7 @@ void one_from_three() {
   join();
 }
 
-/// All who wait are told of one change, and nobody of it twice.
+/// All who wait are notified of one change, and none of it twice.
 void all_at_once() {
   pool p;
   plain<bool> stopping(false);

@@ -130,7 +130,8 @@ void with_naps(int consumers, int naps, bool can_wait, omitted o = {}) {
   expect(m.sleepers() == 0, "somebody who is awake counts as asleep");
 }
 
-/// Who naps is woken like who sleeps, and while it does nobody else is for what can wait.
+/// A thread that naps is woken like one that sleeps, and while it naps no other one is woken for what can
+/// wait.
 void message_to_the_napping() {
   event_count idle;
   plain<int> message(0);
@@ -164,7 +165,7 @@ void until_stopped(int workers, int items) {
   expect(m.sleepers() == 0, "somebody who is awake counts as asleep");
 }
 
-/// What was written before notify is read by the one that sleep() lets go.
+/// The thread that sleep() lets go reads the writes before notify.
 void message_to_the_woken() {
   event_count idle;
   plain<int> message(0);
@@ -273,7 +274,7 @@ const scenarios all{[] { one_each(2, 2); },         [] { until_stopped(2, 1); },
 
 }  // namespace
 
-TEST_CASE("in every interleaving nobody sleeps while there is an item") {
+TEST_CASE("in every interleaving no thread sleeps while there is an item") {
   for (const auto& [consumers, producers] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{2, 2}}) {
     CAPTURE(consumers);
     CAPTURE(producers);
@@ -284,7 +285,7 @@ TEST_CASE("in every interleaving nobody sleeps while there is an item") {
   }
 }
 
-TEST_CASE("in every interleaving nobody sleeps while there is an item, when some nap") {
+TEST_CASE("in every interleaving no thread sleeps while there is an item, when some nap") {
   for (const bool can_wait : {false, true}) {
     for (const auto& [consumers, naps] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}}) {
       CAPTURE(can_wait);
@@ -303,7 +304,7 @@ TEST_CASE("in every interleaving nobody sleeps while there is an item, when some
   CHECK(o.complete);
 }
 
-TEST_CASE("in every interleaving everybody who sleeps is told to stop, and what is left is done before") {
+TEST_CASE("in every interleaving each sleeping thread gets the stop, and what is left is done before") {
   for (const auto& [workers, items] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}}) {
     CAPTURE(workers);
     CAPTURE(items);
@@ -314,7 +315,7 @@ TEST_CASE("in every interleaving everybody who sleeps is told to stop, and what 
   }
 }
 
-TEST_CASE("in every interleaving the woken see what was written before") {
+TEST_CASE("in every interleaving the woken see the earlier writes") {
   for (const auto& body : {&message_to_the_woken, &message_to_all}) {
     const outcome o = explore({.preemptions = 3, .stale_reads = 2, .spurious = 1}, body);
     CHECK_MESSAGE(!o.failed, o.report());

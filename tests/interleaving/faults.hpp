@@ -131,7 +131,7 @@ inline void each_order_is_met(std::string_view file, const std::vector<named_sit
   CHECK(orders > 0);
 }
 
-/// Orders that may be weaker and nobody misses them, as "push load -> relaxed": what the header promises
+/// Orders that may be weaker and no scenario misses them, as "push load -> relaxed": what the header promises
 /// holds without any of them. Why, the comments of the tables say (spared.hpp).
 using spared = std::set<std::string>;
 
@@ -151,8 +151,8 @@ inline std::vector<fault> weakened(const std::vector<named_site>& sites, const s
 }
 
 /// Weakens, one at a time, each order in the header include/wick/`file` by one step: each is missed by
-/// some scenario, but for those in the table. Those are weakened all together, and nobody misses them; with
-/// WICK_INTERLEAVING_EFFORT each of them is tried by itself, too.
+/// some scenario, but for those in the table. Those are weakened all together, and no scenario misses them;
+/// with WICK_INTERLEAVING_EFFORT each of them is tried by itself, too.
 inline void each_order_is_needed(std::string_view file, const scenarios& bodies, spared table,
                                  const std::vector<std::string_view>& others = {}) {
   const std::vector<named_site> sites = sites_in(file, bodies);

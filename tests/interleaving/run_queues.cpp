@@ -36,7 +36,7 @@ struct world {
       j.of = this;
       j.execute = [](wick::detail::job* base) noexcept {
         auto* self = static_cast<job*>(base);
-        const std::size_t number = self->of->worker;  // before another fiber may go on
+        const std::size_t number = self->of->worker;  // before another fiber may continue
         expect(self->payload.read() == 1, "a job ran before its payload was there");
         expect(++self->ran == 1, "a job ran twice");
         if (self->posts != nullptr) {
@@ -55,7 +55,7 @@ struct world {
   }
   void work(std::size_t number) {
     while (wick::detail::job* j = q.next(number)) {
-      worker = number;  // read before the next point where another fiber may go on
+      worker = number;  // read before the next point where another fiber may continue
       j->execute(j);
     }
   }
@@ -100,8 +100,8 @@ void one_by_one(std::size_t workers, int count, std::uint32_t patience = never) 
   join();
 }
 
-/// The first job waits for the second: it must not lie there while the other worker sleeps, whoever posted
-/// it.
+/// The first job waits for the second: it must not lie there while the other worker sleeps, whichever
+/// thread posted it.
 void two_at_once(bool from_worker, std::uint32_t patience = never) {
   world w(2, 1, patience);
   flag second, both;
@@ -195,11 +195,11 @@ TEST_CASE("the same with more workers and jobs in random interleavings, own queu
 TEST_CASE("the sleep protocol's faults are found") {
   // The second look does not see what lies in the workers' own queues.
   CHECK(found({{"empty", operation::load, fault::as_zero, {}, 0, "steal_queue.hpp"}}, from_worker).failed);
-  // Only a look whether somebody sleeps, which may be of before it fell asleep.
+  // Only a look whether a worker sleeps, which may be of before it fell asleep.
   CHECK(found({{"notify", operation::rmw, fault::as_load}}, outside).failed);
   CHECK(found({{"wake_for", operation::wake, fault::dropped}}, outside).failed);
   CHECK(found({{"retire", operation::rmw, fault::weaker, std::memory_order_relaxed}}, from_worker).failed);
-  // The stop is not seen, or seen before what was posted.
+  // The stop is not seen, or seen before the posted jobs.
   CHECK(found({{"stop", operation::store, fault::dropped}}, [] { one_by_one(1, 1); }).failed);
 }
 

@@ -19,7 +19,7 @@ struct item {
   plain<int> payload;
 };
 
-/// What the sequencer asks of an executor: what was written before post is visible to the job. One worker,
+/// What the sequencer asks of an executor: all writes before post are visible to the job. One worker,
 /// one job at a time.
 class one_worker {
  public:
@@ -48,7 +48,7 @@ class one_worker {
 
 using sequencer = wick::detail::sequencer<item, model, one_worker>;
 
-/// A coroutine that nobody waits for; it begins at once.
+/// A coroutine that no thread waits for; it begins at once.
 struct detached {
   struct promise_type {
     detached get_return_object() noexcept { return {}; }
@@ -60,7 +60,7 @@ struct detached {
 };
 
 enum class consumer : std::uint8_t {
-  looks,         ///< so many times as there are items; what was not there then is taken after all have joined
+  looks,         ///< so many times as there are items; those not there then are taken after all have joined
   sleeps,        ///< take()
   looks_sleeps,  ///< take() when it is not there
   naps,          ///< take() when it is not there after take_for()

@@ -1,6 +1,6 @@
 /// \file
-/// The orders of memory in the engine that may be weaker than they are, and why. The sweeps check that nobody
-/// misses any of them, all at once.
+/// The orders of memory in the engine that may be weaker than they are, and why. The sweeps check that no
+/// scenario misses any of them, all at once.
 #pragma once
 
 #include "faults.hpp"
@@ -25,8 +25,8 @@ inline const spared spared_in_event_count{
     // Who begins to search promises to look after its next touch, and that one acquires.
     "begin_search rmw -> acquire",
     "begin_search rmw -> release",
-    // What a worker did before is not promised to those who touch later. The releases of the producers before
-    // it live on in its modification, whatever its order.
+    // What a worker did before is not promised to the threads that touch later. The releases of the producers
+    // before it live on in its modification, whatever its order.
     "found rmw -> acquire",
     "retire rmw -> acquire",
     // The caller is a searcher again, as after begin_search.
@@ -71,7 +71,7 @@ inline const spared spared_in_sequencer{
 };
 
 inline const spared spared_in_wake_flag{
-    // What the waiter did before it waits is not promised to the one who sets.
+    // What the waiter did before it waits is not promised to the thread that sets.
     "set rmw -> release",
     "wait cas -> acquire",
     // It compares with the cleared flag, from which there is nothing to learn.

@@ -94,8 +94,8 @@ void second_look() {
   join();
 }
 
-/// The owner fills a slot anew only when the pop that freed it has read it; else that load may take the new
-/// item. The model has no values from the future, so it is told what to look for: the load of a pop whose
+/// The owner fills a slot again only when the pop that freed it has read it; else that load may take the new
+/// item. The model has no values from the future, so this states what to look for: the load of a pop whose
 /// exchange then succeeds must happen before the next store to its slot. (One whose exchange fails may take
 /// anything.)
 struct watched : model {
@@ -167,7 +167,7 @@ TEST_CASE("in every interleaving each item is taken once, complete and in order,
   }
 }
 
-TEST_CASE("in every interleaving a slot is filled anew only when the pop that freed it has read it") {
+TEST_CASE("in every interleaving a slot is filled again only when the pop that freed it has read it") {
   for (const setup& s : {setup{1, 3, {1, 1}}, setup{2, 4, {2}}, setup{4, 6, {1}, 2}}) {
     const outcome o = explore({.preemptions = 2, .stale_reads = 1, .spurious = 1}, [&] { run<watched>(s); });
     CHECK_MESSAGE(!o.failed, o.report());

@@ -13,7 +13,7 @@ namespace {
 
 using flag = wick::detail::basic_wake_flag<model>;
 
-/// The one who waits sees what was written before, and destroys the flag at once.
+/// The thread that waits sees all writes before, and destroys the flag at once.
 void one_waits() {
   std::optional<flag> done(std::in_place);
   plain<int> message(0);
@@ -62,7 +62,7 @@ void one_looks() {
   expect(done.is_set(), "the flag is not set in the end");
 }
 
-/// Two flags by turns, each cleared and used again: no wait ends by what was set before.
+/// Two flags by turns, each cleared and used again: no wait ends because of an earlier set().
 void by_turns() {
   flag asked, answered;
   plain<int> question(0), answer(0);

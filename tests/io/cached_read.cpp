@@ -233,7 +233,7 @@ TEST_CASE("only I/O threads ever ask a file system that others answer for") {
   if (!tried) MESSAGE("skipped: no FUSE file system may be mounted here");
 }
 
-TEST_CASE("a descriptor of which nobody knows where it lies is left to the I/O threads") {
+TEST_CASE("a descriptor whose place is unknown is left to the I/O threads") {
   const temp_dir dir;
   const fs::path path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());

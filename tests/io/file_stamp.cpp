@@ -42,7 +42,7 @@ std::string shard_of(char mark) {
   return out.done();
 }
 
-/// As if it had been there for long: how finely changes are told apart is the file system's business.
+/// As if it had been there for long: how finely changes are distinguished depends on the file system.
 void make_old(const fs::path& path) {
   const ::timespec times[2] = {{1'000'000'000, 5}, {1'000'000'000, 5}};
   REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);

@@ -9,7 +9,7 @@
 using wick::detail::growing_map;
 using wick::detail::known_folders;
 
-TEST_CASE("a map of folders keeps what was noted last, however many there are") {
+TEST_CASE("a map of folders keeps the last note of each, however many there are") {
   static constinit growing_map kept_for_good;  // it never gives memory back
   growing_map* const map = &kept_for_good;
   const auto key = [](std::uint64_t i) { return (i * 0x9E3779B97F4A7C15u) | 1; };
@@ -50,7 +50,7 @@ TEST_CASE("threads that note the same folders at once agree, and who reads finds
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a place is local, remote or unknown, and a folder is what comes before the last slash") {
+TEST_CASE("a place is local, remote or unknown, and a folder is the part before the last slash") {
   static constinit known_folders places;
   const std::uint64_t a = known_folders::folder_of("/data/a/1.jpg"),
                       b = known_folders::folder_of("/data/b/1.jpg");

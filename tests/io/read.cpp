@@ -182,7 +182,7 @@ TEST_CASE("bytes that wait in a group or for their turn don't hold the memory th
 
 namespace {
 
-/// A type that keeps bytes where nobody finds them.
+/// A type that keeps bytes where wick does not find them.
 class document {
  public:
   explicit document(wick::bytes b) : text_(std::make_shared<wick::bytes>(std::move(b))) {}
@@ -223,7 +223,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("bytes that a stage keeps for ever stop nobody") {
+TEST_CASE("bytes that a stage keeps without an end stop no other sample") {
   const wick_test::temp_dir dir;
   const auto paths = many_files(dir, 200, 700);
   std::mutex mutex;

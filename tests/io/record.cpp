@@ -34,7 +34,7 @@ TEST_CASE("a record of what its members became keeps key and fields, and may be 
   CHECK(*moved.at("json") == 2);
 }
 
-TEST_CASE("a member that nobody asked for is an error that says what was asked for") {
+TEST_CASE("a member that was not asked for is an error that names the members asked for") {
   const record_fields fields({"jpg;png", "json"});
   record<int> r("k", fields);
   r.push_back(1);

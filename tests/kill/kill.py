@@ -5,10 +5,10 @@ kill.py PROGRAM [KILLS] [--stream NAME] [--seed N] [--fault NAME]
 
 An attempt is one process a rank (1 to 4), with any number of workers, any prefetch and any rhythm of checkpoints. It is
 killed after a random time or by itself at a random moment; all ranks at once, or one and the others when it is gone. The
-next attempt has another number of ranks and goes on from the last checkpoint, until the training is at its end. What counts
-of an attempt are the steps before the checkpoint that the next one went on from: what a training did afterwards is undone
-by going back. All ranks' steps put together, attempt after attempt, must be those of a training that nobody disturbed,
-sample by sample, with the same random numbers. That, for as many trainings as it takes for KILLS kills.
+next attempt has another number of ranks and continues from the last checkpoint, until the training is at its end. What
+counts of an attempt are the steps before the checkpoint that the next one continued from: what a training did afterwards is
+undone by going back. All ranks' steps put together, attempt after attempt, must be those of an undisturbed training, sample
+by sample, with the same random numbers. That, for as many trainings as it takes for KILLS kills.
 
 --stream: what is trained on (see train.cpp): plain, bucketed, packed, filtered, mixed, edited; or all, KILLS kills of each.
 The journal of an edited training is at times given the beginning of a line, as a kill in the middle of a write leaves it.
@@ -30,7 +30,7 @@ from pathlib import Path
 FILES, EPOCHS = 401, 5
 STREAMS = ["plain", "bucketed", "packed", "filtered", "mixed", "edited"]
 MOST_OF_A_STATE = 4096  # bytes
-PATIENCE = 240  # seconds for one attempt that nobody kills
+PATIENCE = 240  # seconds for one attempt that is not killed
 
 
 def make_data(folder: Path, rng: random.Random):
@@ -64,7 +64,7 @@ class Training:
         ]
 
     def log(self, attempt, rank):
-        """What was the checkpoint it began from, the steps that are whole, whether it came to its end."""
+        """The checkpoint it began from, the steps that are whole, whether it came to its end."""
         path = self.run / f"{attempt}.{rank}.{self.attempts[attempt]}.log"
         if not path.exists():
             return None, [], False
@@ -98,7 +98,7 @@ class Training:
         return together
 
     def delivered(self):
-        """All samples that counted: (epoch, its number, its contents, what was drawn)."""
+        """All samples that counted: (epoch, its number, its contents, the random number drawn)."""
         attempt, count, chain = len(self.attempts) - 1, None, []
         while True:
             chain = self.steps(attempt, count) + chain

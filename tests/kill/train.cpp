@@ -1,6 +1,6 @@
 // A training that can be killed at any moment: one process a rank. It reads real files, writes down each
 // batch's samples before it takes the next one, and now and then a checkpoint. tests/kill/kill.py starts
-// it, kills it, and checks what was written down.
+// it, kills it, and checks these records.
 //
 //   wick_resume_train STREAM DATA RUN ATTEMPT RANK WORLD WORKERS PREFETCH EVERY EPOCHS KILL_AT
 //
@@ -43,7 +43,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-using row = std::array<std::int64_t, 3>;  // its number, its contents, what was drawn for it
+using row = std::array<std::int64_t, 3>;  // its number, its contents, the number drawn for it
 
 std::atomic<std::int64_t> moments_left{0};
 /// Something is about to happen: a good moment to be killed.
@@ -147,7 +147,7 @@ text parse_text(const wick::bytes& content, wick::context& c) {
     out.data.push_back(1000 * r[0] + static_cast<std::int64_t>(j));
   return out;
 }
-/// A text as it came, in one row of numbers: `where` it lay is told as its contents are.
+/// A text as it came, in one row of numbers: `where` it lay is in the row as its contents are.
 row told(const std::int64_t* values, std::size_t length, std::uint64_t where) {
   wick::fingerprint_hash h;
   h.add(where).add(std::uint64_t{length});

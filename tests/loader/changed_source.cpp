@@ -1,4 +1,4 @@
-// Data that changes under a loader: what is safe, and what is told.
+// Data that changes under a loader: what is safe, and what is an error.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -20,7 +20,7 @@ using wick_test::targets_of;
 
 namespace {
 
-/// Texts that somebody else owns and may change; counts what is asked for.
+/// Texts that the test owns and may change; counts what is asked for.
 struct borrowed {
   const std::vector<std::string>* texts;
   std::shared_ptr<std::atomic<std::uint64_t>> asked = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -111,7 +111,7 @@ TEST_CASE("nothing of the next epoch is begun once the size has changed") {
   l.epoch(0);
   for (int i = 0; i < 2; ++i) REQUIRE(l.next());
   *source.now = 30;
-  for (int i = 0; i < 2; ++i) REQUIRE(l.next());  // this epoch goes on to its end
+  for (int i = 0; i < 2; ++i) REQUIRE(l.next());  // this epoch continues to its end
   CHECK(!l.next());
   CHECK(source.asked->load() == 40);
   CHECK(contains(message_of([&] { return l.epoch(1); }), "40 samples", "30 now"));
@@ -140,7 +140,7 @@ TEST_CASE(
                  {.workers = 3, .prefetch_next_epoch = false});
   for (std::int64_t epoch = 0; epoch < 20; ++epoch) {
     CHECK(sum_of(l, static_cast<std::uint64_t>(epoch)) == 100 * (99 + 2000 * epoch) / 2);
-    // Taken to its end: nobody looks at the source now.
+    // Taken to its end: no thread looks at the source now.
     std::vector<std::string>().swap(data);
     data = texts(1000 * (epoch + 1), 100);
   }
@@ -184,7 +184,7 @@ TEST_CASE("an epoch that was left early still reads: data may change when the lo
   }
 }
 
-TEST_CASE("a size that changes between epoch() and the first batch is told in place of that batch") {
+TEST_CASE("a size that changes between epoch() and the first batch is an error in place of that batch") {
   const auto check = [](const answering& source, auto& l, std::uint64_t epoch) {
     for (const std::uint64_t changed : {120, 60}) {
       source.answer({100, changed});  // the first is for epoch() itself, which finds nothing wrong
@@ -274,7 +274,8 @@ TEST_CASE("the same in a coroutine, which leaves an epoch on a worker") {
   CHECK(wick::sync_wait(consumer::first_of(&ex, &l, 7)) == "batch of 10");
 }
 
-TEST_CASE("a size that changes back and forth is told as that, and one that can't be had as what it throws") {
+TEST_CASE(
+    "a size that changes back and forth is reported as that, and one that can't be had as what it throws") {
   const answering source(100);
   wick::loader l(source | wick::array_batch(10), {.workers = 1});
   source.answer({100, 99, 99, 100});  // epoch() looks twice, and so does next()

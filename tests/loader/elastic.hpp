@@ -14,7 +14,7 @@
 
 namespace wick_test {
 
-/// Has as many samples as somebody says.
+/// Has as many samples as `now` says.
 struct elastic : numbers {
   std::shared_ptr<std::atomic<std::uint64_t>> now;
   explicit elastic(std::uint64_t n) : numbers{n}, now(std::make_shared<std::atomic<std::uint64_t>>(n)) {}

@@ -1,5 +1,5 @@
-// filter() in a loader: batches, order, ranks and resume are what they are without it, but for what was left
-// out.
+// filter() in a loader: batches, order, ranks and resume are what they are without it, but for the samples
+// left out.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -146,7 +146,8 @@ TEST_CASE("the fingerprint of an epoch is the same at any rank count, and anothe
   CHECK(one.value != print(1, 1, wick::map([](cell c) { return c; })).value);
 }
 
-TEST_CASE("with compact batches are full, each sample that is kept comes once, and a resume goes on in it") {
+TEST_CASE(
+    "with compact batches are full, each sample that is kept comes once, and a resume continues in it") {
   for (const std::size_t workers : {1, 4}) {
     for (const auto& policy : {wick::on_error(wick::on_error::fail, {.compact = true}),
                                wick::on_error(wick::on_error::skip, {.compact = true})}) {
@@ -275,7 +276,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("without batch() samples that are left out do not come, and a resume goes on between the others") {
+TEST_CASE(
+    "without batch() samples that are left out do not come, and a resume continues between the others") {
   const auto take = [](auto& l, std::size_t most) {
     std::vector<std::int64_t> out;
     while (out.size() < most) {

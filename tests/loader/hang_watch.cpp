@@ -185,7 +185,7 @@ struct wanted {
 };
 
 /// `hang(options)` gives the message of one hang. On a slow machine the limit may come before the hang is
-/// what it shall be: then it is tried again with a longer one.
+/// as wanted: then it is tried again with a longer one.
 template <class Hang>
 std::string check_message(Hang hang, const std::vector<wanted>& lines) {
   std::string text;

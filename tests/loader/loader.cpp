@@ -165,14 +165,14 @@ TEST_CASE("the next epoch's first samples are read while the last batch of this 
   wick::loader l(source | wick::array_batch(10), {.workers = 2, .prefetch = 2});
   auto epoch = l.epoch(0);
   for (int i = 0; i < 4; ++i) REQUIRE(epoch.next());
-  // Two more batches than an epoch has: they are the next one's. No timing: the loader gets there while we
-  // look.
+  // Two more batches than an epoch has: they are the next one's. No timing: the loader gets there while the
+  // test looks.
   REQUIRE(eventually([&] { return source.asked->load() >= 60; }));
   CHECK(!epoch.next());
   CHECK(source.asked->load() == 60);
 }
 
-TEST_CASE("an epoch left early begins anew, the next begins at its beginning, and nothing is mixed up") {
+TEST_CASE("an epoch left early begins again, the next begins at its beginning, and nothing is mixed up") {
   wick::loader l(numbers{1000} | wick::shuffle() | jitter | hop | wick::array_batch(32),
                  {.seed = 9, .workers = 4});
   wick::loader fresh(numbers{1000} | wick::shuffle() | jitter | hop | wick::array_batch(32),
@@ -200,7 +200,7 @@ TEST_CASE("without prefetch across epochs nothing of the next one is begun befor
   }
 }
 
-TEST_CASE("next() goes on behind a break, and starts with epoch 0 when none was begun") {
+TEST_CASE("next() continues behind a break, and starts with epoch 0 when none was begun") {
   wick::loader l(numbers{100} | wick::array_batch(10), {.workers = 2});
   std::size_t n = 0;
   while (auto batch = l.next()) {
@@ -259,7 +259,7 @@ TEST_CASE("an empty source and a batch that can never be full are refused with n
                  "global batch of 3", "4 ranks"));
 }
 
-TEST_CASE("the report counts what ran, and starts anew after each") {
+TEST_CASE("the report counts what ran, and starts again after each") {
   wick::loader l(numbers{1000} | wick::map("work", jitter) | wick::array_batch(100),
                  {.workers = 2, .prefetch_next_epoch = false});
   for ([[maybe_unused]] auto& b : l.epoch(0)) {

@@ -15,7 +15,7 @@
 using namespace wick_test;
 
 TEST_CASE(
-    "threads that take from one loader at the same time get each batch once, or are told that they are two") {
+    "threads that take from one loader at the same time get each batch once, or an error that they are two") {
   constexpr int threads = 3;
   for (int round = 0; round < 30; ++round) {
     wick::loader l(numbers{4000} | wick::shuffle() | wick::array_batch(4), {.seed = 1, .workers = 2});
@@ -77,7 +77,7 @@ TEST_CASE(
   CHECK(rest + 1 == 1000);
 }
 
-TEST_CASE("stages that await one loader at the same time are told that they are several") {
+TEST_CASE("stages that await one loader at the same time get an error that they are several") {
   wick::executor both(2);
   wick::loader inner(numbers{100'000} | wick::array_batch(8), {.executor = &both});
   struct stages {
@@ -138,7 +138,7 @@ TEST_CASE("a coroutine goes from epoch to epoch, to any one, on the only worker,
   CHECK(wick::sync_wait(consumer::run(&ex, &l, 7, 3)).size() == 3);  // another one than what is prefetched
   CHECK(wick::sync_wait(consumer::run(&ex, &l, 7, 100)) == firsts(7));
   CHECK(wick::sync_wait(consumer::run(&ex, &l, 2, 1)).size() == 1);
-  // What a coroutine has asked for, a loop goes on with, the other way round, and a state.
+  // A loop continues what a coroutine has asked for, and the other way round; a state does, too.
   struct asker {
     static wick::task<void> run(wick::executor* on, decltype(l)* from, std::uint64_t epoch) {
       co_await on->schedule();

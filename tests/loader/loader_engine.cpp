@@ -45,13 +45,13 @@ TEST_CASE("who comes for a batch whose place in the ring another has got finds n
   CHECK(job.claim_rest() == 9);
   job.offer();
   CHECK(job.claim(7, 4, 6).count == 4);
-  const auto rest = job.claim(7, 4, 6);  // two fewer would be left to somebody else
+  const auto rest = job.claim(7, 4, 6);  // two fewer would be left to another thread
   CHECK(rest.from == 4);
   CHECK(rest.count == 6);
   CHECK(job.unclaimed() == 0);
 }
 
-TEST_CASE("the only worker goes on with other samples while one waits for a blocking call") {
+TEST_CASE("the only worker continues with other samples while one waits for a blocking call") {
   struct meeting {
     std::mutex mutex;
     std::condition_variable changed;
@@ -281,7 +281,8 @@ TEST_CASE("a loader that is destroyed asks a stage that waits to give up") {
 }
 
 TEST_CASE(
-    "an exception of a stage reaches the loop with the sample's key and the stage, and the loader goes on") {
+    "an exception of a stage reaches the loop with the sample's key and the stage, and the loader "
+    "continues") {
   wick::loader l(numbers{100} |
                      wick::map("fragile",
                                [](cell c) {
@@ -414,7 +415,7 @@ TEST_CASE("a pipeline without batch gives samples in order, and a failing one is
   CHECK(!l.next());
 }
 
-TEST_CASE("the shapes of a batch are judged by its first sample, whoever comes first") {
+TEST_CASE("the shapes of a batch are judged by its first sample, whichever comes first") {
   struct ragged {
     wick::shape extents() const { return {odd ? 3 : 2}; }
     wick::dtype type() const { return wick::dtype::uint8; }
@@ -437,7 +438,7 @@ TEST_CASE("the shapes of a batch are judged by its first sample, whoever comes f
                  "first sample has [3]"));
 }
 
-TEST_CASE("samples that fill a small memory budget wait, and none waits for ever") {
+TEST_CASE("samples that fill a small memory budget wait, and none waits without an end") {
   struct heavy {
     static wick::task<cell> load(cell c, wick::context& context) {
       auto room = context.reserve(600);
@@ -472,7 +473,7 @@ struct two_steps {
 }  // namespace
 
 TEST_CASE(
-    "a sample that needs more memory while it holds some goes on, though all memory is held by such "
+    "a sample that needs more memory while it holds some continues, though all memory is held by such "
     "samples") {
   for (const std::size_t workers : {1, 4}) {
     // With 1,000 bytes three hold 300 each and all of them want 300 more.

@@ -150,7 +150,7 @@ TEST_CASE("the time between two epochs is not counted as taking, nor as the loop
   CHECK(contains(r.to_string(), "6000 samples in " + wick::detail::format_duration(r.taking)));
 }
 
-TEST_CASE("a loader that has its executor for itself is told of no others, however often it is asked") {
+TEST_CASE("a loader that has its executor for itself reports no others, however often it is asked") {
   wick::loader l(numbers{20'000} | wick::map("toil", toil) | wick::array_batch(10), {.workers = 2});
   for (int epoch = 0; epoch < 20; ++epoch) {
     int taken = 0;
@@ -163,7 +163,7 @@ TEST_CASE("a loader that has its executor for itself is told of no others, howev
   }
 }
 
-TEST_CASE("a loader whose executor another one has is told so") {
+TEST_CASE("a loader whose executor another one has reports that") {
   wick::executor one(1);
   wick::loader busy(numbers{200'000} | wick::map("toil", toil) | wick::array_batch(10), {.executor = &one});
   wick::loader idle(numbers{1000} | wick::map("spin", spin) | hop | wick::array_batch(10),
@@ -341,7 +341,7 @@ TEST_CASE("a sample waits as long as its waits, where the worker that it left re
   CHECK(s.blocked >= s.waits.time);
 }
 
-TEST_CASE("a lock and a call are told apart, and what a stage does afterwards is work") {
+TEST_CASE("a lock and a call are distinguished, and what a stage does afterwards is work") {
   struct stages {
     wick::async_mutex* mutex;
     wick::task<cell> operator()(cell c, wick::context& context) const {

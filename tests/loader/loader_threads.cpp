@@ -45,7 +45,7 @@ TEST_CASE(
     CHECK(contains(misuse_of([&] { return inner.next(); }), "would block a worker"));
   }
   CHECK(inner.next().has_value());
-  // In a loader whose samples are short enough for the loop to run some, whoever runs which.
+  // In a loader whose samples are short enough for the loop to run some, whichever thread runs which.
   std::atomic<std::uint64_t> refused{0};
   const auto nested = [&](cell c) {
     // Now and then only: an exception takes longer than the samples at which a loop helps.
@@ -60,7 +60,7 @@ TEST_CASE(
   CHECK(inner.report().batches == 1);
 }
 
-TEST_CASE("what a worker is refused has changed nothing: the loader goes on where it stood") {
+TEST_CASE("what a worker is refused has changed nothing: the loader continues where it stood") {
   wick::executor ex(1);
   wick::loader l(numbers{100} | wick::shuffle() | wick::array_batch(10), {.executor = &ex});
   struct stranger {
@@ -134,7 +134,8 @@ TEST_CASE("workers of another executor may wait in next(), one after another") {
 }
 
 TEST_CASE(
-    "who begins an epoch while another thread waits for its batch is told so, and the other gets its batch") {
+    "a thread that begins an epoch while another one waits for its batch gets an error, and the other gets "
+    "its batch") {
   std::function<std::string()> use_it;
   std::string told;
   const auto use = [&](cell c) {

@@ -1,4 +1,4 @@
-// A loader whose type says what comes out: as a member, in a container, chosen at run time, moved, empty.
+// A loader whose type names its items only: as a member, in a container, chosen at run time, moved, empty.
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -81,7 +81,7 @@ TEST_CASE("an empty loader says so, whatever is asked of it, and can be assigned
   CHECK_FALSE(t.validation);
 }
 
-TEST_CASE("a loader that is moved in the middle of an epoch goes on, and its range with it") {
+TEST_CASE("a loader that is moved in the middle of an epoch continues, and its range with it") {
   loader first(wick::from(up_to(40)) | wick::array_batch(4), {.workers = 2});
   auto range = first.epoch(0);
   auto at = range.begin();
@@ -124,7 +124,7 @@ TEST_CASE("a loader is a range: each loop over it is the next epoch, also behind
   }
   CHECK(train.current_epoch() == 2);
   CHECK(all(train) == all(same.epoch(3)));
-  // A state goes on in the epoch where it stands.
+  // A state continues in the epoch where it stands.
   train.epoch(7);
   CHECK(train.next());
   const std::vector<std::byte> state = train.state();

@@ -14,7 +14,7 @@
 
 using namespace wick_test;
 
-TEST_CASE("after refresh() an epoch is that of a loader made anew, at any worker and rank count") {
+TEST_CASE("after refresh() an epoch is that of a new loader, at any worker and rank count") {
   for (const std::size_t workers : {1, 4}) {
     for (const bool ahead : {false, true}) {
       for (const std::uint64_t ranks : {1, 2, 4}) {
@@ -39,7 +39,7 @@ TEST_CASE("after refresh() an epoch is that of a loader made anew, at any worker
   }
 }
 
-TEST_CASE("what was prefetched is dropped, whenever refresh() comes, and nothing is lost or comes twice") {
+TEST_CASE("prefetched batches are dropped, whenever refresh() comes, and nothing is lost or comes twice") {
   for (const std::size_t workers : {1, 4}) {
     const elastic source(40);
     wick::loader l(source | wick::shuffle() | wick::array_batch(8),
@@ -156,7 +156,7 @@ TEST_CASE("refresh() without batch()") {
   CHECK(count(2) == 45);
 }
 
-TEST_CASE("from the first refresh() on nobody looks at the source beyond the end of an epoch") {
+TEST_CASE("from the first refresh() on no thread looks at the source beyond the end of an epoch") {
   const elastic source(40);
   wick::loader l(source | wick::array_batch(8), {.workers = 2});
   l.refresh();

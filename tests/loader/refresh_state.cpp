@@ -15,7 +15,7 @@
 using namespace wick_test;
 
 TEST_CASE(
-    "between rounds a state goes on with data of another size and other weights, within one it does not") {
+    "between rounds a state continues with data of another size and other weights, within one it does not") {
   const auto pipeline = [](const elastic& from, const wick::weights& w) {
     return from | wick::weighted(w, {.samples = 48}) | wick::array_batch(8);
   };
@@ -97,7 +97,7 @@ TEST_CASE("behind a refresh() the state is the beginning of the next epoch") {
   CHECK(targets_of(other, 4).size() == 4);
 }
 
-TEST_CASE("a refresh() that fails is told, and the loader gives nothing until one has gone well") {
+TEST_CASE("a refresh() that fails throws, and the loader gives nothing until one has gone well") {
   const elastic source(20);
   wick::loader l(source | wick::shuffle() | wick::array_batch(5, {.drop_last = true}), {.workers = 2});
   const auto before = targets_of(l, 0);

@@ -15,7 +15,7 @@
 
 namespace wick_test {
 
-/// Draws from the sample's stream, so that a wrong position or epoch shows in the bytes; every 50th sample is
+/// Draws from the sample's stream, so that a wrong position or epoch shows in the bytes; one sample in 50 is
 /// slow.
 inline cell jitter(cell c, wick::context& context) {
   for (auto& b : c.data) b = static_cast<std::uint8_t>(b ^ context.random().below(256));

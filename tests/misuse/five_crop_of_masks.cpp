@@ -1,4 +1,4 @@
-// Five crops of a picture that has a mask: nobody says which of them the mask should be.
+// Five crops of a picture that has a mask: nothing says which of them the mask should be.
 #include <wick/core.hpp>
 
 // expect: wick: five_crop and multi_crop take a picture alone

@@ -1,4 +1,4 @@
-// A hook is there and not listed: nobody would call it.
+// A hook is there and not listed: wick would not call it.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -6,7 +6,8 @@
 #include <wick/core.hpp>
 
 // expect: wick: this stage has a member of a hook's name (Hook, in the lines beside this) and does not list
-// the hook expect: hook::fingerprint expect: scaled
+// expect: hook::fingerprint
+// expect: scaled
 struct scaled {
   using stage_kind = wick::on_data;
   static constexpr std::string_view name = "scaled";

@@ -6,7 +6,8 @@
 #include <wick/core.hpp>
 
 // expect: wick: stage_hooks of this stage lists a hook (Hook, in the lines beside this), and its member is
-// missing, misspelt expect: hook::fingerprint expect: scaled
+// expect: hook::fingerprint
+// expect: scaled
 struct scaled {
   using stage_kind = wick::on_data;
   using stage_hooks = wick::hooks<wick::hook::fingerprint>;

@@ -1,4 +1,4 @@
-// The struct of batch<T>(n) has a constructor, so that its fields can't be told.
+// The struct of batch<T>(n) has a constructor, so that its fields can't be found.
 #include <utility>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Memory is pinned for batches that nobody makes.
+// Memory is pinned for batches that no stage makes.
 #include <vector>
 
 #include <wick/core.hpp>

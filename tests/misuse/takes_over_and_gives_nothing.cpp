@@ -1,4 +1,4 @@
-// A stage takes the item over and gives nothing back: nothing would be left to go on.
+// A stage takes the item over and gives nothing back: nothing would be left for the next stage.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Batches that nobody makes are sent to the device.
+// Batches that no stage makes are sent to the device.
 #include <vector>
 
 #include <wick/core.hpp>

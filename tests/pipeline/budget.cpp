@@ -165,7 +165,7 @@ TEST_CASE("nothing at all may be had as long as the budget is kept") {
   CHECK(b.used() == 0);
 }
 
-TEST_CASE("those who wait are served in the order of their positions") {
+TEST_CASE("waiters are served in the order of their positions") {
   executor ex(1);
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
@@ -226,7 +226,7 @@ TEST_CASE("try_acquire does not overtake one who waits") {
   CHECK(b.try_acquire(1));
 }
 
-TEST_CASE("a lower position that fits passes those who wait behind it") {
+TEST_CASE("a lower position that fits passes the waiters behind it") {
   // The consumer waits for the lowest position: what is free is for that one, even while a later one wants
   // more.
   executor ex(1);
@@ -377,7 +377,7 @@ TEST_CASE("an account grows in steps and gives all back at once") {
   CHECK(b.peak() == 100);
 }
 
-TEST_CASE("when all bytes are held by those who wait for more, the lowest turn is let through") {
+TEST_CASE("when all bytes are held by tasks that wait for more, the lowest turn is let through") {
   executor ex(1);
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> ended;
@@ -408,7 +408,9 @@ TEST_CASE("under load work in two steps ends, and goes beyond the limit by one o
   CHECK(b.peak() <= 1800);
 }
 
-TEST_CASE("who holds bytes and waits for something else than bytes does not stop those who have that") {
+TEST_CASE(
+    "a task that holds bytes and waits for something else than bytes does not stop the tasks that have "
+    "that") {
   // `owner` has the lock and waits for bytes; `guest` has all bytes and waits for the lock.
   struct scene {
     byte_budget budget{100};
@@ -432,7 +434,7 @@ TEST_CASE("who holds bytes and waits for something else than bytes does not stop
     byte_charge first = s.budget.try_acquire(100);
     {
       scope both(ex);
-      std::optional<helper_elsewhere> not_at_rest(std::in_place, ex);  // or somebody is let through too early
+      std::optional<helper_elsewhere> not_at_rest(std::in_place, ex);  // or a task is let through too early
       both.spawn(scene::guest(&ex, &s));
       both.spawn(scene::owner(&ex, &s));
       settle(ex);
@@ -529,7 +531,7 @@ TEST_CASE("an executor is at rest when nothing is queued, run, called or slept f
   CHECK(wick_test::eventually([&] { return ex.at_rest(); }));
 }
 
-TEST_CASE("a budget may be dropped right after somebody had to wait") {
+TEST_CASE("a budget may be dropped right after a task had to wait") {
   executor ex(2);
   for (int round = 0; round < rounds(2000, 200); ++round) {
     byte_budget b(10, std::chrono::microseconds(50));

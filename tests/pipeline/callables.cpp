@@ -99,7 +99,8 @@ TEST_CASE("a lambda of `auto` is a stage in every form that has types") {
   CHECK(run(plain() | wick::take(10) | [factor = 2](auto x) mutable { return factor * x; }) == tens(2));
 }
 
-TEST_CASE("a stage with several call operators, or one that suits some types only, is asked for what comes") {
+TEST_CASE(
+    "a stage with several call operators, or one that suits some types only, is asked for the item's type") {
   struct several {
     int operator()(int x) const { return 2 * x; }
     int operator()(const std::string&) const { return 0; }
@@ -178,7 +179,7 @@ TEST_CASE("a coroutine that gives nothing changes the item in place, or only loo
   CHECK(sum >= 45);
 }
 
-TEST_CASE("what gives nothing gets a copy when it takes by value, so that the item goes on whole") {
+TEST_CASE("what gives nothing gets a copy when it takes by value, so that the item continues whole") {
   using words = std::vector<std::string>;
   const auto source =
       wick::from(std::vector<words>(10, words{"a string that is too long to lie in the object", "b"}));

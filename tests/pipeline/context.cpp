@@ -48,7 +48,7 @@ TEST_CASE(
   CHECK(draws(a, 10) == draws(b, 10));
 }
 
-TEST_CASE("a stage's stream goes on from call to call, and what another stage draws doesn't change it") {
+TEST_CASE("a stage's stream continues from call to call, and what another stage draws doesn't change it") {
   wick::context drawn(here), alone(here);
   drawn.enter(1);
   draws(drawn, 7);

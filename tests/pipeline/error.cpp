@@ -5,7 +5,7 @@
 #include "support/doctest.hpp"
 #include <wick/pipeline/error.hpp>
 
-TEST_CASE("a sample error says key, stage and reason, and keeps what was thrown") {
+TEST_CASE("a sample error says key, stage and reason, and keeps the thrown exception") {
   const auto cause = std::make_exception_ptr(std::out_of_range("past the end"));
   const wick::sample_error e("cat/0012.jpg", "decode", 3, 77, "past the end", cause);
   CHECK(std::string(e.what()) == "cat/0012.jpg: decode: past the end");

@@ -42,7 +42,7 @@ TEST_CASE("every single bit of the data changes the fingerprint") {
   }
 }
 
-TEST_CASE("parameters are told apart by their values and their order, floating ones to the last bit") {
+TEST_CASE("parameters are distinguished by their values and their order, floating ones to the last bit") {
   enum class filter : std::uint8_t { near, smooth };
   const std::set<std::uint64_t> all{
       wick::fingerprint_hash::of(),          wick::fingerprint_hash::of(1),

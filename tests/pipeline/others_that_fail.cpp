@@ -102,7 +102,7 @@ TEST_CASE("who wanted a damaged other draws another, as a list of the bad has it
       for (std::size_t i = 0; i < first[k].size(); ++i) {
         CHECK(digits_of(first[k][i]).count(14) == 0);
         if (skips) continue;
-        // Whoever had no damaged sample is what it was.
+        // An item without a damaged sample is as before.
         CHECK((first[k][i] != all[k][i]) == (digits_of(all[k][i]).count(14) == 1));
         changed += first[k][i] != all[k][i];
       }
@@ -234,7 +234,7 @@ TEST_CASE("where all others are damaged a sample is left out, or its batch fails
   CHECK(contains(message_of([&] { targets_of(l, 0); }), "none of the 16 samples drawn"));
 }
 
-TEST_CASE("of others of others the one that is damaged is told") {
+TEST_CASE("of others of others the one that is damaged is reported") {
   wick::loader l(numbers{40} | wick::shuffle() | wick::map("look", break_13) | wick::with_others(1) |
                      wick::join(digits) | wick::with_others(1) | wick::join("twice", digits) |
                      wick::array_batch(8),

@@ -143,7 +143,7 @@ TEST_CASE("order stages apply from left to right") {
   CHECK(run(plain{} | wick::take(4) | wick::shuffle()) == expected);
 }
 
-TEST_CASE("an error names the stage as map() was told, and \"map\" when it was not") {
+TEST_CASE("an error names the stage as map() does, and \"map\" when that gives no name") {
   const auto fails = [](int) -> int { throw wick::error("no"); };
   const auto text = [](auto p) { return wick_test::message_of([&] { run(std::move(p)); }); };
   CHECK(text(wick::from(plain{}) | fails) == "sample 0: map: no");

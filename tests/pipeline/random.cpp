@@ -58,7 +58,7 @@ TEST_CASE("a stream is the blocks of its counter, so its numbers are the same in
   }
 }
 
-TEST_CASE("a copy of a stream goes on as the stream does") {
+TEST_CASE("a copy of a stream continues as the stream does") {
   random_stream a(1, 2, 3, 4);
   a();
   random_stream b = a;

@@ -131,7 +131,7 @@ TEST_CASE("with a probability some samples stay alone, and others can have other
   CHECK(two < 1600);
 }
 
-TEST_CASE("an other that filter() leaves out is drawn anew; who keeps none is told") {
+TEST_CASE("an other that filter() leaves out is drawn again; a filter that keeps none is an error") {
   const auto odd = [](const cell& c) { return c.target % 2 != 0; };
   wick::loader l(
       numbers{100} | wick::filter(odd) | wick::with_others(2) | wick::join(digits) | wick::array_batch(10),

@@ -133,7 +133,7 @@ TEST_CASE("a long training step is the bottleneck of a loop that hardly waits") 
   CHECK(has(d.text,
             "Bottleneck: the training step. Training waits for data 0.0 % of the time; no change to the "
             "pipeline gives 5 % or more. The loader alone: "));
-  // 32 samples take 20 ms, and would 205 us / 2 each.
+  // 32 samples take 20 ms, and would take 205 µs / 2 each.
   CHECK(d.gain.gain == doctest::Approx(20e-3 / (32 * 205e-6 / 2)).epsilon(0.05));
 }
 

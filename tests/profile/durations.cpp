@@ -51,7 +51,7 @@ TEST_CASE("of none every quantile is zero, and of one it is that one") {
   CHECK(d.quantile(1) == 5);
 }
 
-TEST_CASE("what has come since an earlier value is what was added in between") {
+TEST_CASE("the difference from an earlier value is the part added in between") {
   duration_counts counts;
   for (int i = 0; i < 10; ++i) counts.add(100);
   durations before;

@@ -120,7 +120,7 @@ class terminal {
     winsize size{24, columns, 0, 0};
     REQUIRE(::ioctl(slave_->fd(), TIOCSWINSZ, &size) == 0);
   }
-  /// Takes what was written.
+  /// Takes the written bytes.
   void look() {
     for (const char c : master_->take()) put(c);
   }
@@ -217,7 +217,7 @@ TEST_CASE("where it gets narrow the bar goes first, then the description, and th
   CHECK(at(10) == " 45% 450/1");
 }
 
-TEST_CASE("rates forget what was long ago, and long steps are not forgotten at once") {
+TEST_CASE("rates forget steps of long ago, and long steps are not forgotten at once") {
   progress_rates rates;
   CHECK(rates.items() < 0);
   double t = 0;
@@ -387,7 +387,7 @@ TEST_CASE("nothing is shown where nothing came") {
   CHECK(p.from->take().empty());
 }
 
-TEST_CASE("an exception ends the line, and the loop may go on below it") {
+TEST_CASE("an exception ends the line, and the loop may continue below it") {
   const variable kind("TERM", "xterm");
   terminal t(100);
   wick::progress bar(batches{6, 3}, always(t.fd()));
@@ -464,7 +464,7 @@ TEST_CASE("only the first rank shows anything") {
   CHECK_FALSE(shows("0", {.disable = true}));
 }
 
-TEST_CASE("a file that can't be written to keeps nobody from training") {
+TEST_CASE("a file that can't be written to keeps no loop from training") {
   const pipe_pair p;
   std::uint64_t came = 0;
   wick::progress bar(batches{4}, always(p.from->fd()));  // the end that reads

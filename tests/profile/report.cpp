@@ -102,7 +102,7 @@ TEST_CASE(
   CHECK(r.utilization() == 0.8);
   r.worked = 4;
   CHECK(r.utilization() == 0.2);
-  r.seconds = 100;  // the other 90 nobody wanted anything
+  r.seconds = 100;  // the other 90 no loop wanted anything
   CHECK(r.utilization() == 0.2);
   r.worked = 50;
   CHECK(r.utilization() == 1.0);
@@ -293,7 +293,7 @@ TEST_CASE("Prometheus' text has one line a figure, each name being declared once
   CHECK(has(r.to_prometheus(), "\nwick_stage_busy_seconds{stage=\"decode\"} 14\n"));
 }
 
-TEST_CASE("scalars are told one by one") {
+TEST_CASE("scalars are reported one by one") {
   std::map<std::string, double> told;
   example().scalars([&](std::string_view name, double value) { told[std::string(name)] = value; });
   CHECK(told.at("wick/samples_per_second") == 1024);

@@ -74,7 +74,7 @@ TEST_CASE("probes add up, and those that blocked once more") {
   CHECK(p.blocked_nanoseconds == 20);
 }
 
-TEST_CASE("a record keeps the slowest sample and forgets it when it was told") {
+TEST_CASE("a record keeps the slowest sample and forgets it when it was reported") {
   wick::detail::stage_record r;
   r.took(10, 1);
   r.took(99, 2);
@@ -86,7 +86,7 @@ TEST_CASE("a record keeps the slowest sample and forgets it when it was told") {
   CHECK(r.slowest_index() == 4);
 }
 
-TEST_CASE("what is waited for is told from how long it was") {
+TEST_CASE("what is waited for is distinguished from how long it was") {
   wick::detail::stage_record r;
   wick::detail::activity::times t{};
   t[static_cast<std::size_t>(wick::detail::wait_for::memory)] = 7;

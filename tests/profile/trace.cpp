@@ -276,7 +276,7 @@ TEST_CASE("a file does not get larger than it may, and the report says so") {
   CHECK(checked(path, "fetch batch")["full"] == 1);
 }
 
-TEST_CASE("a full disk ends the trace, not the run; what was written is whole") {
+TEST_CASE("a full disk ends the trace, not the run; the written part is whole") {
   const wick_test::temp_dir folder;
   const std::string path = (folder / "t.json").string();
   ::rlimit before{};
@@ -358,7 +358,7 @@ TEST_CASE("a process that is killed leaves what readers take") {
   CHECK(checked(path, "fetch toil batch", "open")["flow_f"] > 0);
 }
 
-TEST_CASE("what can't be a trace is refused, and the loader goes on") {
+TEST_CASE("what can't be a trace is refused, and the loader continues") {
   const wick_test::temp_dir folder;
   wick::loader l(numbers{64} | wick::array_batch(16), {.workers = 1});
   CHECK(contains(wick_test::message_of([&] { return l.trace((folder / "no" / "t.json").string()), 0; }),

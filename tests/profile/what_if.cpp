@@ -63,11 +63,11 @@ TEST_CASE("without its slowest samples a stage takes as long as without its tail
   times.assign(1000, 0.5F);
   times.back() = 500.5F;
   const wick::report r = measured(m);
-  // 100 + 300 us before, 100 + 150 afterwards.
+  // 100 + 300 µs before, 100 + 150 µs afterwards.
   CHECK(r.predict({.stage = "decode", .without_slowest = 0.001}).gain == doctest::Approx(1.6).epsilon(0.06));
 }
 
-TEST_CASE("what was measured from few samples is predicted with a wider interval") {
+TEST_CASE("a gain measured from few samples is predicted with a wider interval") {
   wick::report r = measured(model());
   const wick::prediction sure = r.predict({.stage = "decode", .times_faster = 3});
   r.load.error = 0.2;

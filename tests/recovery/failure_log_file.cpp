@@ -75,7 +75,7 @@ wick::failure_log_entry entry(std::string key) {
 
 std::string line(const std::string& key) { return wick::detail::to_json(entry(key)) + "\n"; }
 
-/// How often each line is there; a line that is no entry of ours() counts as "".
+/// How often each line is there; a line that is no `entry()` counts as "".
 std::map<std::string, int> lines_of(const std::string& text) {
   std::map<std::string, int> out;
   std::istringstream in(text);
@@ -185,7 +185,7 @@ TEST_CASE("a failure log file that can't be opened is refused, and one that can'
   CHECK(contains(full.trouble(), "/dev/full: failure_log_file: 2 lines could not be written: No space left"));
 }
 
-TEST_CASE("a line that a full disk has cut off is taken back, and the next one begins anew") {
+TEST_CASE("a line that a full disk has cut off is taken back, and the next one begins a new line") {
   const temp_dir folder;
   const auto path = folder / "errors.jsonl";
   const ::pid_t child = in_child([&] {
@@ -289,7 +289,7 @@ TEST_CASE("writers in many processes, some of them killed, leave each line whole
   CHECK(whole == processes / 2 * lines);
 }
 
-TEST_CASE("a writer that stopped in the middle of its line holds up nobody") {
+TEST_CASE("a writer that stopped in the middle of its line holds up no other writer") {
   const temp_dir folder;
   const auto path = folder.write("errors.jsonl", line("a") + "{\"epoch\":0,\"po");
   const int held = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);

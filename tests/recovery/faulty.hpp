@@ -48,7 +48,7 @@ inline auto straight(std::uint64_t size, std::int64_t batch, std::uint64_t rank 
          wick::map("hop", [](cell c) { return c; }) | wick::map("late", late) | wick::array_batch(batch, o);
 }
 
-/// What a consumer saw: of each batch its bytes and targets, or what was thrown.
+/// What a consumer saw: of each batch its bytes and targets, or the error.
 struct seen {
   std::vector<std::string> batches;
   std::vector<std::vector<std::int64_t>> targets;

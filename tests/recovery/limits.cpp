@@ -66,7 +66,7 @@ TEST_CASE("limits throw in place of always the same batch, at any number of work
     const auto first = std::find_if(b.begin(), b.end(), [&](const auto& t) { return contains(t, by.text); });
     REQUIRE(first != b.end());
     CHECK(std::none_of(b.begin(), first, [](const auto& t) { return contains(t, "on_error allows"); }));
-    CHECK(b.size() == 63);  // who goes on gets the rest
+    CHECK(b.size() == 63);  // a loop that continues gets the rest
   }
   wick::loader l(make(), {.seed = 1, .on_error = on_error(on_error::skip, {.count = 0})});
   CHECK_THROWS_AS(l.next(), wick::too_many_errors);
@@ -101,7 +101,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a state goes on under another policy: the rest is as the new one has it") {
+TEST_CASE("a state continues under another policy: the rest is as the new one has it") {
   const on_error policies[] = {on_error(on_error::skip), on_error(on_error::replace),
                                on_error(on_error::fail)};
   for (const auto& before : policies) {
@@ -229,7 +229,7 @@ TEST_CASE(
       CHECK(std::tuple(a.key, a.stage, a.position, a.action, a.substitute) ==
             std::tuple(b.key, b.stage, b.position, b.action, b.substitute));
     }
-    // What was quarantined stays so in the list that this run writes; no limit counts it.
+    // The quarantined samples stay so in the list that this run writes; no limit counts it.
     const auto again = folder / "again.jsonl";
     second.write_quarantine(again);
     CHECK(read_file(again) == read_file(list));
@@ -396,7 +396,7 @@ TEST_CASE(
           if (is_bad(c.target)) throw std::runtime_error("bad");
           return c;
         };
-        // One batch at a time: when the last ones are begun, what has been moved of them is known.
+        // One batch at a time: when the last ones are begun, the samples moved out of them are known.
         wick::loader l(numbers{size} | wick::map("count", count) | wick::map("pass", pass) |
                            wick::map("choosy", choosy) | wick::array_batch(4),
                        {.workers = workers,

@@ -132,7 +132,7 @@ void write(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("edits hold from their batch on, and each source goes on where it stood") {
+TEST_CASE("edits hold from their batch on, and each source continues where it stood") {
   wick::loader l(three() | wick::array_batch(10), {.seed = 1, .workers = 2});
   wick::loader plain(three() | wick::array_batch(10), {.seed = 1, .workers = 2});
   const batches before = targets_of(plain, 0);
@@ -164,7 +164,7 @@ TEST_CASE("edits hold from their batch on, and each source goes on where it stoo
       if (i < 6) CHECK(n < 2000);
     }
   }
-  // Until the web is gone through: all of it once, 30 of the books, and the code begins anew.
+  // Until the web is gone through: all of it once, 30 of the books, and the code begins again.
   CHECK(web.size() == 200);
   for (const std::int64_t n : web) CHECK(times[n] == 1);
   for (std::size_t i = 0; i < code.size(); ++i) CHECK(code[i] == 2000 + static_cast<std::int64_t>(i));
@@ -187,7 +187,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "stopped anywhere and resumed with its journal on other ranks, an edited training goes on as it was") {
+    "stopped anywhere and resumed with its journal on other ranks, an edited training continues as it was") {
   const batches& expected = undisturbed();
   std::uint64_t random = 1;
   for (int round = 0; round < 8; ++round) {
@@ -200,7 +200,7 @@ TEST_CASE(
       random = random * 6364136223846793005u + 1442695040888963407u;
       const std::uint64_t world = std::uint64_t{1} << ((random >> 40) % 3);
       training t(world, 1 + (random >> 50) % 4, journal);
-      got.resize(at);  // what came behind the last checkpoint is made again
+      got.resize(at);  // the batches behind the last checkpoint are made again
       if (!state.empty()) {
         for (auto& l : t.ranks) l->load_state(state);
       }
@@ -263,7 +263,7 @@ TEST_CASE("an epoch ends where the weights have it end") {
   CHECK(length(mix_until::first_exhausted, {{"books", 0}}) == 60 + 170);
   CHECK(length(mix_until::first_exhausted, {{"web", 0}}) == 60 + 120);
   CHECK(length(mix_until::first_exhausted, {{"web", 0}, {"books", 0}, {"code", 1}}) == 60 + 60);
-  // All of web in 170, at its end 170 of code, which begins anew: 60 + 340, as evenly as can be.
+  // All of web in 170, at its end 170 of code, which begins again: 60 + 340, as evenly as can be.
   const std::uint64_t both = length(mix_until::all_exhausted, {{"books", 0}, {"code", 1}});
   CHECK(both >= 60 + 338);
   CHECK(both <= 60 + 341);
@@ -353,7 +353,7 @@ TEST_CASE("an edit that leaves a later epoch without a batch is refused, and the
   const auto unwanted = [&] {
     return message_of([&] { l.set_mix_weights({{"a", 1}, {"b", 0}}, {.at_epoch = 1, .at_batch = 0}); });
   };
-  // In the middle of an epoch, which goes on with all of its batches.
+  // In the middle of an epoch, which continues with all of its batches.
   batches got;
   const auto take = [&] { return take_one(l, got); };
   l.epoch(0);
@@ -522,7 +522,7 @@ TEST_CASE("an edit reads what its journal has got since the last one, not all of
                  "journal"));
 }
 
-TEST_CASE("what is told of an epoch is the same whether an edit dropped what was prefetched or not") {
+TEST_CASE("what is reported of an epoch is the same whether an edit dropped prefetched batches or not") {
   const auto print = [](std::size_t ahead) {
     wick::loader l(three() | wick::filter([](const cell& c) { return c.target % 5 != 0; }) |
                        wick::map("fragile",
@@ -549,7 +549,7 @@ TEST_CASE("what is told of an epoch is the same whether an edit dropped what was
   CHECK(print(7) == print(20));
 }
 
-TEST_CASE("ranks with one journal that edit differently are told so, and the first edit holds") {
+TEST_CASE("ranks with one journal that edit differently get an error, and the first edit holds") {
   const wick_test::temp_dir dir;
   const std::string path = (dir / "journal").string();
   training t(2, 1, path);
@@ -566,7 +566,7 @@ TEST_CASE("ranks with one journal that edit differently are told so, and the fir
   CHECK(t.ranks[1]->state() == t.ranks[0]->state());
   const std::string text = read(path);
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);  // one of the two wrote it
-  // Written in the very moment between: the first counts, also for whoever reads it later.
+  // Written in the very moment between: the first counts, also for a process that reads it later.
   const wick_test::temp_dir others;
   training u(1, 1, (others / "journal").string());
   u.ranks[0]->set_mix_weights({{"web", 7}}, there);
@@ -587,7 +587,7 @@ TEST_CASE("ranks with one journal that edit differently are told so, and the fir
   CHECK(loader_state::from_bytes(t.ranks[0]->state()).edits == 2);
 }
 
-TEST_CASE("a journal torn anywhere by a kill is gone on with, also behind an end that others gave the line") {
+TEST_CASE("a journal torn anywhere by a kill is continued, also behind an end that others gave the line") {
   const wick_test::temp_dir dir;
   const std::string path = (dir / "journal").string();
   {
@@ -671,7 +671,7 @@ TEST_CASE("an edit that the disk has no room for is refused, and the mixture is 
   if (!tried) MESSAGE("skipped a real full disk: no file system may be mounted here");
 }
 
-TEST_CASE("a process killed while it writes its journal leaves one that all can go on with") {
+TEST_CASE("a process killed while it writes its journal leaves one that all can continue with") {
   const wick_test::temp_dir dir;
   const std::string path = (dir / "journal").string();
   std::uint64_t before = 0;
@@ -698,7 +698,7 @@ TEST_CASE("a process killed while it writes its journal leaves one that all can 
     REQUIRE(WIFSIGNALED(status));
     training t(1, 1, path);
     const std::uint64_t edits = loader_state::from_bytes(t.ranks[0]->state()).edits;
-    CHECK(edits >= last + 1);  // all that the process was told about
+    CHECK(edits >= last + 1);  // all that the child reported
     CHECK(edits <= last + 2);
     before = edits;
   }

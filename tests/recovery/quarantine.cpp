@@ -28,7 +28,7 @@ struct odd_names : numbers {
 
 }  // namespace
 
-TEST_CASE("a quarantine has what was put into it and nothing else") {
+TEST_CASE("a quarantine has the entries put into it and nothing else") {
   std::vector<quarantine::entry> some;
   for (std::uint64_t i = 0; i < 5000; i += 7)
     some.push_back({i * 0x100000001u, static_cast<std::size_t>(i % 2)});

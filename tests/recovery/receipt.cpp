@@ -1,4 +1,4 @@
-// What a receipt says of a batch: which samples, in whose place, what went into them, what was drawn.
+// What a receipt says of a batch: which samples, in whose place, what went into them, what they drew.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -124,7 +124,7 @@ TEST_CASE("a receipt names the samples of a batch and the numbers that each drew
   check_json(r);
 }
 
-TEST_CASE("a receipt says what came in whose place, and what failed") {
+TEST_CASE("a receipt says which sample came in whose place, and what failed") {
   wick::loader l(failing(), {.seed = 3, .on_error = on_error(on_error::replace)});
   int substitutes = 0;
   std::size_t failures = 0;
@@ -153,7 +153,7 @@ TEST_CASE("a receipt says what came in whose place, and what failed") {
   CHECK(l.failure_log().entries().size() == failures);
 }
 
-TEST_CASE("what was left out is not among a receipt's samples, and slots are rows of the batch") {
+TEST_CASE("a sample left out is not among a receipt's samples, and slots are rows of the batch") {
   wick::loader l(failing(), {.seed = 3, .on_error = on_error(on_error::skip)});
   std::size_t samples = 0, failures = 0;
   for (std::uint64_t b = 0; b < l.batches(); ++b) {

@@ -113,7 +113,7 @@ parts parts_of(const Batch& b) {
   }
   return out;
 }
-/// What comes, or what is thrown.
+/// The parts of the batch, or the error.
 template <class F>
 parts parts_or_error(F&& f) {
   try {
@@ -194,7 +194,7 @@ class training {
       }
     }
     for (std::size_t r = 0; r < ranks_.size(); ++r) ranks_[r]->load_state(states[r]);
-    if (random_.bernoulli(0.5)) again();  // before it goes on
+    if (random_.bernoulli(0.5)) again();  // before it continues
     for (auto& l : ranks_) l->epoch(epoch_);
   }
   /// Makes a batch again, mostly one that was given.

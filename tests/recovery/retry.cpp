@@ -69,7 +69,7 @@ TEST_CASE("what a retry does not help is tried as often as was said, then left o
   CHECK(l.failure_log().entries()[0].tries == 5);
 }
 
-TEST_CASE("while a sample waits to be tried again the only worker goes on, also where no stage suspends") {
+TEST_CASE("while a sample waits to be tried again the only worker continues, also where no stage suspends") {
   using namespace std::chrono_literals;
   auto open = std::make_shared<std::atomic<bool>>(false);
   wick::loader l(numbers{40} |
@@ -128,7 +128,7 @@ TEST_CASE("substitutes are bounded: when all that may be drawn fail the batch fa
     const auto same = [&](const wick::failure_log_entry& o) { return o.position == e.position; };
     CHECK(std::count_if(l.failure_log().entries().begin(), l.failure_log().entries().end(), same) <= 4);
   }
-  // One sample alone: there is nobody else.
+  // One sample alone: there is no other.
   wick::loader one(numbers{1} | wick::map("bad", [](cell) -> cell { throw std::runtime_error("bad"); }) |
                        wick::array_batch(1),
                    {.workers = 1, .on_error = on_error(on_error::replace)});

@@ -196,7 +196,7 @@ TEST_CASE(
   CHECK(targets_of(resumed, 0) == first);
 }
 
-TEST_CASE("asking for another epoch than a state's forgets the state; epochs begin anew") {
+TEST_CASE("asking for another epoch than a state's forgets the state; epochs begin at their start") {
   wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2}),
       resumed(pipeline(0, 1), {.seed = 7, .workers = 2});
   const auto first = targets_of(l, 0), second = targets_of(l, 1);
@@ -276,7 +276,7 @@ TEST_CASE(
   CHECK(targets_of(resumed, 1).size() == 3);
 }
 
-TEST_CASE("failures counted before a state are in the count of the training that goes on from it") {
+TEST_CASE("failures counted before a state are in the count of the training that continues from it") {
   const auto make = [] {
     return numbers{40} |
            wick::map("fragile",
@@ -326,7 +326,8 @@ TEST_CASE("a fresh loader's state is the beginning") {
   CHECK(targets_of(other, 0) == targets_of(l, 0));
 }
 
-TEST_CASE("without batch() a state counts samples, and goes on in the middle of what is planned at a time") {
+TEST_CASE(
+    "without batch() a state counts samples, and continues in the middle of what is planned at a time") {
   const auto make = [] { return numbers{100} | wick::shuffle() | hop | [](cell c) { return c.target; }; };
   wick::loader l(make(), {.seed = 3, .workers = 2});
   std::vector<std::int64_t> expected;

@@ -240,8 +240,8 @@ TEST_CASE(
   for (const std::size_t workers : {1, 4}) {
     for (const std::size_t prefetch : {1, 8}) {
       for (const std::uint64_t world : {1, 2, 4}) {
-        // Each batch of an epoch is put together of the ranks'; at a random one all go on from one rank's
-        // state.
+        // Each batch of an epoch is put together of the ranks'; at a random one all continue from one
+        // rank's state.
         std::vector<std::vector<seen>> got(epochs);
         for (std::uint64_t e = 0; e < epochs; ++e) {
           got[e].resize(batches);
@@ -317,7 +317,7 @@ TEST_CASE("buckets: a failed sample is replaced by one of its bucket, or left ou
   }
 }
 
-TEST_CASE("buckets: what can't be is told") {
+TEST_CASE("buckets: what can't be is an error") {
   const texts some{{3, 9, 4}};
   const auto message = [](auto pipeline, wick::loader_options options = {}) {
     return message_of([&] {

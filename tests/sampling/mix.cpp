@@ -76,7 +76,7 @@ TEST_CASE("first_exhausted ends before any sample comes twice, with the shorter 
   }
   CHECK(std::is_sorted(first.begin(), first.end()));
   CHECK(std::set<std::uint64_t>(order.begin(), order.end()).size() == n);
-  // One position more would begin it anew.
+  // One position more would begin it again.
   CHECK(order_of(mixed, n, n + 1).front() == 100);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("all_exhausted goes through each source once at least, and not a posit
 }
 
 TEST_CASE(
-    "a source's own order is another one each time it begins anew, and each epoch; every pass is complete") {
+    "a source's own order is another one each time it begins again, and each epoch; every pass is complete") {
   const auto mixed = wick::mix(mix_until::forever, weighted_source{numbers{40} | wick::shuffle(), 1},
                                weighted_source{numbers{60} | wick::take(20) | wick::shuffle(), 1});
   CHECK(size_of(mixed) == wick::detail::endless);
@@ -176,7 +176,7 @@ TEST_CASE("a mix goes through a loader, shuffled as a whole and shared by ranks"
   CHECK(together == expected);
 }
 
-TEST_CASE("an epoch without end goes on and on, and is left at any time") {
+TEST_CASE("an epoch without end never stops by itself, and is left at any time") {
   wick::loader l(
       wick::mix(mix_until::forever, weighted_source{numbers{3}, 1}, weighted_source{numbers{5}, 1}) |
           wick::array_batch(4),

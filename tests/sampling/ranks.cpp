@@ -26,7 +26,7 @@ batches together(const Pipeline& ordered, std::uint64_t world, wick::batch_optio
                       {.seed = 11, .workers = 1 + rank % 2});
     const batches mine = targets_of(part, epoch);
     if (rank == 0) out.resize(mine.size());
-    REQUIRE(mine.size() == out.size());  // or a rank would wait for the others for ever
+    REQUIRE(mine.size() == out.size());  // or a rank would wait for the others without an end
     for (std::size_t b = 0; b < mine.size(); ++b) {
       if (options.pad_last && global_batch % world == 0) REQUIRE(mine[b].size() == global_batch / world);
       out[b].insert(out[b].end(), mine[b].begin(), mine[b].end());

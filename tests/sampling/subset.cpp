@@ -81,7 +81,7 @@ TEST_CASE("refresh() asks again") {
   CHECK(targets_of(l, 1).front().size() == 20);
 }
 
-TEST_CASE("a mix is told to take indexes") {
+TEST_CASE("a subset in a mix is refused, with the advice to take indexes") {
   CHECK(contains(message_of([] {
                    wick::mix(wick::weighted_source{wick::from(numbers{10}) | wick::subset(&even), 1.0});
                    return 0;

@@ -121,7 +121,7 @@ TEST_CASE("a file whose name looks like a pattern is found by that name") {
   CHECK(names(wick::files(dir / "a{1,2}[x]*.jpg"), dir.path()) == list{"a{1,2}[x]*.jpg"});
 }
 
-TEST_CASE("a link that leads nowhere is a sample, whose read will fail") {
+TEST_CASE("a link that leads nowhere is a sample, whose read fails") {
   const temp_dir dir;
   std::filesystem::create_symlink(dir / "gone.jpg", dir / "link.jpg");
   CHECK(names(wick::files(dir / "*.jpg"), dir.path()) == list{"link.jpg"});

@@ -112,7 +112,7 @@ TEST_CASE("a large array is fingerprinted by rows spread over all of it") {
   CHECK(seen >= 16);
 }
 
-TEST_CASE("sizes that disagree and sources without a sample are refused, with what was found") {
+TEST_CASE("sizes that disagree and sources without a sample are refused, with the finding") {
   CHECK(message_of([] { return wick::in_memory(std::vector<int>{}); }) ==
         "in_memory: the vector is empty; give it at least one sample");
   CHECK(message_of([] {

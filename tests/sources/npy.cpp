@@ -67,7 +67,7 @@ TEST_CASE("rows are samples, of the shape and type that the header says") {
   CHECK(l.next()->extents() == shape{3});
 }
 
-TEST_CASE("what is no array of rows is refused with what was found") {
+TEST_CASE("what is no array of rows is refused with the finding") {
   const temp_dir dir;
   CHECK(refused(four_rows()).empty());
   CHECK(contains(refused("no array at all"), "x.npy: npy: is no .npy file", "no arr"));

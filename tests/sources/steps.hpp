@@ -20,7 +20,7 @@ struct step {
   float reward;
 };
 
-/// Of this number, so that it can be told from any other.
+/// Of this number, so that it differs from any other.
 inline step make(std::uint64_t id) {
   const auto f = static_cast<float>(id);
   return {{f, f + 1, f + 2}, static_cast<std::int32_t>(id % 7), f / 2};

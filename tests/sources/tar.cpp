@@ -313,7 +313,7 @@ TEST_CASE("an archive that is cut off is an error wherever the cut is, until onl
   CHECK(contains(message(members), "ends after 2560 bytes without the blocks of zeros", "truncate -s +1024"));
 }
 
-TEST_CASE("damaged headers are errors that say where, what was expected and what was found") {
+TEST_CASE("damaged headers are errors that give the place, the expected value and the one found") {
   const temp_dir dir;
   const tar_writer start = tar_writer().add("0.jpg", "x").add("0.cls", "0");
   const auto message = [&](tar_writer w) {
@@ -437,7 +437,7 @@ TEST_CASE("sparse members are refused when they are wanted, and stepped over whe
   }
 }
 
-TEST_CASE("compressed archives and other files are told apart") {
+TEST_CASE("compressed archives and other files are distinguished") {
   const temp_dir dir;
   const auto message = [&](std::string_view content) {
     return message_of(
@@ -454,7 +454,7 @@ TEST_CASE("compressed archives and other files are told apart") {
       contains(message("\x89PNG"), "is not a tar archive (starts with 89 50 4e 47, and no header is there)"));
 }
 
-TEST_CASE("a label that is no whole number is an error with its key and what was found") {
+TEST_CASE("a label that is no whole number is an error with its key and the text found") {
   const temp_dir dir;
   const auto message = [&](std::string_view label) {
     return message_of([&] {

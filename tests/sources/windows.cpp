@@ -263,7 +263,7 @@ TEST_CASE("the fingerprint looks at all of a long series, a row here and there")
   CHECK(wick::windows(std::span(series), {1}, 4).fingerprint() != same);
 }
 
-TEST_CASE("what gives no windows is refused, with what was found") {
+TEST_CASE("what gives no windows is refused, with the numbers found") {
   const auto said = [](std::int64_t length, std::int64_t stride) {
     return message_of([&] { return wick::windows(rows(10, 2), {2}, length, stride); });
   };
@@ -286,7 +286,7 @@ TEST_CASE("what gives no windows is refused, with what was found") {
         "windows: there is no series; give it at least one");
 }
 
-TEST_CASE("a target that does not fit is refused, with what was found") {
+TEST_CASE("a target that does not fit is refused, with the numbers found") {
   const auto source = wick::windows(rows(10, 2), {2}, 4);
   CHECK(message_of([&] { return source.target(7); }) ==
         "windows: the series has 10 rows, and a window takes 11 with its target; ask for shorter ones");

@@ -52,7 +52,7 @@ wick::task<void> block(wick::executor* ex) {
   co_await call;
 }
 
-/// Nobody waits for these: the executor's destructor does.
+/// No caller waits for these: the executor's destructor does.
 void start_many(std::atomic<int>& done) {
   for (int i = 0; i < each; ++i) static_cast<void>(wick_test::as_future(everywhere, hop(&everywhere, &done)));
 }

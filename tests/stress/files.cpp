@@ -129,7 +129,7 @@ class signal_rain {
   }
   ~signal_rain() {
     rain_.reset();
-    // The last one may be on its way still, and nobody would catch it: what is ignored is dropped.
+    // The last one may be on its way still, and no handler would catch it: what is ignored is dropped.
     ::signal(SIGUSR1, SIG_IGN);
     ::sigaction(SIGUSR1, &before_, nullptr);
   }
@@ -198,7 +198,7 @@ void evict(const fs::path& path) {
   ::close(fd);
 }
 
-/// Puts `content` at `path` at once; nobody sees a part of it.
+/// Puts `content` at `path` at once; no reader sees a part of it.
 void replace(const fs::path& path, const std::string& content) {
   fs::path next = path;
   next += ".next";
@@ -213,7 +213,7 @@ void replace(const fs::path& path, const std::string& content) {
 
 // ---- what stages do ----
 
-/// Bytes where nobody finds them.
+/// Bytes where wick does not find them.
 class document {
  public:
   explicit document(wick::bytes b) : text_(std::make_shared<wick::bytes>(std::move(b))) {}
@@ -228,7 +228,7 @@ struct scene {
   std::vector<fs::path> paths;
   wick::async_mutex lock;
   std::mutex mutex;
-  std::vector<wick::bytes> kept;  // for ever, as far as the loader can know
+  std::vector<wick::bytes> kept;  // without an end, as far as the loader can know
 };
 
 struct reads_again {
@@ -277,7 +277,7 @@ std::size_t draw_size(dice& random) {
   return random.below(random.one_in(4) ? 60'000 : 2'000);
 }
 
-/// Takes single samples to the end of the epoch, or `most`; how many were given or told to have failed.
+/// Takes single samples to the end of the epoch, or `most`; how many were given or reported as failed.
 template <class Loader, class Take>
 std::uint64_t take_singles(Loader& l, std::uint64_t most, Take&& given) {
   std::uint64_t n = 0;
@@ -395,7 +395,7 @@ struct shard_set {
   }
 };
 
-/// Shards are replaced, overwritten in place, or cut: what is given is what was indexed, all else is told.
+/// Shards are replaced, overwritten in place, or cut: what is given is as in the index, all else is an error.
 void shards(world& w) {
   const wick_test::temp_dir dir;
   shard_set set;
@@ -431,7 +431,7 @@ void shards(world& w) {
             wick::array_batch(7),
         options);
     std::this_thread::sleep_for(
-        20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
+        20ms);  // two changes of a file in one tick of the kernel's clock look the same
     std::optional<repeatedly> changes;
     if (changing) {
       changes.emplace(w.random.fork(), big ? 5000 : 20'000, [&](dice& random) {

@@ -193,7 +193,7 @@ struct book {
     check_begin(epoch, t);
     first.try_emplace(epoch, t);
   }
-  /// What was taken of an epoch is how it began the other times.
+  /// The part taken of an epoch is how it began the other times.
   void check_begin(std::uint64_t epoch, const trace& t) {
     const auto known = first.find(epoch);
     if (known == first.end()) return;
@@ -277,7 +277,7 @@ void batched(world& w) {
   w.expect(w.alive.load() == 0, "a loader that is gone left frames or items behind", w.alive.load());
 }
 
-/// Takes batches in a coroutine until it is told to leave off.
+/// Takes batches in a coroutine until `leave` is set.
 task<void> consume(batch_loader* from, live, const std::atomic<bool>* leave) {
   while (!leave->load()) {
     auto taking = from->next_async();
@@ -338,7 +338,7 @@ void left(world& w) {
   w.expect(w.alive.load() == 0, "a loader that is gone left frames or items behind", w.alive.load());
 }
 
-/// Left in mid-epoch and gone on from its state by a loader of another number of workers: no sample lost,
+/// Left in mid-epoch and continued from its state by a loader of another number of workers: no sample lost,
 /// none twice.
 void resumed(world& w) {
   const plan p = draw_plan(w, 200);

@@ -87,7 +87,7 @@ class world {
   std::size_t workers() const noexcept { return workers_; }
   std::size_t capacity() const noexcept { return capacity_; }
 
-  /// Notes a failure when `holds` is false: what was expected, and the numbers that say what was found.
+  /// Notes a failure when `holds` is false: the expectation, and the numbers found.
   template <class... Found>
   bool expect(bool holds, const char* what, const Found&... found) {
     if (holds) return true;

@@ -1,4 +1,4 @@
-// A task that runs on an executor while the test goes on, and whose result is taken later.
+// A task that runs on an executor while the test continues, and whose result is taken later.
 #pragma once
 
 #include <atomic>

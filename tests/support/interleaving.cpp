@@ -151,7 +151,7 @@ class engine {
   }
   bool faulty() const noexcept { return !plan_.faults.empty(); }
 
-  /// Another thread may go on here.
+  /// Another thread may continue here.
   void point() {
     if (++steps_ > plan_.max_steps)
       fail("no end after so many steps: a livelock, or a loop that waits without sleeping");
@@ -174,7 +174,7 @@ class engine {
     me().naps = naps;
     leave();
   }
-  /// The one that goes on when this one can't.
+  /// The one that continues when this one can't.
   void leave() {
     std::array<std::uint8_t, max_threads> others{};
     std::uint32_t n = 0;
@@ -280,7 +280,7 @@ class engine {
     what_ = std::move(what);
     const std::size_t from = self_;
     switch_fiber(fibers_[from], outside_);
-    std::abort();  // nobody comes back to a run that failed
+    std::abort();  // no fiber comes back to a run that failed
   }
   [[noreturn]] void fiber_loop(std::size_t i) {
     for (;;) {
@@ -312,7 +312,7 @@ class engine {
     return mix(random_state_);
   }
 
-  /// Of the current thread (0, if it can go on) and the others.
+  /// Of the current thread (0, if it can continue) and the others.
   std::uint32_t choose_thread(const std::array<std::uint8_t, max_threads>& others, std::uint32_t n,
                               bool with_self) {
     const std::uint32_t options = n + (with_self ? 1 : 0);
@@ -502,7 +502,7 @@ outcome engine::run() {
   return o;
 }
 
-/// "12:1 30:2": at the 12th decision the first alternative, at the 30th the second, else what happens mostly.
+/// "12:1 30:2": at decision 12 the first alternative, at decision 30 the second, else what happens mostly.
 std::string engine::choices() const {
   std::string text;
   const std::vector<choice>& all = mode_ == exhaustive ? path_ : taken_;

@@ -16,10 +16,10 @@
 #include <type_traits>
 #include <vector>
 
-/// The threads are fibers of one thread; each atomic operation is a point where another may go on. Which one
-/// does, which store a load reads, whether a weak compare-exchange fails and who is woken are choices, and a
-/// run is a list of choices. explore() goes through all lists with a bounded number of preemptions and of
-/// loads that don't read the newest store (most bugs need very few), or through random ones.
+/// The threads are fibers of one thread; each atomic operation is a point where another may continue. Which
+/// one does, which store a load reads, whether a weak compare-exchange fails and who is woken are choices,
+/// and a run is a list of choices. explore() goes through all lists with a bounded number of preemptions and
+/// of loads that don't read the newest store (most bugs need very few), or through random ones.
 ///
 /// Every word keeps its stores with vector clocks: a load may read any store that is not hidden by one that
 /// happened before it or that was seen by one that did (coherence); acquire joins what release left; a
@@ -27,7 +27,7 @@
 /// older than the newest seq_cst store. A store or a read-modify-write may come before others in its word's
 /// own order that its thread knows nothing of. Plain data is `plain<T>`, whose accesses must be ordered by
 /// happens-before. A futex compares with the newest value and orders nothing;
-/// who waits on one for a time may go on at any moment.
+/// who waits on one for a time may continue at any moment.
 ///
 /// What the model leaves out: no load reads from the future, so it finds no bug that needs a load to take a
 /// value that is stored later (load buffering). There are no fences.
@@ -264,7 +264,7 @@ struct model {
   static void wait(atomic<std::uint32_t>& word, std::uint32_t expected, WICK_TEST_HERE) {
     word.word_.wait(expected, false, at);
   }
-  /// The time is over whenever the thread is chosen to go on.
+  /// The time is over whenever the thread is chosen to continue.
   static void wait_for(atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds,
                        WICK_TEST_HERE) {
     word.word_.wait(expected, true, at);

@@ -1,5 +1,5 @@
 /// \file
-/// A source without files, and what was delivered from it as one number.
+/// A source without files, and the samples delivered from it as one number.
 #pragma once
 
 #include <array>

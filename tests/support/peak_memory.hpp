@@ -20,7 +20,7 @@ std::size_t memory_taken_by(Call&& call) {
     }
     return 0;
   };
-  std::ofstream("/proc/self/clear_refs") << "5";  // begins the high water mark anew
+  std::ofstream("/proc/self/clear_refs") << "5";  // resets the high water mark
   const std::size_t before = kilobytes("VmRSS");
   call();
   const std::size_t most = kilobytes("VmHWM");

@@ -16,7 +16,7 @@ namespace wick_test {
 
 namespace fs = std::filesystem;
 
-/// Replaces what was there; makes the folders on the way.
+/// Replaces a file that is there; makes the folders on the way.
 inline fs::path write_file(const fs::path& path, std::string_view content = {}) {
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   std::ofstream out(path, std::ios::binary | std::ios::trunc);

@@ -30,7 +30,7 @@ text_extents some_extents() {
 
 }  // namespace
 
-TEST_CASE("an index has what was written, for files of the same name, size and time") {
+TEST_CASE("an index has the written extents, for files of the same name, size and time") {
   const temp_dir dir;
   const auto path = (dir / "kept").string();
   const text_extents extents = some_extents();
@@ -66,7 +66,7 @@ TEST_CASE("a file in the place of an index that can't be opened, or is none, is 
 }
 
 TEST_CASE("whatever is written into an index, what it says lies within the file") {
-  // Somebody who knows the checksum can write what he likes: it must be no more than wrong.
+  // A program that knows the checksum can write anything: it must be no more than wrong.
   const temp_dir dir;
   const auto path = (dir / "kept").string();
   const text_extents extents = some_extents();

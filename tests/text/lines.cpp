@@ -56,7 +56,7 @@ list contents(const text_samples& source) {
   return out;
 }
 
-/// Gives a file a time of change that lies some seconds back, as those have that nobody writes any more.
+/// Gives a file a time of change that lies some seconds back, as those have that no program writes any more.
 fs::path settled(const fs::path& path, std::int64_t seconds = 100) {
   const ::timespec then{::time(nullptr) - seconds, 123'456'789};
   const std::array<::timespec, 2> times{then, then};
@@ -125,7 +125,7 @@ TEST_CASE("the fingerprint is that of names and places, wherever the files lie")
 }
 
 TEST_CASE("a line beyond 4 GiB is where it is") {
-  // Nobody waits here for 4 GiB of nothing to be read: that lines are found there is shown beside text_scan.
+  // No test waits here for 4 GiB of nothing to be read: that lines are found there is shown beside text_scan.
   const temp_dir dir;
   const auto path = dir.write("large.txt", "first\n");
   constexpr std::uint64_t hole = (std::uint64_t{4} << 30) + 12'345;
@@ -166,7 +166,7 @@ TEST_CASE("an index that is kept saves reading the files, and gives the same") {
   CHECK(second.fingerprint() == plain.fingerprint());
   CHECK(second.at(7).indexed != nullptr);
 
-  SUBCASE("for other samples of the same files it is made anew") {
+  SUBCASE("for other samples of the same files it is made again") {
     CHECK(wick::lines(dir / "t/*.txt", {.index = index, .skip_empty = true}).bytes_scanned() > 0);
     CHECK(wick::documents(dir / "t/*.txt", {.index = index}).bytes_scanned() > 0);
     CHECK(wick::documents(dir / "t/*.txt", {.separator = "x", .index = index}).bytes_scanned() > 0);
@@ -242,7 +242,7 @@ TEST_CASE("an index with any byte changed, or cut anywhere, gives the right line
       const text_samples got = wick::lines(dir / "t/*.txt", {.index = index});
       CHECK(got.bytes_scanned() > 0);
       CHECK(contents(got) == wanted);
-      CHECK(wick_test::read_file(index) == good);  // made anew
+      CHECK(wick_test::read_file(index) == good);  // made again
     } catch (const wick::error& e) {
       CHECK(contains(e.what(), "kept: index: is not an index", "give .index a path of its own"));
       CHECK(wick_test::read_file(index) == damaged);

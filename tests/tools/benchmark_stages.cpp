@@ -53,7 +53,7 @@ TEST_CASE("what can't be copied is cached where it can be cloned, also in what i
   CHECK(*std::get<1>(again).at(0).value == 3);
 }
 
-TEST_CASE("behind a stage that is cached nothing before it is called, and what comes is what was cached") {
+TEST_CASE("behind a stage that is cached nothing before it is called, and its items are the cached ones") {
   const auto values = up_to(10'000);
   std::atomic<std::uint64_t> before{0}, behind{0};
   std::mutex mutex;
@@ -111,7 +111,7 @@ TEST_CASE("as many samples are under way as the loader has") {
       std::size_t seen = most;
       while (n > seen && !most.compare_exchange_weak(seen, n)) {
       }
-      // Goes on when as many as there may be have been here at a time: fewer never would.
+      // Continues when as many as there may be have been here at a time: fewer never would.
       while (most < in_flight) {
         auto pause = wick::sleep_for(100us, c);
         co_await pause;
@@ -128,7 +128,7 @@ TEST_CASE("as many samples are under way as the loader has") {
   }
 }
 
-TEST_CASE("what would wait for ever is called off when the time is over") {
+TEST_CASE("a sample that would wait without an end is called off when the time is over") {
   const auto values = up_to(100'000);
   const auto mostly = [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
     if (v % 8 != 0) {
@@ -271,7 +271,7 @@ TEST_CASE("buckets, packed rows, others, ranks and a small last batch are measur
   }
 }
 
-TEST_CASE("a rank that has no sample in any batch has nothing to measure, and is told so") {
+TEST_CASE("a rank that has no sample in any batch has nothing to measure, and gets an error") {
   CHECK(contains(
       message_of([] {
         return wick::benchmark(numbers{2} | wick::shard(0, 4) | wick::group(4), {.workers = 1}, 1ms).samples;

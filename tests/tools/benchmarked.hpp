@@ -26,7 +26,7 @@ namespace wick_test {
 
 using namespace std::chrono_literals;
 
-/// What a call that makes no sense is told.
+/// The error's text of a call that makes no sense.
 template <class Call>
 std::string text_of(Call&& call) {
   try {

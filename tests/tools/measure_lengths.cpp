@@ -48,7 +48,7 @@ TEST_CASE("lengths are those of the first field that has any, in the source's or
   }
 }
 
-TEST_CASE("what was measured plans rows and batches of the same pipeline") {
+TEST_CASE("measured lengths plan rows and batches of the same pipeline") {
   const auto all = texts(500);
   const auto lengths = wick::measure_lengths(wick::from(all) | tokenize);
   const auto only_tokens = [](line l) { return std::move(l.tokens); };

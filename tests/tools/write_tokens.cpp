@@ -64,7 +64,7 @@ TEST_CASE("documents become tokens in their order at any number of workers, and 
     CHECK(n == wanted.size());
     CHECK(read_tokens<std::uint16_t>(path) == wanted);
   }
-  // What was written is what chunks are made of.
+  // Chunks are made of the written tokens.
   const auto chunks = wick::tokens(dir / "train.bin") | wick::chunks(100, {.within_documents = 256});
   CHECK(chunks.size() > 3000);
 }

@@ -29,7 +29,7 @@ auto training() {
   return wick::loader(numbers{500} | wick::shuffle() | wick::array_batch(20), {.seed = 3, .workers = 2});
 }
 
-/// What a file keeps of an archive, loaded anew.
+/// What a file keeps of an archive, loaded again.
 InputArchive through_a_file(OutputArchive& archive) {
   std::stringstream file;
   archive.save_to(file);
@@ -46,7 +46,7 @@ std::vector<std::int64_t> of(const Batch& b) {
 
 }  // namespace
 
-TEST_CASE("a training goes on from the state in its checkpoint's archive, beside the model") {
+TEST_CASE("a training continues from the state in its checkpoint's archive, beside the model") {
   auto first = training();
   first.epoch(2);
   for (int i = 0; i < 7; ++i) REQUIRE(first.next());
@@ -64,7 +64,7 @@ TEST_CASE("a training goes on from the state in its checkpoint's archive, beside
   CHECK(weights.sizes() == at::IntArrayRef({3, 4}));
 }
 
-TEST_CASE("two loaders have a key each, and what was written outlives its bytes") {
+TEST_CASE("two loaders have a key each, and a written state outlives its bytes") {
   OutputArchive checkpoint;
   for (const char value : {'a', 'b'}) {
     std::vector<std::byte> state(10, static_cast<std::byte>(value));

@@ -308,7 +308,7 @@ TEST_CASE("memory goes back with the tensor: however many epochs, no more of it 
   }
 }
 
-TEST_CASE("tensors that the loop keeps are not written to while the loader goes on, and outlive it") {
+TEST_CASE("tensors that the loop keeps are not written to while the loader continues, and outlive it") {
   std::vector<picture_batch> kept;
   at::Tensor view;
   {
@@ -380,7 +380,7 @@ TEST_CASE("what is in a batch does not depend on workers or prefetch") {
   CHECK((bytes_of({.workers = 4, .prefetch = 2}) == one));
 }
 
-TEST_CASE("samples of another shape are an error that names the first of them, whoever came first") {
+TEST_CASE("samples of another shape are an error that names the first of them, whichever came first") {
   for (const std::size_t workers : {1, 2, 4}) {
     wick::loader loader(
         wick::from(numbers{40}) |

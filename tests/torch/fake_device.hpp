@@ -1,8 +1,8 @@
 /// \file
 /// A device in this process's memory that behaves as an accelerator does, as DeviceType::PrivateUse1: work is
 /// put on streams, each a queue with a thread of its own; events are recorded and waited for on these queues;
-/// memory goes back in stream order. Tests hold streams to make copies slow, and read in the log what was
-/// asked of the device.
+/// memory goes back in stream order. Tests hold streams to make copies slow, and read in the log the
+/// requests to the device.
 #pragma once
 
 #include <cstddef>
@@ -48,9 +48,9 @@ std::uint64_t queries();
 std::size_t live_blocks();
 /// Whether a copy that has not happened yet reads host memory in [data, data + bytes).
 bool will_read(const void* data, std::size_t bytes);
-/// The stream of what was last put on one to write `t`; -1 when nothing was.
+/// The stream of the last work that was put on one to write `t`; -1 when there is none.
 c10::StreamId written_on(const at::Tensor& t);
-/// Whether `by` was made to wait for what was last put on a stream to write `t`.
+/// Whether `by` was made to wait for the last work that was put on a stream to write `t`.
 bool waits_for(c10::Stream by, const at::Tensor& t);
 /// How many pieces of work were put on `s`, and how many of them up to the event for which `by` was last
 /// made to wait.
@@ -101,7 +101,7 @@ class no_streams {
   ~no_streams();
 };
 
-/// While one lives, whoever asks whether an event has happened gets an exception, as after a fault of a
+/// While one lives, a thread that asks whether an event has happened gets an exception, as after a fault of a
 /// kernel.
 class broken {
  public:

@@ -101,7 +101,7 @@ struct host_memory {
     return static_cast<const std::byte*>(data) < b->data + b->bytes;
   }
 
-  /// Whoever still reads it gets nonsense.
+  /// A thread that still reads it gets nonsense.
   void shelve(block* b) {
     std::memset(b->data, 0xDB, b->bytes);
     free[b->bytes].push_back(b);

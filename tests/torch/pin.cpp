@@ -135,8 +135,8 @@ TEST_CASE("blocks may be taken and given back by several threads") {
 }
 
 TEST_CASE(
-    "a batch may be dropped as soon as its copies are on the stream: nobody writes what the device has yet "
-    "to read") {
+    "a batch may be dropped as soon as its copies are on the stream: no thread writes what the device has "
+    "yet to read") {
   if (!fake::pinning::possible()) return;
   REQUIRE(fake::finish_all());
   const fake::pinning now;
@@ -275,7 +275,7 @@ TEST_CASE(
         if (taken == 30) break;
       }
       if (!hold) mine.reset();  // its stream waits for the copies, which the side stream holds up
-      side.reset();             // or the loader would wait for ever
+      side.reset();             // or the loader would wait without an end
     }
     REQUIRE(fake::finish_all());
     REQUIRE(there.size() == 30);

@@ -256,7 +256,7 @@ TEST_CASE("labels are numbers, and targets of any type and shape are rows") {
   }
 }
 
-TEST_CASE("labels that are no integers are refused, and told where to go") {
+TEST_CASE("labels that are no integers are refused, with the call to use instead") {
   const auto refused = [](const at::Tensor& labels, const std::string& found) {
     CHECK(contains(message_of([&] { return wick::tensor_dataset(data_of(4), labels); }),
                    "tensor_dataset: labels are integers of shape [N], found " + found,

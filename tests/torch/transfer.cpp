@@ -152,7 +152,7 @@ TEST_CASE("no thread waits for slow copies: batches are handed out while the dev
 }
 
 TEST_CASE("memory is not written again before the device has read it") {
-  // Each batch has other bytes: a slot that is filled anew too early gives the later batch's bytes.
+  // Each batch has other bytes: a slot that is filled again too early gives the later batch's bytes.
   const auto memory = std::make_shared<watched_memory>();
   {
     wick::loader loader(rows(240) | wick::batch(10) | watch{memory} | wick::transfer(fake::device()),
@@ -209,7 +209,7 @@ TEST_CASE("the stream that uses a batch waits for its copies, and not for those 
   REQUIRE(fake::finish_all());
 }
 
-TEST_CASE("whoever takes a batch finds its own current stream waiting already") {
+TEST_CASE("a thread that takes a batch finds its own current stream waiting already") {
   wick::loader loader(rows(400) | wick::batch(10) | wick::transfer(fake::device()), {.workers = 2});
   const c10::Stream mine = fake::make_stream();
   fake::forget_log();
@@ -268,7 +268,7 @@ TEST_CASE("a batch that is made again comes to the device, and who takes it find
 }
 
 TEST_CASE("each batch is waited for by its own event, however often epochs are left early") {
-  // Batches that nobody took are dropped; the memory of what described them is given to new ones.
+  // Batches that no loop took are dropped; the memory of what described them is given to new ones.
   wick::loader loader(rows(200) | wick::batch(10) | wick::transfer(fake::device()),
                       {.workers = 2, .prefetch = 3});
   for (std::uint64_t round = 0; round < 150; ++round) {
@@ -400,7 +400,7 @@ TEST_CASE("stages behind transfer() run on its stream, those before it and the l
 
 TEST_CASE(
     "normalize() behind transfer() computes on the device, on the side stream, before the consumer's stream "
-    "goes on") {
+    "continues") {
   wick::loader loader(
       rows(60) | wick::batch(10) | wick::transfer(fake::device()) | wick::normalize(0.25, 2.0),
       {.workers = 1, .prefetch = 2});
@@ -469,7 +469,7 @@ TEST_CASE("all tensors of a batch travel, whatever holds them") {
   REQUIRE(fake::finish_all());
 }
 
-TEST_CASE("a stage behind transfer() may put the tensors together anew") {
+TEST_CASE("a stage behind transfer() may put the tensors together in a new way") {
   const at::Tensor constant = at::full({1}, 1, at::kLong).to(fake::device());
   struct example {  // torch::data::Example is such a class
     example(at::Tensor d, at::Tensor t) : data(std::move(d)), target(std::move(t)) {}
@@ -500,7 +500,7 @@ TEST_CASE("a stage behind transfer() may put the tensors together anew") {
     fake::forget_log();
     while (auto batch = loader.next()) CHECK(fake::waits_for(fake::current_stream(), std::get<1>(*batch)));
   }
-  SUBCASE("where nobody sees them") {
+  SUBCASE("where wick does not see them") {
     class hidden {
      public:
       explicit hidden(batch_type b) : batch_(std::move(b)) {}

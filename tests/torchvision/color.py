@@ -31,7 +31,7 @@ class Wick:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __call__(self, what, picture, planar):
-        """`picture` is [H, W, C] of uint8; what comes back is one, too, or the text of an error."""
+        """`picture` is [H, W, C] of uint8; the result is one, too, or the text of an error."""
         h, w, c = picture.shape
         self.process.stdin.write(f"{what} {w} {h} {c} {int(planar)}\n".encode())
         self.process.stdin.write(picture.tobytes())

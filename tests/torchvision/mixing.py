@@ -38,7 +38,7 @@ class Wick:
 
 
 def torchvision_mixes(kind, alpha, pictures, labels):
-    """Pixels and label of the first of two, and the words that tell wick what was drawn."""
+    """Pixels and label of the first of two, and the words that give wick the drawn numbers."""
     batch = torch.stack([torch.from_numpy(p).permute(2, 0, 1) for p in pictures]).double()
     points, shares = [], []
     randint, transform = torch.randint, kind(alpha=alpha, num_classes=CLASSES)

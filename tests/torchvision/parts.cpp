@@ -5,7 +5,7 @@
 //
 // A case: NAME, boxes (their number, four numbers each), points (their number, two each), stages (their
 // number, then each with its numbers). FOLDER has NAME.png and NAME.mask.png; NAME.rgb and NAME.numbers are
-// written. A line of what came out: width and height, boxes, points and their marks, the rectangles that
+// written. A line of the results: width and height, boxes, points and their marks, the rectangles that
 // random stages chose.
 #include <array>
 #include <cstddef>

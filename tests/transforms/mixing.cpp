@@ -255,7 +255,7 @@ TEST_CASE("without its probability a picture stands alone in the middle of the m
   CHECK(s.data.row(26)[25] == 0);
 }
 
-TEST_CASE("what can't be mixed is told") {
+TEST_CASE("what can't be mixed is an error") {
   CHECK_THROWS_AS(wick::mixup(0), wick::error);
   CHECK_THROWS_AS(wick::mixup(2, {.alpha = 0}), wick::error);
   CHECK_THROWS_AS(wick::cutmix(2, {.p = 2}), wick::error);

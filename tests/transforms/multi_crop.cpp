@@ -78,7 +78,7 @@ TEST_CASE("crops of an encoded, changed and normalized picture are those of its 
   CHECK(numbers(five[1]) == numbers(after(wick::normalize(0.5, 0.25), cut(flipped, 30, 0, 20, 20))));
 }
 
-TEST_CASE("multi_crop gives views that draw anew, the same at the same position") {
+TEST_CASE("multi_crop gives views that each draw for themselves, the same at the same position") {
   const image p = photo(60, 50);
   auto stage = wick::multi_crop<4>(wick::random_resized_crop(16) | wick::random_horizontal_flip() |
                                    wick::color_jitter(0.4, 0.4));

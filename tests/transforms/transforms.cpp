@@ -111,7 +111,7 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
                    wick::decode({.mode = color::index})));
   CHECK(wick::random_resized_crop(4).fingerprint() == wick::random_resized_crop(4, 4).fingerprint());
   CHECK(wick::normalize(0.5, 0.5).fingerprint() == wick::normalize({0.5}, {0.5}).fingerprint());
-  // A broken picture may be the reason why the training stopped: it goes on with a decode() that takes it.
+  // A broken picture may be the reason why the training stopped: it continues with a decode() that takes it.
   CHECK(wick::decode().fingerprint() ==
         wick::decode({.reduce_16_bits = true, .max_pixels = 10, .allow_truncated = true}).fingerprint());
 }
