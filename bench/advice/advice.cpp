@@ -148,10 +148,10 @@ std::vector<example> examples(std::size_t workers) {
   out.push_back({"reader",
                  true,
                  {.read = 20'000},
-                 {.read = 200},
+                 {.read = 2'000},  // much shorter ones take longer than they are asked to
                  s,
                  s,
-                 {.stage = "fetch", .times_faster = 100},
+                 {.stage = "fetch", .times_faster = 10},
                  {"I/O in fetch"}});
   setting more = s;
   more.io_threads = 16;
