@@ -145,10 +145,12 @@ set_target_properties(wick_headers PROPERTIES
   VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}"
   INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
 
-set(_bodies "${PROJECT_SOURCE_DIR}/cmake/wick_implementation.cpp")
+# Several, so that they are compiled side by side.
+set(wick_bodies engine pictures sources)
+list(TRANSFORM wick_bodies REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/cmake/wick_\\1.cpp")
 set(_stb "${PROJECT_SOURCE_DIR}/cmake/wick_stb_image.cpp")
 set(_turbo "${PROJECT_SOURCE_DIR}/cmake/wick_libjpeg_turbo.cpp")
-add_library(wick_core STATIC "${_bodies}" "${_stb}")
+add_library(wick_core STATIC ${wick_bodies} "${_stb}")
 add_library(wick::core ALIAS wick_core)
 set_target_properties(wick_core PROPERTIES
   EXPORT_NAME core

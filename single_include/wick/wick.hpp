@@ -25822,6 +25822,10 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 /// file that defines WICK_IMPLEMENTATION. The decoders of others, stb_image and libjpeg-turbo, are compiled
 /// beside it.
 
+// ==== wick/async/impl/all.hpp
+/// \file
+/// All bodies of async/, which are compiled once.
+
 // ==== wick/async/impl/concurrency.hpp
 /// \file
 /// The bodies of what async/detail/concurrency.hpp declares. Included in exactly one file of a program.
@@ -26775,6 +26779,10 @@ void timer_queue::work(shared& s) noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/batch/impl/all.hpp
+/// \file
+/// All bodies of batch/, which are compiled once.
+
 // ==== wick/batch/impl/epoch_fingerprint.hpp
 /// \file
 /// The bodies of what batch/epoch_fingerprint.hpp declares. Included in exactly one file of a program.
@@ -26914,6 +26922,10 @@ slab_pool::~slab_pool() {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/cache/impl/all.hpp
+/// \file
+/// All bodies of cache/, which are compiled once.
 
 // ==== wick/cache/impl/cache_folder.hpp
 /// \file
@@ -27575,6 +27587,10 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/codec/impl/all.hpp
+/// \file
+/// All bodies of codec/, which are compiled once.
 
 // ==== wick/codec/impl/builtin_codecs.hpp
 /// \file
@@ -28773,6 +28789,10 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 }
 
 }  // namespace wick::detail
+
+// ==== wick/image/impl/all.hpp
+/// \file
+/// All bodies of image/, which are compiled once.
 
 // ==== wick/image/impl/arguments.hpp
 /// \file
@@ -30774,6 +30794,10 @@ void lazy_image::warp(const detail::warp& by) {
 
 }  // namespace wick
 
+// ==== wick/io/impl/all.hpp
+/// \file
+/// All bodies of io/, which are compiled once.
+
 // ==== wick/io/impl/cached_read.hpp
 /// \file
 /// The bodies of what io/detail/cached_read.hpp declares. Included in exactly one file of a program.
@@ -31837,6 +31861,10 @@ void require_unchanged(const opened_file& opened, const std::string& path, std::
 }
 
 }  // namespace wick::detail
+
+// ==== wick/loader/impl/all.hpp
+/// \file
+/// All bodies of loader/, which are compiled once.
 
 // ==== wick/loader/impl/batch_completion.hpp
 /// \file
@@ -34546,6 +34574,10 @@ void scheduler::look(std::uint64_t sequence, hang_scene& out) {
 
 }  // namespace wick::detail
 
+// ==== wick/pipeline/impl/all.hpp
+/// \file
+/// All bodies of pipeline/, which are compiled once.
+
 // ==== wick/pipeline/impl/budget.hpp
 /// \file
 /// The bodies of what pipeline/budget.hpp declares. Included in exactly one file of a program.
@@ -34852,6 +34884,10 @@ detail::with_others_stage with_others(std::size_t n, const with_others_options& 
 }
 
 }  // namespace wick
+
+// ==== wick/pixels/impl/all.hpp
+/// \file
+/// All bodies of pixels/, which are compiled once.
 
 // ==== wick/pixels/impl/block_cache.hpp
 /// \file
@@ -36436,6 +36472,10 @@ image warped(const picture_view& from, const warp& by) {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/profile/impl/all.hpp
+/// \file
+/// All bodies of profile/, which are compiled once.
 
 // ==== wick/profile/impl/advice.hpp
 /// \file
@@ -39384,6 +39424,10 @@ prediction report::predict(const what_if& changed) const {
 
 }  // namespace wick
 
+// ==== wick/recovery/impl/all.hpp
+/// \file
+/// All bodies of recovery/, which are compiled once.
+
 // ==== wick/recovery/impl/draw_notes.hpp
 /// \file
 /// The bodies of what recovery/detail/draw_notes.hpp declares. Included in exactly one file of a program.
@@ -40649,6 +40693,10 @@ std::vector<std::byte> read_state(const std::string& path) {
 
 }  // namespace wick
 
+// ==== wick/sampling/impl/all.hpp
+/// \file
+/// All bodies of sampling/, which are compiled once.
+
 // ==== wick/sampling/impl/block_shuffle.hpp
 /// \file
 /// The bodies of what sampling/block_shuffle.hpp declares. Included in exactly one file of a program.
@@ -41693,6 +41741,10 @@ void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted
 }
 
 }  // namespace wick::detail
+
+// ==== wick/sources/impl/all.hpp
+/// \file
+/// All bodies of sources/, which are compiled once.
 
 // ==== wick/sources/impl/decode_raw.hpp
 /// \file
@@ -44909,6 +44961,10 @@ std::string zip_archive::unpack(const member& of, const std::string& packed) con
 
 }  // namespace wick::detail
 
+// ==== wick/tables/impl/all.hpp
+/// \file
+/// All bodies of tables/, which are compiled once.
+
 // ==== wick/tables/impl/csv.hpp
 /// \file
 /// The bodies of what tables/csv.hpp declares. Included in exactly one file of a program.
@@ -45299,6 +45355,10 @@ std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/text/impl/all.hpp
+/// \file
+/// All bodies of text/, which are compiled once.
 
 // ==== wick/text/impl/chunk_offsets.hpp
 /// \file
@@ -46064,6 +46124,10 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/tools/impl/all.hpp
+/// \file
+/// All bodies of tools/, which are compiled once.
+
 // ==== wick/tools/impl/benchmark.hpp
 /// \file
 /// The bodies of what tools/benchmark.hpp and tools/detail/isolated_counts.hpp declare. Included in exactly
@@ -46206,6 +46270,10 @@ void token_writer::refuse(std::int64_t id, std::size_t size) const {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/transforms/impl/all.hpp
+/// \file
+/// All bodies of transforms/, which are compiled once.
 
 // ==== wick/transforms/impl/adjust.hpp
 /// \file

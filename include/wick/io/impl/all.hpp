@@ -1,0 +1,14 @@
+/// \file
+/// All bodies of io/, which are compiled once.
+#pragma once
+
+#include <wick/io/impl/cached_read.hpp>
+#include <wick/io/impl/file_io.hpp>
+#include <wick/io/impl/file_stamp.hpp>
+#include <wick/io/impl/file_system.hpp>
+#include <wick/io/impl/line_file.hpp>
+#include <wick/io/impl/plain_file.hpp>
+#include <wick/io/impl/read.hpp>
+#include <wick/io/impl/record.hpp>
+#include <wick/io/impl/replace_file.hpp>
+#include <wick/io/impl/source_file.hpp>

@@ -1,0 +1,11 @@
+/// \file
+/// All bodies of pipeline/, which are compiled once.
+#pragma once
+
+#include <wick/pipeline/impl/budget.hpp>
+#include <wick/pipeline/impl/context.hpp>
+#include <wick/pipeline/impl/dropped.hpp>
+#include <wick/pipeline/impl/error.hpp>
+#include <wick/pipeline/impl/random.hpp>
+#include <wick/pipeline/impl/shape.hpp>
+#include <wick/pipeline/impl/with_others.hpp>
