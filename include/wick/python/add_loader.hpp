@@ -86,9 +86,8 @@ namespace wick::python {
 /// In Python: `for images, labels in my_data.train("photos", seed=42):`. `make` returns a pipeline, or a
 /// std::variant of pipelines; its parameters are those of the Python function, named by a nanobind::arg each.
 /// Behind them the function has a loader's options as keywords: seed, workers, io_threads, prefetch, memory,
-/// on_error, failure_log, quarantine, hang_after; tensors
-/// ("torch", "numpy", or by default "torch" where PyTorch is installed); and `into`, a dataclass or another
-/// callable that each batch is given to.
+/// on_error, failure_log, quarantine, hang_after; tensors ("torch" or "numpy"; by default "torch" where
+/// PyTorch is installed); and `into`, a dataclass or another callable that each batch is given to.
 template <class Make, class... Extra>
 void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&... extra) {
   detail::add_module_types(m);

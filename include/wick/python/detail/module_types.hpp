@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
