@@ -14,7 +14,8 @@ namespace {
 using flag = wick::detail::basic_wake_flag<model>;
 
 /// The thread that waits sees all writes before, and destroys the flag at once.
-void one_waits() {
+template <class Wait>
+void one_waits_by(Wait wait) {
   std::optional<flag> done(std::in_place);
   plain<int> message(0);
   spawn([&] {
@@ -22,28 +23,21 @@ void one_waits() {
     done->set();
   });
   spawn([&] {
-    done->wait();
+    wait(*done);
     expect(done->is_set(), "the wait is over and the flag is not set");
     expect(message.read() == 1, "the message is not there");
     done.reset();
   });
   join();
 }
-
-/// The same, first for a while.
+void one_waits() {
+  one_waits_by([](flag& f) { f.wait(); });
+}
+/// First for a while.
 void one_naps() {
-  std::optional<flag> done(std::in_place);
-  plain<int> message(0);
-  spawn([&] {
-    message.write(1);
-    done->set();
+  one_waits_by([](flag& f) {
+    if (!f.wait_for(std::chrono::nanoseconds(1000))) f.wait();
   });
-  spawn([&] {
-    if (!done->wait_for(std::chrono::nanoseconds(1000))) done->wait();
-    expect(message.read() == 1, "the message is not there");
-    done.reset();
-  });
-  join();
 }
 
 /// So does another who only looks.

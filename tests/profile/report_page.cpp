@@ -14,7 +14,7 @@
 #include "../support/numbers.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
-#include <wick/loader/detail/report_timeline.hpp>
+#include <wick/profile/detail/report_timeline.hpp>
 #include <wick/profile/report.hpp>
 
 using wick::detail::report_timeline;

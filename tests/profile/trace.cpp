@@ -227,6 +227,20 @@ TEST_CASE("what the loop does between begin and end of an epoch is in its steps"
   CHECK(found["loop"] == 79);  // 40 times waiting, 39 steps between
 }
 
+TEST_CASE("of a fast loop some iterations are followed, and their batches") {
+  const wick_test::temp_dir folder;
+  const std::string path = (folder / "t.json").string();
+  wick::loader l(numbers{40'000} | wick::array_batch(1), {.workers = 2});
+  l.trace(path);
+  CHECK(take(l, 0) == 40'000);
+  l.stop_trace();
+  auto found = checked(path, "batch");
+  CHECK(found["batches_one_in"] > 1);
+  CHECK(found["batches"] >= 200);
+  CHECK(found["batches"] < 20'000);
+  CHECK(found["loop"] <= 2 * found["batches"]);
+}
+
 TEST_CASE("keys of any bytes are written as JSON") {
   const wick_test::temp_dir folder;
   const std::string path = (folder / "t.json").string();

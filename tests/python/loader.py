@@ -109,6 +109,16 @@ class States(unittest.TestCase):
             self.assertEqual(head + rest, whole)
             self.assertEqual(raw(resumed), following)
 
+    def test_resume_by_a_loader_that_was_used(self):
+        loader = noise(seed=3)
+        batches = iter(loader)
+        head = raw([next(batches) for _ in range(4)])
+        state = loader.state_dict()
+        self.assertEqual(len(list(loader)), 10)  # the next epoch
+        loader.load_state_dict(state)
+        self.assertEqual(head + raw(loader), wick_bridge.noise_bytes(95, 10, 3, 0))
+        self.assertEqual(raw(loader), wick_bridge.noise_bytes(95, 10, 3, 1))
+
     def test_states_of_cpp(self):
         whole = wick_bridge.noise_bytes(95, 10, 3, 0)
         for taken in (1, 4, 9):

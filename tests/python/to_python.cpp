@@ -47,6 +47,19 @@ void add_numbers(nb::module_& m, const char* name) {
   });
 }
 
+/// 0, 1, 2 in 16 bits each.
+template <wick::dtype Type>
+void add_halves(nb::module_& m, const char* name, const std::array<std::uint16_t, 3>& halves) {
+  wick::python::add_loader(m, name, [halves] {
+    return indices(3) |
+           wick::map("half",
+                     [halves](std::int64_t i) {
+                       return typed<Type, std::uint16_t>{halves[static_cast<std::size_t>(i)]};
+                     }) |
+           wick::array_batch(3);
+  });
+}
+
 }  // namespace
 
 template <>
@@ -61,25 +74,8 @@ void wick_bridge::add_conversions(nb::module_& m) {
   add_numbers<float>(m, "float32");
   add_numbers<double>(m, "float64");
   add_numbers<bool>(m, "bool");
-  wick::python::add_loader(m, "float16", [] {
-    return indices(3) |
-           wick::map("half",
-                     [](std::int64_t i) {
-                       constexpr std::array<std::uint16_t, 3> halves{0x0000, 0x3C00, 0x4000};  // 0, 1, 2
-                       return typed<wick::dtype::float16, std::uint16_t>{halves[static_cast<std::size_t>(i)]};
-                     }) |
-           wick::array_batch(3);
-  });
-  wick::python::add_loader(m, "bfloat16", [] {
-    return indices(3) |
-           wick::map(
-               "half",
-               [](std::int64_t i) {
-                 constexpr std::array<std::uint16_t, 3> halves{0x0000, 0x3F80, 0x4000};  // 0, 1, 2
-                 return typed<wick::dtype::bfloat16, std::uint16_t>{halves[static_cast<std::size_t>(i)]};
-               }) |
-           wick::array_batch(3);
-  });
+  add_halves<wick::dtype::float16>(m, "float16", {0x0000, 0x3C00, 0x4000});
+  add_halves<wick::dtype::bfloat16>(m, "bfloat16", {0x0000, 0x3F80, 0x4000});
   wick::python::add_loader(m, "sample", [] {
     return indices(5) |
            wick::map("pair",

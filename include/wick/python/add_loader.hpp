@@ -49,19 +49,18 @@ struct python_pipeline;
 template <class Source, class... S>
 struct python_pipeline<pipeline<Source, S...>> {
   using batch = typename pipeline_types<Source, S...>::delivered;
-  static python_loader* run(pipeline<Source, S...>&& what, loader_options&& options, python::tensors as,
-                            nanobind::object&& into) {
-    return new typed_python_loader<batch>(std::move(what), std::move(options), as, std::move(into));
+  static python_loader* run(pipeline<Source, S...>&& what, loader_options&& options,
+                            python_delivery&& deliver) {
+    return new typed_python_loader<batch>(std::move(what), std::move(options), std::move(deliver));
   }
 };
 template <class... P>
 struct python_pipeline<std::variant<P...>> {
-  static python_loader* run(std::variant<P...>&& any, loader_options&& options, python::tensors as,
-                            nanobind::object&& into) {
+  static python_loader* run(std::variant<P...>&& any, loader_options&& options, python_delivery&& deliver) {
     return std::visit(
         [&](auto&& what) {
           return python_pipeline<std::remove_cvref_t<decltype(what)>>::run(
-              std::move(what), std::move(options), as, std::move(into));
+              std::move(what), std::move(options), std::move(deliver));
         },
         std::move(any));
   }
@@ -109,7 +108,7 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
                                  .quarantine = quarantine,
                                  .hang_after = detail::seconds_of(hang_after)};
           return detail::python_pipeline<decltype(what)>::run(std::move(what), std::move(options),
-                                                              detail::tensors_of(tensors), std::move(into));
+                                                              {detail::tensors_of(tensors), std::move(into)});
         },
         extra..., nanobind::kw_only(), nanobind::arg("seed") = 0, nanobind::arg("workers") = 0,
         nanobind::arg("io_threads") = 0, nanobind::arg("prefetch") = 0,

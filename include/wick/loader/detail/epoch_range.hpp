@@ -59,8 +59,9 @@ class epoch_range {
     return of_->next_value_while(keep);
   }
 
-  /// Batches that are left of it; without batch() samples, some of which may be left out.
-  std::uint64_t items_left() const noexcept { return of_->items_left(); }
+  /// Batches that are left of it; without batch() samples, some of which may be left out. None once another
+  /// epoch was begun.
+  std::uint64_t items_left() const noexcept { return of_->pass() == pass_ ? of_->items_left() : 0; }
   /// This rank's samples that were handed over so far, without those that failed or were left out.
   std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
   /// Whether next() has a sample ready, so that there is no wait to measure.

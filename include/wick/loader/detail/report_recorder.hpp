@@ -13,12 +13,12 @@
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/processor_time.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/loader/detail/report_timeline.hpp>
 #include <wick/loader/detail/worker_jobs.hpp>
 #include <wick/pipeline/budget.hpp>
 #include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/phases.hpp>
+#include <wick/profile/detail/report_timeline.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/report.hpp>

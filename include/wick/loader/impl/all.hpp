@@ -11,7 +11,6 @@
 #include <wick/loader/impl/pipeline_run.hpp>
 #include <wick/loader/impl/replayed_batch.hpp>
 #include <wick/loader/impl/report_recorder.hpp>
-#include <wick/loader/impl/report_timeline.hpp>
 #include <wick/loader/impl/report_trace.hpp>
 #include <wick/loader/impl/retry.hpp>
 #include <wick/loader/impl/sample_runner.hpp>

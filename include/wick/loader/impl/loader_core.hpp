@@ -162,9 +162,12 @@ batch_job* loader_core::wait(const wait_check* check) {
     }
     if (job == nullptr) {
       const hang_watch::waiting waits(watch_, begun_at, sequence);
-      if (check == nullptr) job = scheduler_.take();
-      while (job == nullptr && (job = scheduler_.take_for(std::chrono::milliseconds(100))) == nullptr &&
-             check->keep(check->of)) {
+      if (check == nullptr) {
+        job = scheduler_.take();
+      } else {
+        do {
+          job = scheduler_.take_for(std::chrono::milliseconds(100));
+        } while (job == nullptr && check->keep(check->of));
       }
     }
   }

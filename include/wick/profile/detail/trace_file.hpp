@@ -82,7 +82,7 @@ class trace_file {
 
   void drain(queue_depths* depths);
   void choose_every(std::uint64_t now) noexcept;
-  void choose_every_batch(std::uint64_t passed) noexcept;
+  void choose_every_batch(std::uint64_t now) noexcept;
   template <class What>
   void add(const What& what);
   void write(const laid_out& of);
@@ -121,8 +121,8 @@ class trace_file {
   std::uint64_t dropped_before_ = 0;  // by the trace before
   std::uint32_t every_;
   std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
-  std::uint64_t loops_ = 0, loops_in_window_ = 0;           // iterations, and those that were followed
-  std::uint64_t every_batch_ = 1;
+  // Iterations: all, those that were followed since when (ns), and one in how many is.
+  std::uint64_t loops_ = 0, loops_in_window_ = 0, loop_window_ = 0, every_batch_ = 1;
   bool following_ = false, full_ = false, follows_batch_ = false;
   int fault_ = 0;
 };

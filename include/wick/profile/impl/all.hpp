@@ -11,6 +11,7 @@
 #include <wick/profile/impl/report.hpp>
 #include <wick/profile/impl/report_formats.hpp>
 #include <wick/profile/impl/report_page.hpp>
+#include <wick/profile/impl/report_timeline.hpp>
 #include <wick/profile/impl/stage_clocks.hpp>
 #include <wick/profile/impl/stall_meter.hpp>
 #include <wick/profile/impl/trace_file.hpp>

@@ -32,6 +32,8 @@ constexpr std::uint64_t a_second = 1'000'000'000;
 constexpr std::string_view closing = "\n]\n";
 constexpr std::size_t end_bytes = 512;    // kept free for the last event and the bracket
 constexpr std::size_t a_write = 1 << 20;  // bytes
+// Iterations that are followed at first in a fifth of a second. Of more, one in two, one in four, …
+constexpr std::uint64_t most_loops = 200;
 
 std::uint64_t read_clock(::clockid_t which) noexcept {
   ::timespec t{};
@@ -142,7 +144,10 @@ std::uint64_t trace_file::dropped() const noexcept {
 void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept {
   follows_batch_ = following_ && loops_++ % every_batch_ == 0;
   if (!follows_batch_) return;
-  ++loops_in_window_;
+  if (++loops_in_window_ > most_loops) {
+    every_batch_ *= 2;
+    loops_in_window_ = 0;
+  }
   try {
     iterations_.push_back({std::max(step, begun_), std::max(wait, begun_), now});
   } catch (...) {  // no memory: not in the trace
@@ -226,6 +231,7 @@ void trace_file::drain(queue_depths* depths) {
   }
   flush();
   choose_every(now.nanoseconds);
+  choose_every_batch(now.nanoseconds);
   if (full_ || fault_ != 0) stop_following();
 }
 
@@ -249,7 +255,6 @@ void trace_file::choose_every(std::uint64_t now) noexcept {
   const bool overflown = drops != std::exchange(dropped_, drops);
   const std::uint64_t passed = now - window_;
   if (!overflown && passed < a_second / 50) return;
-  choose_every_batch(passed);
   const std::uint64_t most = std::max<std::uint64_t>(passed / 100'000, 200);
   if (overflown || in_window_ > most + most / 2)
     every_ = static_cast<std::uint32_t>(
@@ -262,14 +267,12 @@ void trace_file::choose_every(std::uint64_t now) noexcept {
 }
 
 /// Writes text_ over the closing bracket, and another bracket. What can't be written is taken back.
-/// The same of iterations: 1,000 a second.
-void trace_file::choose_every_batch(std::uint64_t passed) noexcept {
-  const std::uint64_t most = std::max<std::uint64_t>(passed / 1'000'000, 20);
-  const std::uint64_t seen = std::exchange(loops_in_window_, 0);
-  if (seen > most + most / 2)
-    every_batch_ *= seen / most + 1;
-  else if (seen < most / 3)
-    every_batch_ = std::max<std::uint64_t>(every_batch_ / 2, 1);
+/// Follows more iterations again, where they have become fewer.
+void trace_file::choose_every_batch(std::uint64_t now) noexcept {
+  if (now - loop_window_ < a_second / 5) return;
+  if (loops_in_window_ < most_loops / 3) every_batch_ = std::max<std::uint64_t>(every_batch_ / 2, 1);
+  loop_window_ = now;
+  loops_in_window_ = 0;
 }
 
 void trace_file::flush() {

@@ -50,12 +50,6 @@ inline python::tensors tensors_of(const std::string& word) {
 
 // ---- classes ----
 
-/// Iterates over one pass: what iter(loader) and loader.epoch(e) give.
-struct python_epoch {
-  python_loader* of;
-  std::uint64_t pass;
-};
-
 inline nanobind::bytes to_bytes(const std::vector<std::byte>& from) {
   return nanobind::bytes(from.data(), from.size());
 }
@@ -127,28 +121,21 @@ inline void add_report(nanobind::module_& m) {
 
 inline void add_loader_class(nanobind::module_& m) {
   using nanobind::arg;
-  nanobind::class_<python_epoch>(m, "Epoch", "One pass over the data: an iterator of batches.")
+  nanobind::class_<python_range>(m, "Epoch", "One pass over the data: an iterator of batches.")
       .def("__iter__", [](nanobind::handle self) { return nanobind::borrow(self); })
-      .def("__next__", [](python_epoch& e) { return e.of->next(e.pass); })
-      .def(
-          "__len__", [](const python_epoch& e) { return e.of->batches_left(e.pass); }, "Batches left.");
+      .def("__next__", &python_range::next)
+      .def("__len__", &python_range::left, "Batches left.");
   nanobind::class_<python_loader>(
       m, "Loader",
       "An iterable of batches. Each loop over it is the next epoch; workers, caches and open files live as "
       "long as it does, and the next epoch's first batches are made while the last of this one are used.")
       .def(
-          "__iter__",
-          [](python_loader& l) {
-            return python_epoch{&l, l.begin(std::nullopt)};
-          },
-          nanobind::keep_alive<0, 1>(),
+          "__iter__", [](python_loader& l) { return l.begin(std::nullopt).release(); },
+          nanobind::rv_policy::take_ownership, nanobind::keep_alive<0, 1>(),
           "The next epoch; after load_state_dict() the rest of the epoch in which the state stands.")
       .def(
-          "epoch",
-          [](python_loader& l, std::uint64_t e) {
-            return python_epoch{&l, l.begin(e)};
-          },
-          arg("epoch"), nanobind::keep_alive<0, 1>(),
+          "epoch", [](python_loader& l, std::uint64_t e) { return l.begin(e).release(); }, arg("epoch"),
+          nanobind::rv_policy::take_ownership, nanobind::keep_alive<0, 1>(),
           "The epoch of that number, from 0 on: its order is its own.")
       .def("__len__", &python_loader::batches, "Batches of an epoch.")
       .def_prop_ro("samples", &python_loader::size, "Samples of an epoch, over all ranks.")

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,21 @@
 
 namespace wick::detail {
 
+/// One pass over the data.
+class python_range {
+ public:
+  python_range() = default;
+  python_range(const python_range&) = delete;
+  python_range& operator=(const python_range&) = delete;
+  virtual ~python_range() = default;
+
+  /// The next batch. \throws nanobind::stop_iteration behind the last, nanobind::python_error for Ctrl-C,
+  /// after which the same batch is the next
+  virtual nanobind::object next() = 0;
+  /// Batches.
+  virtual std::uint64_t left() const = 0;
+};
+
 /// Any loader behind one Python class. Calls that may take long release the GIL. Like wick::loader it is for
 /// one thread at a time; a second one gets a RuntimeError.
 class python_loader {
@@ -28,12 +44,8 @@ class python_loader {
   python_loader& operator=(const python_loader&) = delete;
   virtual ~python_loader() = default;
 
-  /// The given epoch, or the next one; returns which pass over the data that is.
-  virtual std::uint64_t begin(std::optional<std::uint64_t> epoch) = 0;
-  /// The next batch of that pass. \throws nanobind::stop_iteration behind the last,
-  /// nanobind::python_error for Ctrl-C, after which the same batch is the next
-  virtual nanobind::object next(std::uint64_t pass) = 0;
-  virtual std::uint64_t batches_left(std::uint64_t pass) const = 0;
+  /// The given epoch, or the next one. The range refers to the loader.
+  virtual std::unique_ptr<python_range> begin(std::optional<std::uint64_t> epoch) = 0;
   virtual nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) = 0;
 
   virtual std::uint64_t batches() const = 0;
@@ -48,14 +60,60 @@ class python_loader {
   virtual void stop_trace() = 0;
 };
 
-/// `into`: what each batch is given to, as Python's keyword arguments of a dict, else as positional ones of a
-/// tuple; None: batches stay as they are.
+/// How a batch becomes what a Python loop gets.
+struct python_delivery {
+  python::tensors as;
+  nanobind::object into;  ///< what a batch is given to; None: it stays as it is
+
+  template <class Batch>
+  nanobind::object operator()(Batch&& batch) const {
+    nanobind::object out = python::to_python<std::remove_cvref_t<Batch>>::make(std::move(batch), as);
+    if (into.is_none()) return out;
+    if (nanobind::isinstance<nanobind::dict>(out)) return into(**nanobind::borrow<nanobind::kwargs>(out));
+    if (nanobind::isinstance<nanobind::tuple>(out)) return into(*nanobind::borrow<nanobind::args>(out));
+    return into(out);
+  }
+};
+
+template <class Batch>
+class typed_python_range final : public python_range {
+ public:
+  typed_python_range(typename loader<Batch>::epoch_range of, const python_delivery& deliver)
+      : of_(std::move(of)), deliver_(deliver) {}
+
+  nanobind::object next() override {
+    std::optional<Batch> batch = take();
+    if (!batch) throw nanobind::stop_iteration();
+    return deliver_(std::move(*batch));
+  }
+  std::uint64_t left() const override { return of_.items_left(); }
+
+ private:
+  std::optional<Batch> take() {
+    bool raised = false;
+    try {
+      const nanobind::gil_scoped_release released;
+      return of_.next([&raised] {
+        const nanobind::gil_scoped_acquire held;
+        raised = PyErr_CheckSignals() != 0;
+        return !raised;
+      });
+    } catch (const cancelled&) {
+      if (raised) throw nanobind::python_error();
+      throw;
+    }
+  }
+
+  typename loader<Batch>::epoch_range of_;
+  const python_delivery& deliver_;
+};
+
 template <class Batch>
 class typed_python_loader final : public python_loader {
  public:
   template <class Pipeline>
-  typed_python_loader(Pipeline&& what, loader_options options, python::tensors as, nanobind::object into)
-      : as_(as), into_(std::move(into)) {
+  typed_python_loader(Pipeline&& what, loader_options options, python_delivery deliver)
+      : deliver_(std::move(deliver)) {
     const nanobind::gil_scoped_release released;
     loader_ = loader<Batch>(std::forward<Pipeline>(what), std::move(options));
   }
@@ -64,21 +122,12 @@ class typed_python_loader final : public python_loader {
     loader_ = {};
   }
 
-  std::uint64_t begin(std::optional<std::uint64_t> epoch) override {
+  std::unique_ptr<python_range> begin(std::optional<std::uint64_t> epoch) override {
     const nanobind::gil_scoped_release released;
     const std::uint64_t next = begun_ ? loader_.current_epoch() + 1 : loader_.current_epoch();
-    range_.emplace(loader_.epoch(epoch.value_or(next)));
+    auto out = std::make_unique<typed_python_range<Batch>>(loader_.epoch(epoch.value_or(next)), deliver_);
     begun_ = true;
-    return ++pass_;
-  }
-  nanobind::object next(std::uint64_t pass) override {
-    require(pass);
-    std::optional<Batch> batch = take();
-    if (!batch) throw nanobind::stop_iteration();
-    return deliver(std::move(*batch));
-  }
-  std::uint64_t batches_left(std::uint64_t pass) const override {
-    return pass == pass_ && range_ ? range_->items_left() : 0;
+    return out;
   }
   nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) override {
     std::optional<Batch> again;
@@ -86,7 +135,7 @@ class typed_python_loader final : public python_loader {
       const nanobind::gil_scoped_release released;
       again.emplace(loader_.replay(epoch, batch));
     }
-    return deliver(std::move(*again));
+    return deliver_(std::move(*again));
   }
 
   std::uint64_t batches() const override { return loader_.batches(); }
@@ -105,40 +154,9 @@ class typed_python_loader final : public python_loader {
   void stop_trace() override { loader_.stop_trace(); }
 
  private:
-  void require(std::uint64_t pass) const {
-    if (pass == pass_) return;
-    throw std::logic_error(
-        "wick: another epoch was begun since this iterator was made; one epoch is under way at a time: use a "
-        "second loader for a loop inside a loop");
-  }
-  std::optional<Batch> take() {
-    bool raised = false;
-    try {
-      const nanobind::gil_scoped_release released;
-      return range_->next([&raised] {
-        const nanobind::gil_scoped_acquire held;
-        raised = PyErr_CheckSignals() != 0;
-        return !raised;
-      });
-    } catch (const cancelled&) {
-      if (raised) throw nanobind::python_error();
-      throw;
-    }
-  }
-  nanobind::object deliver(Batch&& batch) const {
-    nanobind::object out = python::to_python<Batch>::make(std::move(batch), as_);
-    if (into_.is_none()) return out;
-    if (nanobind::isinstance<nanobind::dict>(out)) return into_(**nanobind::borrow<nanobind::kwargs>(out));
-    if (nanobind::isinstance<nanobind::tuple>(out)) return into_(*nanobind::borrow<nanobind::args>(out));
-    return into_(out);
-  }
-
   loader<Batch> loader_;
-  std::optional<typename loader<Batch>::epoch_range> range_;
-  std::uint64_t pass_ = 0;
   bool begun_ = false;
-  python::tensors as_;
-  nanobind::object into_;
+  const python_delivery deliver_;
 };
 
 }  // namespace wick::detail

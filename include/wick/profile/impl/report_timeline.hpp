@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/report_timeline.hpp declares. Included in exactly one file of a program.
+/// The bodies of what profile/detail/report_timeline.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/loader/detail/report_timeline.hpp>
+#include <wick/profile/detail/report_timeline.hpp>
 
 namespace wick::detail {
 
