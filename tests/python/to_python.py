@@ -108,6 +108,7 @@ class Conversions(unittest.TestCase):
                 copies.append(batch.copy())
         del loader, batch
         gc.collect()
+        self.assertFalse(any(one.flags.owndata for one in kept))  # no copies
         for one, copy in zip(kept, copies):
             self.assertTrue((one == copy).all())
             self.assertTrue((one == one[:, :1]).all())
