@@ -61,5 +61,5 @@ except KeyboardInterrupt:
     save()
     print(f"saved {options.checkpoint} in epoch {train.current_epoch}")
 print(train.report())
-for failure in train.failures:
-    print("left out:", failure["key"], failure["text"])
+for key, text in {failure["key"]: failure["text"] for failure in train.failures}.items():
+    print(f"left out: {key}: {text}")

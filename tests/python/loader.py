@@ -1,5 +1,6 @@
 """Loaders in Python: epochs, states, errors, threads, Ctrl-C, forks, the end."""
 
+import html
 import json
 import os
 import pickle
@@ -185,7 +186,9 @@ class Reports(unittest.TestCase):
         self.assertTrue(0 <= report.waiting <= 1 and report.seconds > 0)
         frame = report._repr_html_()
         self.assertTrue(frame.startswith('<iframe srcdoc="') and frame.count('"') == 4)
-        self.assertIn("noise", frame)
+        page = html.unescape(frame.split('"')[1])
+        self.assertEqual(page, report.to_html())
+        self.assertIn("noise", page)
 
     def test_trace(self):
         with tempfile.TemporaryDirectory() as folder:

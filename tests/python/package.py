@@ -156,8 +156,10 @@ class Files(unittest.TestCase):
                 list(wick.image_folder(root, batch=3))
             self.assertEqual(raised.exception.key, os.path.join(root, "a", "1.png"))
             self.assertEqual(raised.exception.stage, "decode")
+            self.assertIn('or set on_error="skip" to leave', str(raised.exception))
             loader = wick.image_folder(root, batch=3, on_error="skip")
             self.assertEqual([len(labels) for _, labels in loader], [2])
+            self.assertIn('or set on_error="skip" to leave', loader.failures[0]["text"])
 
     def test_ranks(self):
         whole = [labels.tolist() for _, labels in self.folder(seed=1, batch=4)]

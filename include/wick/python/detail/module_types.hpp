@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <wick/loader/loader_options.hpp>
@@ -64,6 +65,14 @@ inline void load_dict(python_loader& into, const nanobind::dict& from) {
   load_bytes(into, nanobind::borrow<nanobind::bytes>(from["wick"]));
 }
 
+/// What a message advises in C++, as Python writes it.
+inline std::string in_python(std::string text) {
+  constexpr std::string_view there = ".on_error = wick::on_error::skip", instead = "on_error=\"skip\"";
+  if (const std::size_t at = text.find(there); at != std::string::npos)
+    text.replace(at, there.size(), instead);
+  return text;
+}
+
 inline nanobind::list failures_of(const python_loader& of) {
   const auto text = [](std::string of_entry) {
     return python::to_python<std::string>::make(std::move(of_entry), python::tensors::numpy);
@@ -75,7 +84,7 @@ inline nanobind::list failures_of(const python_loader& of) {
     one["stage"] = text(e.stage);
     one["epoch"] = e.epoch;
     one["position"] = e.position;
-    one["text"] = text(e.text);
+    one["text"] = text(in_python(e.text));
     one["action"] = std::string(to_string(e.action));
     one["tries"] = e.tries;
     one["substitute"] = text(e.substitute);
@@ -84,7 +93,8 @@ inline nanobind::list failures_of(const python_loader& of) {
   return out;
 }
 
-/// The page in a frame of its own, so that its style stays in there.
+/// The page in a frame of its own, so that its style stays in there. Byte for byte: html_text() escapes line
+/// ends.
 inline std::string in_frame(const std::string& page) {
   std::string escaped;
   for (const char c : page) {
@@ -178,7 +188,9 @@ struct module_errors {
   PyObject* error;
   PyObject* sample_error;
 };
-inline void raise(PyObject* type, const std::exception& e) { PyErr_SetString(type, e.what()); }
+inline void raise(PyObject* type, const std::exception& e) {
+  PyErr_SetString(type, in_python(e.what()).c_str());
+}
 inline void translate(const std::exception_ptr& thrown, void* of) {
   const auto* const types = static_cast<const module_errors*>(of);
   try {
