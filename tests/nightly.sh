@@ -15,7 +15,7 @@
 #   asan       the asan preset, the stress program and the fuzzer for a minute each in it
 #   arm64      the core for 64-bit ARM, by qemu
 #   torch-2    the newest LibTorch from PyPI (several GB)
-#   python     pictures as torchvision makes them, and the report as TensorBoard reads it (the same GB)
+#   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
@@ -93,7 +93,8 @@ part_python() {
   wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset lmdb pyarrow
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
   export WICK_FILES_VENV=$wick_root/build/files-venv
-  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/13|sources/(lmdb|npy|safetensors|tar|tfrecords)|tables/)'
+  export WICK_TORCHRUN=$wick_root/build/torch-venv/bin/torchrun WICK_DDP_TIMES=20
+  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/1[35]|sources/(lmdb|npy|safetensors|tar|tfrecords)|tables/)'
 }
 
 part_wheel() {

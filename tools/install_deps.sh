@@ -172,6 +172,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       tests)
         wick_has_header doctest/doctest.h || echo doctest-dev
         wick_has_header nlohmann/json.hpp || echo nlohmann-json3-dev  # example 05
+        wick_has_header gloo/rendezvous/store.h || echo libgloo-dev   # example 15
         wick_has_pillow || echo python3-pil
         wick_has_numpy || echo python3-numpy
         command -v valgrind >/dev/null 2>&1 || echo valgrind

@@ -61,6 +61,7 @@
 #include <wick/tables/csv.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>
+#include <wick/tools/audit.hpp>
 #include <wick/tools/benchmark.hpp>
 #include <wick/tools/measure_lengths.hpp>
 #include <wick/tools/write_tokens.hpp>

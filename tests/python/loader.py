@@ -165,6 +165,14 @@ class Errors(unittest.TestCase):
         self.assertEqual(loader.failures[0]["action"], "replace")
         self.assertRegex(loader.failures[0]["substitute"], "sample [0-9]+")
 
+    def test_delivery_log(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/deliveries"
+            batches = len(list(wick_bridge.failing(5, on_error="skip", delivery_log=path, tensors="numpy")))
+            lines = [json.loads(line) for line in open(path)]
+            self.assertEqual(len(lines), batches + 1)
+            self.assertEqual([line["batch"] for line in lines[1:]], list(range(batches)))
+
     def test_failure_log(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "failures.jsonl")

@@ -41,6 +41,9 @@ struct loader_options {
   wick::on_error on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
   std::string failure_log_file = {};
+  /// A line of JSON is appended to this file for each batch that is handed over: hashes of its samples, for
+  /// wick-audit. For a pipeline with batch(). Ranks of one machine may have the same file. Empty: none.
+  std::string delivery_log_file = {};
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
   std::vector<std::string> quarantine = {};

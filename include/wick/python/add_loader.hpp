@@ -85,8 +85,9 @@ namespace wick::python {
 /// In Python: `for images, labels in my_data.train("photos", seed=42):`. `make` returns a pipeline, or a
 /// std::variant of pipelines; its parameters are those of the Python function, named by a nanobind::arg each.
 /// Behind them the function has a loader's options as keywords: seed, workers, io_threads, prefetch, memory,
-/// on_error, failure_log, quarantine, hang_after; tensors ("torch" or "numpy"; by default "torch" where
-/// PyTorch is installed); and `into`, a dataclass or another callable that each batch is given to.
+/// on_error, failure_log, delivery_log, quarantine, hang_after; tensors ("torch" or "numpy"; by default
+/// "torch" where PyTorch is installed); and `into`, a dataclass or another callable that each batch is given
+/// to.
 template <class Make, class... Extra>
 void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&... extra) {
   detail::add_module_types(m);
@@ -95,8 +96,9 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
         name,
         [make](A... arguments, std::uint64_t seed, std::size_t workers, std::size_t io_threads,
                std::size_t prefetch, std::size_t memory, const std::string& on_error,
-               const std::string& failure_log, const std::vector<std::string>& quarantine, double hang_after,
-               const std::string& tensors, nanobind::object into) -> detail::python_loader* {
+               const std::string& failure_log, const std::string& delivery_log,
+               const std::vector<std::string>& quarantine, double hang_after, const std::string& tensors,
+               nanobind::object into) -> detail::python_loader* {
           auto what = make(std::move(arguments)...);
           loader_options options{.seed = seed,
                                  .workers = workers,
@@ -105,6 +107,7 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
                                  .memory = memory,
                                  .on_error = detail::error_policy(on_error),
                                  .failure_log_file = failure_log,
+                                 .delivery_log_file = delivery_log,
                                  .quarantine = quarantine,
                                  .hang_after = detail::seconds_of(hang_after)};
           return detail::python_pipeline<decltype(what)>::run(std::move(what), std::move(options),
@@ -113,9 +116,10 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
         extra..., nanobind::kw_only(), nanobind::arg("seed") = 0, nanobind::arg("workers") = 0,
         nanobind::arg("io_threads") = 0, nanobind::arg("prefetch") = 0,
         nanobind::arg("memory") = loader_options().memory, nanobind::arg("on_error") = "fail",
-        nanobind::arg("failure_log") = "", nanobind::arg("quarantine") = std::vector<std::string>(),
-        nanobind::arg("hang_after") = 120.0, nanobind::arg("tensors") = "auto",
-        nanobind::arg("into") = nanobind::none(), nanobind::rv_policy::take_ownership);
+        nanobind::arg("failure_log") = "", nanobind::arg("delivery_log") = "",
+        nanobind::arg("quarantine") = std::vector<std::string>(), nanobind::arg("hang_after") = 120.0,
+        nanobind::arg("tensors") = "auto", nanobind::arg("into") = nanobind::none(),
+        nanobind::rv_policy::take_ownership);
   }(detail::arguments_of<Make>());
 }
 

@@ -7,6 +7,8 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/report_recorder.hpp>
+#include <wick/loader/detail/scheduler.hpp>
+#include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/detail/dropped_counts.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 
@@ -16,6 +18,7 @@ struct delivery_records {
   error_account account;
   fingerprint_recorder prints;
   report_recorder report;
+  delivery_log deliveries;
   dropped_counts drops = {};
 };
 
@@ -23,5 +26,10 @@ struct delivery_records {
 /// taken out of its job.
 void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
                    std::vector<told_failure>& to);
+
+/// The line for the delivery log, but for the epoch's number of batches. Before the batch is taken out of its
+/// job. \param failures  of the batch, by rising slot
+delivered_batch delivery_of(const batch_job& j, const scheduler& of,
+                            const std::vector<told_failure>& failures);
 
 }  // namespace wick::detail

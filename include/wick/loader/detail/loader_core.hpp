@@ -26,6 +26,7 @@
 #include <wick/profile/detail/hang_watch.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
+#include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/detail/replayable.hpp>
 #include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/mixture.hpp>
@@ -145,6 +146,7 @@ class loader_core {
   bool deliver(batch_job& j);
   void look(const batch_job& j) noexcept;
   bool deliver_batch(batch_job& j);
+  void log_delivery(delivered_batch b, bool there) noexcept;
   void deliver_group(batch_job& j);
   report_recorder::subject subject() noexcept;
   std::uint64_t batch_of_prints() const noexcept {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,8 @@
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/sample_group.hpp>
+#include <wick/loader/detail/scheduler.hpp>
+#include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 #include <wick/recovery/failure_log.hpp>
@@ -75,6 +79,26 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
     }
   }
   sort_by_slot(to);
+}
+
+delivered_batch delivery_of(const batch_job& j, const scheduler& of,
+                            const std::vector<told_failure>& failures) {
+  delivered_batch out;
+  out.epoch = j.epoch;
+  out.batch = j.number;
+  out.count = j.count;
+  out.samples = j.rows();
+  out.order_hash = j.print.load(std::memory_order_relaxed);
+  for (std::uint64_t slot = 0; slot < j.count; ++slot) {
+    if (std::find(j.gaps.begin(), j.gaps.end(), slot) == j.gaps.end())
+      out.samples_hash += hash_of_sample(of.index_at(j, slot));
+  }
+  std::optional<std::uint64_t> last;  // they rise by slot
+  for (const told_failure& f : failures) {
+    const bool replaced = f.entry.action == error_action::replace && f.entry.into.empty();
+    if (replaced && std::exchange(last, f.slot) != f.slot) ++out.replaced;
+  }
+  return out;
 }
 
 void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,

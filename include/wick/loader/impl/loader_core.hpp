@@ -20,9 +20,11 @@
 #include <wick/loader/detail/loader_of.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/profile/detail/trace_file.hpp>
+#include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/quarantine.hpp>
+#include <wick/recovery/state.hpp>
 
 namespace wick::detail {
 
@@ -30,11 +32,19 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      records_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
+      records_{{options.on_error.options(), options.failure_log_file, settings_.bad},
+               {},
+               {},
+               delivery_log(options.delivery_log_file, options.content_fingerprint)},
       watch_(on(),
              {&scheduler_,
               [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
              options.hang_after, options.on_hang) {
+  if (records_.deliveries && !settings_.facts().batched) {
+    throw error(
+        "delivery_log_file: the pipeline gives samples, and the log is of batches; add batch() or "
+        "array_batch() to the pipeline, or leave delivery_log_file empty");
+  }
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
@@ -77,6 +87,7 @@ void loader_core::begin(std::uint64_t e) {
   scheduler_.size().require_same();
   if (edits_.plan_for(e)) sought_ = left_ == 0;
   records_.prints.begin(e);  // before anything has changed: it may throw
+  if (records_.deliveries) data();
   const bool goes_on = resume_ && resume_->epoch == e;
   const std::uint64_t number = goes_on ? resume_->batch : 0;
   moved_.begin(goes_on ? resume_->moved : 0);
@@ -219,9 +230,12 @@ bool loader_core::deliver_batch(batch_job& j) {
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
   const auto dropped = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
+  std::optional<delivered_batch> line;
+  if (records_.deliveries && j.state != batch_state::past_the_end) line = delivery_of(j, scheduler_, told_);
   const bool there = take(j);
   taken.release();
   try {
+    if (line) log_delivery(*line, there);
     records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
     records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
     if (!there) {
@@ -239,6 +253,24 @@ bool loader_core::deliver_batch(batch_job& j) {
     throw;
   }
   return true;
+}
+
+/// Before the consumer has the batch, if there is one.
+void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
+  loader_state behind;
+  behind.batch = b.batch + 1;
+  behind.moved = moved_.now();
+  b.batches = ends(behind) ? b.batch + 1 : batches();
+  if (!there) b.samples = b.replaced = b.order_hash = b.samples_hash = 0;
+  const shard_stage& share = settings_.facts().shard;
+  delivery_start whose;
+  whose.rank = share.rank;
+  whose.world = share.world;
+  whose.seed = settings_.seed;
+  whose.batch_size = plan().batch_size();
+  whose.source = scheduler_.size().planned();
+  whose.data = *data_;
+  records_.deliveries.add(whose, b);
 }
 
 void loader_core::deliver_group(batch_job& j) {
@@ -281,8 +313,9 @@ report loader_core::report() {
   r.filtered =
       records_.drops.of_training - std::exchange(records_.drops.reported, records_.drops.of_training);
   for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
-  if (std::string trouble = records_.account.trouble(); !trouble.empty())
-    r.notes.push_back(std::move(trouble));
+  for (std::string trouble : {records_.account.trouble(), records_.deliveries.trouble()}) {
+    if (!trouble.empty()) r.notes.push_back(std::move(trouble));
+  }
   return r;
 }
 

@@ -2,15 +2,10 @@
 /// The failure log as a file: a JSON object a line, written as failures are delivered.
 #pragma once
 
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
-#include <system_error>
+#include <utility>
 
-#include <wick/async/detail/json_string.hpp>
-#include <wick/io/detail/line_file.hpp>
+#include <wick/io/detail/log_file.hpp>
 #include <wick/recovery/failure_log.hpp>
 
 namespace wick::detail {
@@ -20,32 +15,20 @@ namespace wick::detail {
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
 std::string to_json(const failure_log_entry& e);
 
-/// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
-/// the same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a
-/// full disk or a kill is removed; another program's last line without an end gets one.
+/// A line a failure.
 class failure_log_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
-  explicit failure_log_file(std::string path);
+  explicit failure_log_file(std::string path) : file_(std::move(path), "failure_log_file", "{\"epoch\":") {}
 
-  /// A line that can't be written does not stop the training: trouble() says so from then on.
-  void add(const failure_log_entry& e) noexcept try {
-    if (const int fault = file_.add(to_json(e)); fault != 0) lost(fault);
-  } catch (...) {
-    lost(ENOMEM);
+  void add(const failure_log_entry& e) noexcept {
+    file_.add([&] { return to_json(e); });
   }
-
   /// What went wrong, empty when nothing did.
-  std::string trouble() const;
+  std::string trouble() const { return file_.trouble("loader.failure_log() has them"); }
 
  private:
-  static std::string reason(int fault) { return std::generic_category().message(fault); }
-  void lost(int fault) noexcept;
-
-  std::string path_;
-  detail::line_file file_;
-  int fault_ = 0;
-  std::uint64_t lost_ = 0;
+  log_file file_;
 };
 
 }  // namespace wick::detail

@@ -2,6 +2,7 @@
 /// All bodies of recovery/, which are compiled once.
 #pragma once
 
+#include <wick/recovery/impl/delivery_log.hpp>
 #include <wick/recovery/impl/draw_notes.hpp>
 #include <wick/recovery/impl/dropped_counts.hpp>
 #include <wick/recovery/impl/error_account.hpp>

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +20,7 @@
 
 #include <wick/async/detail/owned.hpp>
 #include <wick/io/detail/line_file.hpp>
+#include <wick/io/detail/line_reader.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -30,28 +30,6 @@
 namespace wick::detail {
 
 namespace {
-
-/// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
-class line_reader {
- public:
-  explicit line_reader(std::string_view text) noexcept : text_(text) {}
-  bool good() const noexcept { return good_; }
-  void skip(std::string_view what) noexcept {
-    good_ = good_ && text_.starts_with(what);
-    if (good_) text_.remove_prefix(what.size());
-  }
-  std::uint64_t number(int base = 10) noexcept {
-    std::uint64_t n = 0;
-    const auto [end, fault] = std::from_chars(text_.data(), text_.data() + text_.size(), n, base);
-    good_ = good_ && fault == std::errc();
-    if (good_) text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-    return n;
-  }
-
- private:
-  std::string_view text_;
-  bool good_ = true;
-};
 
 constexpr std::string_view journal_head = "{\"";
 constexpr std::string_view first_words = "{\"journal\":\"wick mixture 1\",\"of\":\"0x";
