@@ -11,6 +11,7 @@
 #include <wick/torch/tensor.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 #include <wick/torch/threads.hpp>
+#include <wick/torch/torch_data.hpp>
 #include <wick/torch/transfer.hpp>
 #include <wick/torch/windows.hpp>
 

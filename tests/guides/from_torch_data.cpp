@@ -21,6 +21,15 @@ class squares : public torch::data::Dataset<squares> {
   torch::optional<std::size_t> size() const override { return 1000; }
 };
 
+[[maybe_unused]] void with_its_data_set(int epochs) {
+  wick::loader loader(wick::torch_data(squares()) | wick::shuffle() | wick::read() | wick::batch(64));
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (auto& batch : loader) {
+      (void)batch.data;
+    }
+  }
+}
+
 // The same for wick: at() says what sample i is, and a stage makes it.
 struct square_numbers {
   std::uint64_t size() const { return 1000; }
