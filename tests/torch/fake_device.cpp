@@ -150,7 +150,7 @@ struct machine {
   std::vector<span> reads;
   std::atomic<std::uint64_t> queries{0};
   std::atomic<std::size_t> live{0};
-  std::atomic<bool> refuses_streams{false};
+  std::atomic<bool> refuses_streams{false}, last_is_urgent{false};
   std::atomic<bool> is_broken{false};
 };
 
@@ -200,8 +200,9 @@ struct guard_impl final : later_interface {
   c10::Stream getDefaultStream(c10::Device d) const override {
     return c10::Stream(c10::Stream::UNSAFE, d, c10::StreamId{0});
   }
-  c10::Stream getStreamFromGlobalPool(c10::Device d, bool = false) const override {
+  c10::Stream getStreamFromGlobalPool(c10::Device d, bool high_priority = false) const override {
     TORCH_CHECK(!the_machine().refuses_streams.load(), "the fake device has no streams to give away");
+    the_machine().last_is_urgent = high_priority;
     return the_machine().make_stream(d);
   }
   c10::Stream exchangeStream(c10::Stream s) const noexcept override {
@@ -499,6 +500,7 @@ c10::Stream last_stream() {
   std::lock_guard lock(the_machine().mutex);
   return the_machine().queues.back()->stream;
 }
+bool last_is_urgent() { return the_machine().last_is_urgent; }
 bool idle(c10::Stream s) { return the_machine().of(s).is_idle(); }
 bool finish(c10::Stream s) { return the_machine().of(s).wait_idle(std::chrono::seconds(60)); }
 bool finish_all() {

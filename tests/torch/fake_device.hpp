@@ -61,8 +61,9 @@ std::size_t work_before(c10::Stream by, c10::Stream s);
 c10::Stream current_stream(int index = 0);
 /// A new one.
 c10::Stream make_stream(int index = 0);
-/// The stream made last.
+/// The stream made last, and whether it was asked to have a high priority.
 c10::Stream last_stream();
+bool last_is_urgent();
 /// Puts `op`, with which some memory becomes free, on a stream.
 void put_free(c10::Stream s, std::function<void()> op);
 /// Whether all that was put on it has happened.

@@ -1,11 +1,16 @@
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -16,6 +21,8 @@
 #include "../support/eventually.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
+#include <wick/async/detail/cpu_set.hpp>
+#include <wick/async/detail/processor_time.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sources/memory.hpp>
@@ -531,7 +538,6 @@ TEST_CASE("without such a device batches stay on the CPU, and the report says so
     CHECK(contains(loader.report().to_string(), note));
   };
   CHECK(wick::transfer(c10::kCPU).note().empty());
-  check(fake::device(7), "transfer: Torch has no privateuseone:7 here; batches stay on the CPU");
   check(c10::Device(c10::DeviceType::FPGA), "transfer: Torch has no fpga here; batches stay on the CPU");
   const auto* const cuda =
       c10::impl::device_guard_impl_registry[static_cast<std::size_t>(c10::DeviceType::CUDA)].load();
@@ -539,6 +545,115 @@ TEST_CASE("without such a device batches stay on the CPU, and the report says so
     check(c10::Device(c10::kCUDA), "transfer: Torch has no cuda here; batches stay on the CPU");
     CHECK(wick::transfer(c10::kCUDA).device().is_cpu());
   }
+}
+
+TEST_CASE("a device index that is not there is an error that says how many there are") {
+  const std::string text = message_of([] { return wick::transfer(fake::device(7)).device(); });
+  CHECK(contains(text, "transfer: there is no privateuseone:7: this process sees 2, numbered from 0",
+                 "LOCAL_RANK"));
+  CHECK(message_of([] { return wick::transfer(fake::device(2)).device(); }) != "");
+  CHECK(wick::transfer(fake::device(1)).device() == fake::device(1));
+}
+
+TEST_CASE("copies are on a stream of high priority") {
+  wick::loader loader(rows(30) | wick::batch(10) | wick::transfer(fake::device()));
+  CHECK(fake::last_is_urgent());
+}
+
+TEST_CASE(
+    "a device that never ends a copy holds up the end of a loader for the limit, and keeps the memory") {
+  const auto before = wick::detail::transfer_stage::longest_wait;
+  wick::detail::transfer_stage::longest_wait = std::chrono::milliseconds(300);
+  {
+    auto pipe = rows(40) | wick::batch(10) | wick::transfer(fake::device());
+    auto loader =
+        std::make_unique<decltype(wick::loader(pipe))>(std::move(pipe), wick::loader_options{.workers = 1});
+    fake::gate closed(fake::last_stream());
+    const batch_type first = loader->next().value();
+    const auto begun = std::chrono::steady_clock::now();
+    loader.reset();
+    const auto took = std::chrono::steady_clock::now() - begun;
+    CHECK(took >= std::chrono::milliseconds(300));
+    CHECK(took < std::chrono::seconds(30));
+    closed.open();
+    REQUIRE(fake::finish_all());  // the copies read memory that is still there
+    CHECK(are_rows(first, 0));
+  }
+  wick::detail::transfer_stage::longest_wait = before;
+}
+
+namespace {
+
+/// How far the workers of a loader are below this thread.
+template <class Pipeline>
+int workers_below(Pipeline pipe, const wick::loader_options& options) {
+  const auto own = [] { return ::getpriority(PRIO_PROCESS, static_cast<::id_t>(::syscall(SYS_gettid))); };
+  auto seen = std::make_shared<std::atomic<int>>(-100);
+  wick::loader loader(
+      std::move(pipe) |
+          [=](batch_type b) {
+            seen->store(own());
+            return b;
+          },
+      options);
+  loader.epoch(0);  // workers make the first batches; this thread would help in next()
+  CHECK(wick_test::eventually([&] { return seen->load() != -100; }));
+  return seen->load() - own();
+}
+
+}  // namespace
+
+TEST_CASE("workers that feed a device have a lower priority than the loop that launches its operations") {
+  const auto plain = [] { return rows(40) | wick::batch(10); };
+  const auto fed = [&] { return plain() | wick::transfer(fake::device()); };
+  CHECK(workers_below(plain(), {.workers = 1}) == 0);
+  CHECK(workers_below(plain() | wick::transfer(c10::kCPU), {.workers = 1}) == 0);
+  CHECK(workers_below(fed(), {.workers = 1}) == 15);
+  CHECK(workers_below(fed(), {.workers = 1, .nice = 0}) == 0);
+  CHECK(workers_below(plain(), {.workers = 1, .nice = 7}) == 7);
+  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = 20}).size(); }), ".nice is 20",
+                 "from 0 to 19"));
+  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = -2}).size(); }), ".nice is -2"));
+  wick::executor on(1);
+  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = 3, .executor = &on}).size(); }),
+                 ".nice is given"));
+  REQUIRE(fake::finish_all());
+}
+
+TEST_CASE("the report says when the loop waits for a processor, where it feeds a device") {
+  // A thread that computes has the loop's processor half of the time.
+  const std::vector<int> cpus = wick::detail::cpu_set::of_this_thread().numbers();
+  const wick::detail::cpu_set before = wick::detail::cpu_set::of_this_thread(),
+                              one = wick::detail::cpu_set::of(cpus.front());
+  std::atomic<bool> stop{false};
+  std::thread rival([&] {
+    one.apply();
+    while (!stop.load(std::memory_order_relaxed)) {
+    }
+  });
+  const auto delay = [&](auto pipe, bool noted) {
+    wick::loader loader(std::move(pipe), {.workers = 1, .nice = 0});
+    loader.epoch(0);
+    one.apply();
+    while (loader.next()) {
+      for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+           std::chrono::steady_clock::now() < end;) {
+      }
+    }
+    before.apply();
+    const wick::report r = loader.report();
+    CHECK(noted == std::any_of(r.notes.begin(), r.notes.end(), [](const std::string& note) {
+            return contains(note, "for a processor that other threads have");
+          }));
+    return r.step_delay;
+  };
+  if (wick::detail::delay_of_this_thread() != 0) {  // else the system doesn't say
+    CHECK(delay(rows(600) | wick::batch(10) | wick::transfer(fake::device()), true) > 0.1);
+    CHECK(delay(rows(600) | wick::batch(10), false) > 0.1);
+  }
+  stop = true;
+  rival.join();
+  REQUIRE(fake::finish_all());
 }
 
 TEST_CASE("transfer() without an index goes to the current device of the thread that writes it") {

@@ -34,6 +34,9 @@ struct executor_options {
   std::string name = "wick";          ///< of the threads, as top shows them
   std::vector<int> pin_to =
       {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
+  /// By how much the workers' priority is below that of the thread that makes the executor, as nice(1)
+  /// counts, from 0 to 19. On Linux.
+  int nice = 0;
 };
 
 /// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its

@@ -24,6 +24,7 @@
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/loader/detail/typed_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>
+#include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
@@ -67,7 +68,7 @@ class loader {
     static_assert(std::is_same_v<made, Batch>,
                   "wick: this pipeline gives something else than this loader ('made' and 'Batch'); write "
                   "wick::loader without <…>, or the type of what its last stage gives");
-    detail::owned<executor> own = detail::own_executor(options);
+    detail::owned<executor> own = detail::own_executor(options, detail::feeds_device(what.stages));
     executor& on = own ? *own : *options.executor;
     detail::owned<detail::pipeline_of<Batch>> typed(
         new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on));

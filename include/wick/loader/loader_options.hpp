@@ -20,6 +20,10 @@ struct loader_options {
   std::uint64_t seed = 0;
   /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
   std::size_t workers = 0;
+  /// By how much the workers' priority is below the training loop's, as nice(1) counts, from 0 to 19. -1: 15
+  /// where transfer() goes to a device, so that the loop launches its operations in time, and workers take
+  /// the processors that it leaves; else 0. On Linux. Not with `executor`.
+  int nice = -1;
   /// Threads for blocking reads; 0: as many as give most reads a second, found while they run, up to 256. Not
   /// with `executor`.
   std::size_t io_threads = 0;

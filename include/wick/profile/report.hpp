@@ -109,6 +109,9 @@ struct report {
   double wait_median = 0;        ///< the same of the median iteration
   std::uint64_t iterations = 0;  ///< of the training loop
   detail::timing_report waiting, iteration, step;  ///< of one iteration: waiting for data, all, the rest
+  /// Of the step's time, 0 … 1: the loop's thread could run, and other threads had the processors. Its
+  /// operations came to a device later by that.
+  double step_delay = 0;
   detail::idle_report idle;
   std::size_t memory_limit = 0;                  ///< loader_options::memory, in bytes
   std::size_t memory_used = 0, memory_peak = 0;  ///< of it now, and at most so far

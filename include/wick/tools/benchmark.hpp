@@ -21,6 +21,7 @@
 #include <wick/loader/detail/typed_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/recovery/failure_log.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
@@ -188,7 +189,7 @@ class benchmarking {
 template <class Source, class... S>
 benchmark_result benchmark(pipeline<Source, S...> what, const loader_options& options = {},
                            std::chrono::nanoseconds time = std::chrono::seconds(5)) {
-  const detail::owned<executor> own = detail::own_executor(options);
+  const detail::owned<executor> own = detail::own_executor(options, detail::feeds_device(what.stages));
   executor& on = own ? *own : *options.executor;
   on.require_workers();
   on.require_outside("benchmark()", "call it on the thread that takes the batches");

@@ -13,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include <wick/async/detail/duration.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/batch/fields.hpp>
 #include <wick/pipeline/context.hpp>
@@ -35,8 +36,8 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
 
 /// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training
 /// loop takes the batch, its current stream waits for that event. No host thread ever waits for the device,
-/// except the destructor, for copies that are still under way. All through c10's device-generic interface:
-/// CUDA, ROCm, XPU or a device of the user's own are the same to it.
+/// except the destructor, a minute at most, for copies that are still under way. All through c10's
+/// device-generic interface: CUDA, ROCm, XPU or a device of the user's own are the same to it.
 class transfer_stage {
  public:
   using stage_kind = on_batch;
@@ -53,6 +54,9 @@ class transfer_stage {
     return tensors;
   }
 
+  /// How long the destructor waits for copies.
+  static inline std::chrono::nanoseconds longest_wait = std::chrono::seconds(60);
+
   explicit transfer_stage(c10::Device to);
   transfer_stage(transfer_stage&&) noexcept;
   transfer_stage(const transfer_stage& other);
@@ -61,6 +65,7 @@ class transfer_stage {
   /// Where batches arrive: the CPU when there is no such device.
   c10::Device device() const noexcept { return there_ ? to_ : c10::Device(c10::kCPU); }
   std::string note() const { return note_; }
+  bool feeds_device() const noexcept { return there_; }
 
   template <class Batch>
   Batch operator()(Batch batch, context&) const {
@@ -116,6 +121,7 @@ class transfer_stage {
   void abandon(in_flight& copies) const;
   void wait_for(const std::vector<at::Tensor*>& batch) const;
   void remember(in_flight& copies) const;
+  void abandon_all() noexcept;
   void take_finished(std::vector<at::Tensor>& out) const;
 
   c10::Device to_;
@@ -127,7 +133,8 @@ class transfer_stage {
 }  // namespace detail
 
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
-/// Where Torch has no such device they stay on the CPU, and the report says so.
+/// The copies are on a stream of high priority. Where Torch has no device of that kind batches stay on the
+/// CPU, and the report says so. \throws wick::error when it has some, and none of that index
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
 
 }  // namespace wick

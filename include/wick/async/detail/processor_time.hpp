@@ -16,6 +16,10 @@ struct thread_usage {
 /// Of the calling thread. Nothing where the system doesn't say.
 thread_usage usage_of_this_thread() noexcept;
 
+/// Nanoseconds for which the calling thread could have run, and waited for a processor that others had. 0
+/// where the system doesn't say.
+std::uint64_t delay_of_this_thread() noexcept;
+
 /// Seconds on the clock `id`; 0 when it can't be read.
 double seconds_on(clockid_t id) noexcept;
 

@@ -24,6 +24,8 @@ inline void name_this_thread(const char* name, std::size_t number) noexcept {
 #endif
 }
 
+/// Of the calling thread, by so many steps as nice(1) counts; on Linux. Where the system refuses it stays.
+void lower_priority(int steps) noexcept;
 /// The system's number of the calling thread; 0 where it has none.
 int this_thread_id() noexcept;
 /// What a thread of this process does: 'R' it computes, 'S' it sleeps in a call of the system, 'D' the same

@@ -71,8 +71,9 @@ executor::executor(executor_options options)
       const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
       binding* const to = bindings ? &bindings[i] : nullptr;
       const detail::signals_blocked quiet;
-      threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
+      threads_->all.emplace_back([this, i, cpu, to, nice = options.nice, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
+        detail::lower_priority(nice);
         if (to != nullptr) bind(*to, cpu);
         work(i);
       });

@@ -2,9 +2,12 @@
 /// The bodies of what async/detail/thread_name.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #ifdef __linux__
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -18,6 +21,17 @@ int this_thread_id() noexcept {
   return static_cast<int>(::syscall(SYS_gettid));
 #else
   return 0;
+#endif
+}
+
+void lower_priority([[maybe_unused]] int steps) noexcept {
+#ifdef __linux__
+  if (steps <= 0) return;
+  const auto self = static_cast<::id_t>(this_thread_id());  // to Linux a thread has a priority of its own
+  errno = 0;
+  const int now = ::getpriority(PRIO_PROCESS, self);
+  if (now != -1 || errno == 0)
+    static_cast<void>(::setpriority(PRIO_PROCESS, self, std::min(now + steps, 19)));
 #endif
 }
 

@@ -125,8 +125,9 @@ class report_recorder {
   // The processor time of steps, of some of them.
   bool probes_ = false;
   std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
-  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0;  // since the last report
+  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0, step_delay_ = 0;  // since the last report
   thread_usage at_step_;
+  std::uint64_t delay_at_step_ = 0;
   ::pthread_t step_thread_{};
 
   tick_scale scale_;

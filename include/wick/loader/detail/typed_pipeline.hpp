@@ -24,6 +24,7 @@
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/stage_path.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/recovery/state.hpp>
@@ -142,6 +143,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     }
     path_.for_each_stage([&](const auto& s) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) f.shard = s;
+      f.feeds_device = f.feeds_device || feeds_device(s);
     });
   }
   path_type& path() noexcept { return path_; }

@@ -313,6 +313,12 @@ report loader_core::report() {
   r.filtered =
       records_.drops.of_training - std::exchange(records_.drops.reported, records_.drops.of_training);
   for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
+  if (settings_.facts().feeds_device && r.step_delay > 0.03) {
+    r.notes.push_back(
+        "the training loop waits " + format_percent(r.step_delay) +
+        " of its step for a processor that other threads have, so its operations come to the device "
+        "late: leave nice out, give fewer workers, or stop other programs");
+  }
   for (std::string trouble : {records_.account.trouble(), records_.deliveries.trouble()}) {
     if (!trouble.empty()) r.notes.push_back(std::move(trouble));
   }

@@ -87,6 +87,7 @@ void report_recorder::end(const subject& of) {
 void report_recorder::begin_probe() noexcept {
   const std::uint64_t begun = now_ticks();
   at_step_ = usage_of_this_thread();
+  delay_at_step_ = delay_of_this_thread();
   step_thread_ = ::pthread_self();
   probed_at_ = now_ticks();
   probe_cost_ = probed_at_ - begun;
@@ -101,6 +102,7 @@ void report_recorder::end_probe() noexcept {
   if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
     step_ticks_ += now - probed_at_;
     step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
+    step_delay_ += delay_of_this_thread() - delay_at_step_;
   }
   next_probe_ = now + 2000 * probe_cost_;  // a tenth of a percent
 }
@@ -189,6 +191,8 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   r.waiting = timing(stalls_.waits(), waited);
   r.iteration = timing(stalls_.iterations(), all);
   r.step = timing(stalls_.steps(), all - waited);
+  if (step_ticks_ != 0)
+    r.step_delay = std::min(1.0, seconds_of(step_delay_) / (static_cast<double>(step_ticks_) * tick));
   r.memory_limit = of.budget.limit();
   r.memory_used = of.budget.used();
   r.memory_peak = of.budget.peak();
@@ -289,7 +293,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
-  step_ticks_ = step_nanoseconds_ = 0;
+  step_ticks_ = step_nanoseconds_ = step_delay_ = 0;
   return r;
 }
 

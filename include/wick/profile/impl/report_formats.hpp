@@ -99,7 +99,10 @@ std::string report::to_json() const {
   out.add("cpus", std::uint64_t{cpus});
   out.add("worked", worked).add("others", others).add("helped", helped).add("io_calls", io_calls);
   out.add("worker_processor", worker_processor).add("io_processor", io_processor).add("processor", processor);
-  out.add("wait_mean", wait_mean).add("wait_median", wait_median).add("stalled", stalled());
+  out.add("wait_mean", wait_mean)
+      .add("wait_median", wait_median)
+      .add("step_delay", step_delay)
+      .add("stalled", stalled());
   out.raw("waiting", report_json(waiting))
       .raw("iteration", report_json(iteration))
       .raw("step", report_json(step));

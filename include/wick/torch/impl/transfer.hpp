@@ -3,11 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,6 +23,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <wick/pipeline/error.hpp>
 #include <wick/torch/transfer.hpp>
 
 namespace wick::detail {
@@ -62,8 +66,14 @@ void transfer_stage::deleter::operator()(in_flight* f) const noexcept { delete f
 
 transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
   if (!there_) return;
-  if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
-      c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
+  const bool known =
+      c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() != nullptr;
+  const int devices = known ? c10::impl::VirtualGuardImpl(to.type()).deviceCount() : 0;
+  if (devices != 0 && to.index() >= devices) {
+    throw error("transfer: there is no " + to.str() + ": this process sees " + std::to_string(devices) +
+                ", numbered from 0; give each rank the device of its LOCAL_RANK");
+  }
+  if (devices == 0) {
     note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
     there_ = false;
     return;
@@ -71,7 +81,7 @@ transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
   const c10::impl::VirtualGuardImpl guard(to.type());
   if (!to_.has_index()) to_ = guard.getDevice();
   try {
-    shared_.reset(new shared(guard.getStreamFromGlobalPool(to_)));
+    shared_.reset(new shared(guard.getStreamFromGlobalPool(to_, /*isHighPriority=*/true)));
   } catch (const c10::Error&) {  // some devices have one stream only
     note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
   }
@@ -82,13 +92,30 @@ transfer_stage::transfer_stage(const transfer_stage& other) : transfer_stage(oth
 
 transfer_stage::~transfer_stage() {
   if (shared_ == nullptr) return;
-  std::lock_guard lock(shared_->mutex);
-  for (const copy& c : shared_->copies) {
+  const auto until = std::chrono::steady_clock::now() + longest_wait;
+  for (const copy& c : shared_->copies) {  // the loader has ended: nothing else uses them
     try {
-      while (!c.done->query()) std::this_thread::yield();
+      while (!c.done->query()) {
+        if (std::chrono::steady_clock::now() >= until) {
+          abandon_all();
+          return;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
     } catch (const std::exception&) {  // the device is broken, and reads no more
     }
   }
+}
+
+/// The device may still read the memory: it is never given back.
+void transfer_stage::abandon_all() noexcept {
+  std::fprintf(
+      stderr,
+      "wick: transfer: %s has not done the copies of %zu batches within %lld s; their memory is left "
+      "to it. Look for a kernel that never ends.\n",
+      to_.str().c_str(), shared_->copies.size(),
+      static_cast<long long>(std::chrono::duration_cast<std::chrono::seconds>(longest_wait).count()));
+  static_cast<void>(shared_.release());
 }
 
 void transfer_stage::copy_at_once(const std::vector<at::Tensor*>& batch) const {

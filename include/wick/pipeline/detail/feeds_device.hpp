@@ -1,0 +1,22 @@
+/// \file
+/// Whether a pipeline takes batches to a device: there the training loop launches operations.
+#pragma once
+
+#include <tuple>
+
+namespace wick::detail {
+
+/// A stage says so by a member of that name.
+template <class Stage>
+bool feeds_device(const Stage& s) noexcept {
+  if constexpr (requires { s.feeds_device(); })
+    return s.feeds_device();
+  else
+    return false;
+}
+template <class... Stage>
+bool feeds_device(const std::tuple<Stage...>& stages) noexcept {
+  return std::apply([](const auto&... s) { return (feeds_device(s) || ...); }, stages);
+}
+
+}  // namespace wick::detail
