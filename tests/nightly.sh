@@ -19,6 +19,7 @@
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
+#   mutants    rules that are broken, one at a time: a test of each must fail
 #   stress     the stress program for 30 minutes under ThreadSanitizer
 #   fuzz       the fuzzers of pictures and of files for 30 minutes each
 #
@@ -31,7 +32,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel valgrind kill stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel valgrind kill mutants stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -51,7 +52,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
   case $1 in
     landing) echo "$build torch data clang venv python structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;
-    default | headers | consumers | release) echo "$build torch data venv python" ;;
+    default | headers | consumers | release | mutants) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
@@ -71,6 +72,8 @@ part_clang() { wick_build_preset clang && wick_test_preset clang -LE slow; }
 part_tsan() { wick_build_preset tsan && wick_test_preset tsan; }
 part_asan() { wick_build_preset asan && wick_test_preset asan; }
 part_kill() { bash tests/kill/kill.sh 100 && bash tests/kill/kill.sh 30 --stream all && bash tests/kill/kill.sh --cache; }
+
+part_mutants() { wick_step mutants python3 tests/mutants/mutants.py; }
 
 part_arm64() {
   if [[ $(uname -m) == aarch64 ]]; then

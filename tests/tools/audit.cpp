@@ -217,6 +217,20 @@ TEST_CASE("other samples, another order and other data are found") {
   CHECK(contains(message_of([&] { return with("rank", "2", 0); }), "the log is damaged"));
 }
 
+TEST_CASE("what a rank has made twice must be the same") {
+  training t;
+  t.attempt(2, 20);
+  t.state.clear();
+  t.attempt(2, 20);
+  CHECK(t.problems().empty());
+  CHECK(t.audited().compared == 20);
+  std::vector<std::string> lines = lines_of(t.logs[3]);
+  change(lines[12], "samples_hash", "\"0x1\"");
+  write_lines(t.logs[3], lines);
+  CHECK(contains(t.problems(),
+                 "3.log:13: rank 1 of 2 has batch 11 of epoch 0 a second time, and their samples differ"));
+}
+
 TEST_CASE("an attempt that begins too late has lost batches, and one whose order differs is found") {
   SUBCASE("too late") {
     training t;
@@ -257,7 +271,7 @@ TEST_CASE("an attempt that begins too late has lost batches, and one whose order
 
 TEST_CASE("an order that has some samples twice fails where each is asked for once") {
   training t;
-  t.attempt(2, batches, wick::shuffle() | wick::take(500) | wick::repeat(2) | wick::take(samples));
+  t.attempt(2, batches, wick::take(502) | wick::repeat(2) | wick::take(samples) | wick::shuffle());
   CHECK(wick::audit(t.logs).ok());
   CHECK(contains(t.problems(), "epoch 0: not each sample of the source came exactly once"));
 }
@@ -336,6 +350,31 @@ TEST_CASE("with compaction an epoch ends where its samples do, and the next atte
     CHECK(e.of_batches == 21);
     CHECK(e.samples == 668);
   }
+}
+
+TEST_CASE("a line's hash is of the samples that the batch has, and of no others") {
+  const temp_dir dir;
+  const std::string log = (dir / "log").string();
+  wick::loader l(numbers{100} | wick::shuffle() |
+                     wick::map("check",
+                               [](cell c) {
+                                 if (c.target % 7 == 3) throw wick::error("bad");
+                                 return c;
+                               }) |
+                     wick::array_batch(10),
+                 {.seed = 5, .on_error = wick::on_error::skip, .delivery_log_file = log});
+  std::size_t line = 1;
+  for (auto& b : l.epoch(0)) {
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < b.target.extents()[0]; ++i)
+      sum += wick::detail::hash_of_sample(static_cast<std::uint64_t>(b.target.as<std::int64_t>()[i]));
+    const auto logged = wick::detail::read_delivered_batch(lines_of(log)[line++]);
+    REQUIRE(logged);
+    CHECK(logged->samples_hash == sum);
+    CHECK(logged->samples == static_cast<std::uint64_t>(b.target.extents()[0]));
+    CHECK(logged->count == 10);
+  }
+  CHECK(line == 11);
 }
 
 TEST_CASE("a batch that fails was handed over as an error, and the log has it") {

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Breaks rules of wick's, one at a time, and sees that a test of each rule fails.
+
+mutants.py [--only TEXT] [--list]
+
+Works on a copy of what git tracks, in build/mutants. A mutant is a file, what stands there, what stands there instead, and
+the tests of which one at least must fail then: a test that fails without a mutant, and a mutant that no test finds, are
+failures. The tests of the table are run once unbroken, first.
+
+--only TEXT  those whose names contain it
+--list       print their names
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TREE, BUILD = ROOT / "build/mutants/tree", ROOT / "build/mutants/build"
+
+TRANSFER = "include/wick/torch/impl/transfer.hpp"
+AUDIT = "include/wick/tools/impl/audit.hpp"
+LOG = "include/wick/recovery/impl/delivery_log.hpp"
+DELIVERY = "include/wick/loader/impl/delivery.hpp"
+
+# name, file, what stands there, what stands there instead, the program, its test
+MUTANTS = [
+    # transfer(): streams, events, memory
+    ("the taking stream does not wait", TRANSFER, "c.done->block(current);", "", "torch", "torch/transfer"),
+    ("copies block the worker", TRANSFER, "/*non_blocking=*/true", "/*non_blocking=*/false", "torch", "torch/transfer"),
+    ("the source of a copy goes at once", TRANSFER, "out->made.from.push_back(*t);", "", "torch", "torch/(transfer|pin)"),
+    (
+        "device memory is used again before its stream is done",
+        TRANSFER,
+        "guard.recordDataPtrOnStream(t->storage().data_ptr(), current);",
+        "static_cast<void>(guard);",
+        "torch",
+        "torch/transfer",
+    ),
+    ("the end does not wait for copies", TRANSFER, "while (!c.done->query()) {", "while (false) {", "torch", "torch/transfer"),
+    ("the end waits for ever", TRANSFER, "std::chrono::steady_clock::now() >= until", "false", "torch", "torch/transfer"),
+    (
+        "memory is given back under a copy that never ends",
+        TRANSFER,
+        "static_cast<void>(shared_.release());",
+        "",
+        "torch",
+        "torch/transfer",
+    ),
+    (
+        "copies of a failed batch are forgotten",
+        TRANSFER,
+        "if (!copies.made.from.empty()) remember(copies);",
+        "static_cast<void>(copies);",
+        "torch",
+        "torch/transfer",
+    ),
+    (
+        "the event is of another stream",
+        TRANSFER,
+        "done->record(shared_->stream);",
+        "done->record(c10::impl::VirtualGuardImpl(to_.type()).getDefaultStream(to_));",
+        "torch",
+        "torch/transfer",
+    ),
+    (
+        "loaders share the default stream",
+        TRANSFER,
+        "guard.getStreamFromGlobalPool(to_, /*isHighPriority=*/true)",
+        "guard.getDefaultStream(to_)",
+        "torch",
+        "torch/transfer",
+    ),
+    ("copies have no priority", TRANSFER, "/*isHighPriority=*/true", "/*isHighPriority=*/false", "torch", "torch/transfer"),
+    ("memory counts as read at once", TRANSFER, "c.read || !c.done->query()", "c.read", "torch", "torch/(transfer|pin)"),
+    ("any batch has any event", TRANSFER, "if (!c.is(batch)) continue;", "", "torch", "torch/transfer"),
+    ("a missing device is the CPU", TRANSFER, "if (devices != 0 && to.index() >= devices) {", "if (false) {", "torch", "torch/transfer"),
+    # the delivery log and its audit
+    ("a jump has no first line", LOG, "if (next_ != place ||", "if (!next_ ||", "tools", "tools/audit"),
+    ("the log counts failed batches as whole", "include/wick/loader/impl/loader_core.hpp", "if (!there) b.samples =", "if (false) b.samples =", "tools", "tools/audit"),
+    ("substitutes are not counted", DELIVERY, "!= f.slot) ++out.replaced;", "!= f.slot) continue;", "tools", "tools/audit"),
+    ("gaps count as samples", DELIVERY, "== j.gaps.end())\n      out.samples_hash", "== j.gaps.end() || true)\n      out.samples_hash", "tools", "tools/audit"),
+    ("ranks that lack a batch are not missed", AUDIT, "if (s.complete()) return &s;", "return &s;", "tools", "tools/audit"),
+    ("lines that are missing are not missed", AUDIT, "if (here != by.next) {", "if (false) {", "tools", "tools/audit"),
+    ("what is made again is not compared", AUDIT, "if (!share->same_samples(b)) {", "if (false) {", "tools", "tools/audit"),
+    ("numbers of ranks are not compared", AUDIT, "if (!before->same_samples(now)) {", "if (false) {", "tools", "tools/audit"),
+    ("the source's samples are not compared", AUDIT, "samples_hash == hash_of_all(any->source);", "true;", "tools", "tools/audit"),
+    ("other data are not found", AUDIT, "of.data != by.is.data || of.source != by.is.source", "false", "tools", "tools/audit"),
+]
+
+
+def run(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
+
+
+def copy_tree():
+    """What git tracks, as it is now; unchanged files keep their times, so that they are not compiled again."""
+    names = run(["git", "-C", str(ROOT), "ls-files", "-z"]).stdout.split("\0")[:-1]
+    for name in names:
+        old, new = ROOT / name, TREE / name
+        if not old.exists():
+            continue
+        if new.exists() and new.read_bytes() == old.read_bytes():
+            continue
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(old, new)
+
+
+def build(programs):
+    done = run(["cmake", "--build", str(BUILD), "--target", *(f"wick_test_{p}" for p in programs)])
+    return done.returncode == 0, done.stdout
+
+
+def passes(test):
+    """One that hangs does not pass."""
+    command = ["ctest", "--test-dir", str(BUILD), "-R", f"^{test}$", "--no-tests=error"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        text = running.communicate(timeout=60)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGKILL)
+        text = running.communicate()[0] + "it took more than a minute"
+    return running.returncode == 0, text
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    chosen = [m for m in MUTANTS if arguments.only in m[0]]
+    if arguments.list:
+        print("\n".join(m[0] for m in chosen))
+        return
+    if not chosen:
+        sys.exit(f"mutants: none has {arguments.only!r} in its name")
+
+    copy_tree()
+    configured = run(["cmake", "--preset", "debug", "-B", str(BUILD)], cwd=TREE)
+    built, text = build(sorted({m[4] for m in chosen}))
+    if configured.returncode != 0 or not built:
+        sys.exit(f"mutants: wick itself does not build:\n{(configured.stdout if configured.returncode else text)[-3000:]}")
+    for test in sorted({m[5] for m in chosen}):
+        good, text = passes(test)
+        if not good:
+            sys.exit(f"mutants: {test} fails without a mutant:\n{text[-3000:]}")
+
+    missed = []
+    for name, file, before, after, program, test in chosen:
+        path = TREE / file
+        text = path.read_text(encoding="utf-8")
+        if text.count(before) != 1:
+            missed.append(name)
+            print(f"{name}: {file} has {text.count(before)} times: {before}", flush=True)
+            continue
+        begun = time.monotonic()
+        path.write_text(text.replace(before, after), encoding="utf-8")
+        try:
+            built, output = build([program])
+            found = built and not passes(test)[0]
+        finally:
+            path.write_text(text, encoding="utf-8")
+        took = f"{time.monotonic() - begun:.0f} s"
+        if not built:
+            print(f"{name}: does not compile ({took}):\n{output[-1500:]}", flush=True)
+        else:
+            print(f"{name}: {'found' if found else 'NOT FOUND'} ({took})", flush=True)
+        if not found:
+            missed.append(name)
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} mutants were found")
+    if missed:
+        sys.exit("mutants: not found: " + "; ".join(missed))
+
+
+main()
