@@ -56,7 +56,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
-    torch-2 | python | wheel) echo "$build torch data venv" ;;
+    torch-2 | python | wheel) echo "$build torch data venv python" ;;
     *) echo "$build" ;;
   esac
 }
@@ -85,13 +85,13 @@ part_arm64() {
 }
 
 part_torch-2() {
-  wick_make_venv torch-venv torch torchvision numpy
+  wick_make_venv torch-venv torch torchvision numpy nanobind
   export WICK_TORCH_VENV=$wick_root/build/torch-venv
   wick_build_preset torch-2 && wick_test_preset torch-2 -LE slow
 }
 
 part_python() {
-  wick_make_venv torch-venv torch torchvision numpy
+  wick_make_venv torch-venv torch torchvision numpy nanobind
   wick_make_venv tensorboard-venv tensorboard
   wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset lmdb pyarrow
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
@@ -101,7 +101,7 @@ part_python() {
 }
 
 part_wheel() {
-  wick_make_venv torch-venv torch torchvision numpy
+  wick_make_venv torch-venv torch torchvision numpy nanobind
   wick_step wheel build/torch-venv/bin/pip install --force-reinstall --no-deps ./python
   wick_step lightning build/torch-venv/bin/pip install lightning
   local test

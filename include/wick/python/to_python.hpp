@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -53,6 +54,20 @@ struct to_python;
 template <>
 struct to_python<array> {
   static nanobind::object make(array&& value, tensors as);
+};
+/// A tensor of LibTorch, known by its members, so that this header needs none of LibTorch's. Shares its
+/// memory, on the CPU or on CUDA. Build the module with the LibTorch of Python's PyTorch, whose streams and
+/// memory it shares then. \throws wick::error for NumPy and what it has not: bfloat16 and memory of a device;
+/// for other devices
+template <class T>
+  requires requires(const T& t) {
+    t.strides();
+    t.data_ptr();
+    t.device().is_cuda();
+    detail::field_access<T>::type(t);
+  }
+struct to_python<T> {
+  static nanobind::object make(T&& value, tensors as);
 };
 /// What isn't UTF-8 becomes lone surrogates, as file names do: os.fsencode() gives the bytes again.
 template <>
@@ -129,22 +144,38 @@ inline nanobind::dlpack::dtype dlpack_type(dtype t) noexcept {
   }
 }
 
-/// The array as NumPy's or PyTorch's, in the same memory.
-template <class Framework>
-nanobind::object to_shared(array&& value) {
-  std::array<std::size_t, shape::max_rank + 1> extents{};
-  std::array<std::int64_t, shape::max_rank + 1> strides{};
-  std::size_t rank = 0;
-  for (const std::int64_t e : value.extents()) extents[rank++] = static_cast<std::size_t>(e);
-  rank = 0;
-  for (const std::int64_t s : value.strides()) strides[rank++] = s;
-  std::byte* const data = value.data();
-  const nanobind::dlpack::dtype type = dlpack_type(value.type());
-  auto kept = std::make_unique<array>(std::move(value));
-  const nanobind::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<array*>(p); });
+/// Where numbers lie, for Python.
+struct shared_numbers {
+  void* data;
+  std::vector<std::size_t> extents;
+  std::vector<std::int64_t> strides;
+  dtype type;
+  int device = nanobind::device::cpu::value, device_index = 0;
+
+  template <class Extents, class Strides>
+  shared_numbers(void* at, const Extents& e, const Strides& s, dtype t)
+      : data(at), extents(std::begin(e), std::end(e)), strides(std::begin(s), std::end(s)), type(t) {}
+};
+
+/// As NumPy's or PyTorch's array, in the same memory, which `owner` has.
+template <class Framework, class Owner>
+nanobind::object to_shared(const shared_numbers& of, Owner&& owner) {
+  auto kept = std::make_unique<Owner>(std::forward<Owner>(owner));
+  const nanobind::capsule keeps(kept.get(), [](void* p) noexcept { delete static_cast<Owner*>(p); });
   static_cast<void>(kept.release());
-  return nanobind::cast(
-      nanobind::ndarray<Framework>(data, rank, extents.data(), owner, strides.data(), type));
+  return nanobind::cast(nanobind::ndarray<Framework>(of.data, of.extents.size(), of.extents.data(), keeps,
+                                                     of.strides.data(), dlpack_type(of.type), of.device,
+                                                     of.device_index));
+}
+/// \throws wick::error where NumPy has no such array
+template <class Owner>
+nanobind::object to_shared(const shared_numbers& of, Owner&& owner, python::tensors as) {
+  if (as == python::tensors::torch) return to_shared<nanobind::pytorch>(of, std::forward<Owner>(owner));
+  if (of.device != nanobind::device::cpu::value)
+    throw error("NumPy has no memory of a device: write tensors=\"torch\", or leave transfer() out");
+  if (of.type == dtype::bfloat16)
+    throw error("NumPy has no bfloat16: write tensors=\"torch\", or make float32 of it before the batch");
+  return to_shared<nanobind::numpy>(of, std::forward<Owner>(owner));
 }
 
 }  // namespace wick::detail
@@ -152,11 +183,27 @@ nanobind::object to_shared(array&& value) {
 namespace wick::python {
 
 inline nanobind::object to_python<array>::make(array&& value, tensors as) {
-  if (as == tensors::torch) return detail::to_shared<nanobind::pytorch>(std::move(value));
-  if (value.type() == dtype::bfloat16) {
-    throw error("NumPy has no bfloat16: write tensors=\"torch\", or make float32 of it before the batch");
+  const detail::shared_numbers numbers(value.data(), value.extents(), value.strides(), value.type());
+  return detail::to_shared(numbers, std::move(value), as);
+}
+template <class T>
+  requires requires(const T& t) {
+    t.strides();
+    t.data_ptr();
+    t.device().is_cuda();
+    detail::field_access<T>::type(t);
   }
-  return detail::to_shared<nanobind::numpy>(std::move(value));
+nanobind::object to_python<T>::make(T&& value, tensors as) {
+  detail::shared_numbers numbers(value.data_ptr(), value.sizes(), value.strides(),
+                                 detail::field_access<T>::type(value));
+  if (value.device().is_cuda()) {
+    numbers.device = nanobind::device::cuda::value;
+    numbers.device_index = value.device().index();
+  } else if (!value.device().is_cpu()) {
+    throw error("a tensor on " + value.device().str() +
+                " can't be given to Python, which has a way for the CPU and for CUDA alone");
+  }
+  return detail::to_shared(numbers, std::move(value), as);
 }
 inline nanobind::object to_python<std::string>::make(std::string&& value, tensors) {
   PyObject* const text =
