@@ -92,8 +92,9 @@ transfer_stage::transfer_stage(const transfer_stage& other) : transfer_stage(oth
 
 transfer_stage::~transfer_stage() {
   if (shared_ == nullptr) return;
+  const std::lock_guard lock(shared_->mutex);  // it stays when the copies are abandoned
   const auto until = std::chrono::steady_clock::now() + longest_wait;
-  for (const copy& c : shared_->copies) {  // the loader has ended: nothing else uses them
+  for (const copy& c : shared_->copies) {
     try {
       while (!c.done->query()) {
         if (std::chrono::steady_clock::now() >= until) {
