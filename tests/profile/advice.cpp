@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -135,6 +136,23 @@ TEST_CASE("a long training step is the bottleneck of a loop that hardly waits") 
             "pipeline gives 5 % or more. The loader alone: "));
   // 32 samples take 20 ms, and would take 205 µs / 2 each.
   CHECK(d.gain.gain == doctest::Approx(20e-3 / (32 * 205e-6 / 2)).epsilon(0.05));
+}
+
+TEST_CASE("rates of millions are written out, and those of slow samples to a hundredth") {
+  for (const double work : {1e-7, 1.0}) {
+    made m;
+    m.r.seconds = m.r.taking = 1e5;
+    m.decode().work = work;
+    m.r.load.model.step_held = 32 * std::max(work, 1e-3);
+    report& r = m.measured();
+    r.step.mean = 32 * std::max(work, 1e-3);
+    const diagnosis d = diagnose(r);
+    CAPTURE(d.text);
+    REQUIRE(has(d.text, "The loader alone: "));
+    CHECK(!has(d.text, "e+"));
+    const std::size_t at = d.text.find("alone: ") + 7, end = d.text.find(" samples/s");
+    CHECK(std::stod(d.text.substr(at, end - at)) == doctest::Approx(d.gain.samples_per_second).epsilon(0.01));
+  }
 }
 
 TEST_CASE("a bottleneck that gives next to nothing when it is removed is none, however the work is spread") {

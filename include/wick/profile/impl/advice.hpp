@@ -141,7 +141,8 @@ class adviser {
              "; no change to the pipeline gives 5 % or more.";
     if (!step || d.gain.gain < worth_it) return d;
     char rate[64];
-    std::snprintf(rate, sizeof(rate), "%.4g samples/s, ", d.gain.samples_per_second);
+    const double each = d.gain.samples_per_second;
+    std::snprintf(rate, sizeof(rate), "%.*f samples/s, ", each < 10 ? 2 : 0, each);
     d.text += " The loader alone: " + std::string(rate) + d.gain.to_string() + ".";
     return d;
   }
