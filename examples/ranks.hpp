@@ -28,6 +28,9 @@ class ranks {
   /// port of rank 0's machine, STORE_PORT: torchrun's own at MASTER_PORT wants LibTorch of torchrun's
   /// version.
   ranks() {
+    if (rank_ < 0 || rank_ >= world_)
+      throw std::invalid_argument("RANK is " + std::to_string(rank_) + ", and WORLD_SIZE " +
+                                  std::to_string(world_) + ": ranks count from 0");
     if (world_ == 1) return;
     c10d::TCPStoreOptions how;
     how.port = static_cast<std::uint16_t>(number("STORE_PORT", 29511));
@@ -68,7 +71,12 @@ class ranks {
     return value != nullptr ? value : otherwise;
   }
   static int number(const char* name, int otherwise) {
-    return std::stoi(text(name, std::to_string(otherwise).c_str()));
+    const std::string value = text(name, std::to_string(otherwise).c_str());
+    try {
+      return std::stoi(value);
+    } catch (const std::exception&) {
+      throw std::invalid_argument(std::string(name) + " is '" + value + "', and should be a number");
+    }
   }
 
   int rank_ = number("RANK", 0), world_ = number("WORLD_SIZE", 1);

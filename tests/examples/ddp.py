@@ -22,7 +22,7 @@ import sys
 import time
 from pathlib import Path
 
-EPOCHS, BATCH, BATCHES = 3, 250, 40  # of 10,000 samples
+EPOCHS, BATCH, BATCHES, EVERY = 3, 250, 40, 7  # of 10,000 samples; steps between two checkpoints
 
 
 def free_port(rng):
@@ -39,7 +39,7 @@ def free_port(rng):
 
 class Attempt:
     def __init__(self, setup, folder: Path, world: int, rng):
-        command = [setup.program, setup.data, "--epochs", str(EPOCHS), "--batch", str(BATCH), "--every", "7"]
+        command = [setup.program, setup.data, "--epochs", str(EPOCHS), "--batch", str(BATCH), "--every", str(EVERY)]
         self.torchrun, self.log = None, folder / f"output.{len(list(folder.glob('output.*')))}"
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "STORE_PORT": str(free_port(rng))}
         output = self.log.open("w")
@@ -120,6 +120,13 @@ def train(setup, folder: Path, worlds, rng):
     return text
 
 
+def resumed(text):
+    """Each attempt begins at the last checkpoint: it makes what one rank had behind it again, and no more."""
+    again = [int(n) for n in re.findall(r"ranks?: (\d+) batch(?:es)? again$", text, re.MULTILINE)]
+    if any(n > EVERY + 1 for n in again):
+        sys.exit(f"an attempt didn't begin at the last checkpoint:\n{text}")
+
+
 def epochs(text):
     found = re.findall(r"^epoch .*$", text, re.MULTILINE)
     assert len(found) == EPOCHS, text
@@ -143,6 +150,7 @@ def main():
     again = 0
     for i in range(setup.times):
         text = train(setup, setup.scratch / f"killed{i}", [2, 3, 1, 4], rng)
+        resumed(text)
         if epochs(text) != whole:
             sys.exit(f"not the epochs of one rank:\n{text}\n" + "\n".join(whole))
         again += int((re.search(r"; (\d+) batch", text) or [0, 0])[1])

@@ -87,7 +87,7 @@ MUTANTS = [
     ("gaps count as samples", DELIVERY, "== j.gaps.end())\n      out.samples_hash", "== j.gaps.end() || true)\n      out.samples_hash", "tools", "tools/audit"),
     ("ranks that lack a batch are not missed", AUDIT, "if (s.complete()) return &s;", "return &s;", "tools", "tools/audit"),
     ("lines that are missing are not missed", AUDIT, "if (here != by.next) {", "if (false) {", "tools", "tools/audit"),
-    ("what is made again is not compared", AUDIT, "if (!share->same_samples(b)) {", "if (false) {", "tools", "tools/audit"),
+    ("what is made again is not compared", AUDIT, "if (!share->second.same_samples(b)) {", "if (false) {", "tools", "tools/audit"),
     ("numbers of ranks are not compared", AUDIT, "if (!before->same_samples(now)) {", "if (false) {", "tools", "tools/audit"),
     ("the source's samples are not compared", AUDIT, "samples_hash == hash_of_all(any->source);", "true;", "tools", "tools/audit"),
     ("other data are not found", AUDIT, "of.data != by.is.data || of.source != by.is.source", "false", "tools", "tools/audit"),

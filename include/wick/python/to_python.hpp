@@ -22,6 +22,19 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
+namespace wick::detail {
+
+/// LibTorch's, known by its members, so that this header needs none of LibTorch's.
+template <class T>
+concept device_tensor = requires(const T& t) {
+  t.strides();
+  t.data_ptr();
+  t.device().is_cuda();
+  field_access<T>::type(t);
+};
+
+}  // namespace wick::detail
+
 namespace wick::python {
 
 /// What arrays become: numpy.ndarray, or torch.Tensor.
@@ -55,17 +68,10 @@ template <>
 struct to_python<array> {
   static nanobind::object make(array&& value, tensors as);
 };
-/// A tensor of LibTorch, known by its members, so that this header needs none of LibTorch's. Shares its
-/// memory, on the CPU or on CUDA. Build the module with the LibTorch of Python's PyTorch, whose streams and
-/// memory it shares then. \throws wick::error for NumPy and what it has not: bfloat16 and memory of a device;
-/// for other devices
-template <class T>
-  requires requires(const T& t) {
-    t.strides();
-    t.data_ptr();
-    t.device().is_cuda();
-    detail::field_access<T>::type(t);
-  }
+/// Shares a tensor's memory, on the CPU or on CUDA. Build the module with the LibTorch of Python's PyTorch,
+/// whose streams and memory it shares then. \throws wick::error for NumPy and what it has not: bfloat16 and
+/// memory of a device; for other devices
+template <detail::device_tensor T>
 struct to_python<T> {
   static nanobind::object make(T&& value, tensors as);
 };
@@ -186,13 +192,7 @@ inline nanobind::object to_python<array>::make(array&& value, tensors as) {
   const detail::shared_numbers numbers(value.data(), value.extents(), value.strides(), value.type());
   return detail::to_shared(numbers, std::move(value), as);
 }
-template <class T>
-  requires requires(const T& t) {
-    t.strides();
-    t.data_ptr();
-    t.device().is_cuda();
-    detail::field_access<T>::type(t);
-  }
+template <detail::device_tensor T>
 nanobind::object to_python<T>::make(T&& value, tensors as) {
   detail::shared_numbers numbers(value.data_ptr(), value.sizes(), value.strides(),
                                  detail::field_access<T>::type(value));

@@ -2,12 +2,16 @@
 /// The bodies of what async/detail/processor_time.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cinttypes>
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <ctime>
 #include <pthread.h>
 #include <sys/resource.h>
+#ifdef __linux__
+#include <fcntl.h>
+#include <unistd.h>
+#endif
 
 #include <wick/async/detail/processor_time.hpp>
 
@@ -30,14 +34,17 @@ double thread_seconds(::pthread_t thread) noexcept {
 }
 
 std::uint64_t delay_of_this_thread() noexcept {
-  std::uint64_t ran = 0, waited = 0;
+  std::uint64_t waited = 0;
 #ifdef __linux__
-  std::FILE* const f = std::fopen("/proc/thread-self/schedstat", "re");
-  if (f == nullptr) return 0;
-  if (std::fscanf(f, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2) waited = 0;
-  std::fclose(f);
+  const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[64];  // "101522 50616 1": nanoseconds that it ran, and that it waited
+  const ::ssize_t size = ::read(file, text, sizeof(text));
+  ::close(file);
+  const char* const end = text + (size > 0 ? size : 0);
+  if (const char* const space = std::find(static_cast<const char*>(text), end, ' '); space != end)
+    std::from_chars(space + 1, end, waited);
 #endif
-  static_cast<void>(ran);
   return waited;
 }
 

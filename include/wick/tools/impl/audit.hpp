@@ -40,30 +40,28 @@ std::string name_of(const batch_place& p) {
 
 /// What ranks of one number have had of a batch.
 struct shares {
-  std::uint64_t data = 0, source = 0;
-  std::vector<std::optional<delivered_batch>> of_rank;
+  std::uint64_t data = 0, source = 0, world = 1;
+  std::map<std::uint64_t, delivered_batch> of_rank;
 
-  bool complete() const noexcept {
-    return std::all_of(of_rank.begin(), of_rank.end(), [](const auto& s) { return s.has_value(); });
-  }
+  bool complete() const noexcept { return of_rank.size() == world; }
   /// Of the ranks together.
   delivered_batch sum() const noexcept {
-    delivered_batch out = *of_rank.front();
-    for (std::size_t r = 1; r < of_rank.size(); ++r) {
-      out.count += of_rank[r]->count;
-      out.samples += of_rank[r]->samples;
-      out.replaced += of_rank[r]->replaced;
-      out.order_hash += of_rank[r]->order_hash;
-      out.samples_hash += of_rank[r]->samples_hash;
+    delivered_batch out;
+    for (const auto& [rank, share] : of_rank) {
+      out.batches = share.batches;
+      out.count += share.count;
+      out.samples += share.samples;
+      out.replaced += share.replaced;
+      out.order_hash += share.order_hash;
+      out.samples_hash += share.samples_hash;
     }
     return out;
   }
-  std::string missing() const {
-    std::string out;
-    for (std::size_t r = 0; r < of_rank.size(); ++r) {
-      if (!of_rank[r]) out += (out.empty() ? "" : ", ") + std::to_string(r);
-    }
-    return out;
+  /// The first of those that have not had it.
+  std::uint64_t missing() const noexcept {
+    std::uint64_t rank = 0;
+    while (of_rank.contains(rank)) ++rank;
+    return rank;
   }
 };
 
@@ -121,7 +119,7 @@ class auditor {
   };
 
   void start(const std::string& where, const delivery_start& s) {
-    if (s.world == 0 || s.rank >= s.world || s.world > 1'000'000)
+    if (s.world == 0 || s.rank >= s.world)
       throw error(where + ": rank " + std::to_string(s.rank) + " of " + std::to_string(s.world) +
                   " ranks makes no sense; the log is damaged");
     if (writers_.empty()) {
@@ -157,9 +155,9 @@ class auditor {
     }
     by.next = b.batch + 1 < b.batches ? batch_place{b.epoch, b.batch + 1} : batch_place{b.epoch + 1, 0};
     shares& of = batches_[here][by.is.world];
-    of.of_rank.resize(static_cast<std::size_t>(by.is.world));
-    std::optional<delivered_batch>& share = of.of_rank[static_cast<std::size_t>(by.is.rank)];
-    if (by.is.rank == 0 && !out_.attempts.empty() && batches_[here].size() + share.has_value() > 1)
+    of.world = by.is.world;
+    const auto [share, first] = of.of_rank.try_emplace(by.is.rank, b);
+    if (by.is.rank == 0 && !out_.attempts.empty() && (!first || batches_[here].size() > 1))
       ++out_.attempts.back().again;
     if (of.data == 0 && of.source == 0) {
       of.data = by.is.data;
@@ -167,14 +165,11 @@ class auditor {
     } else if (of.data != by.is.data || of.source != by.is.source) {
       problem(where + ": " + name_of(here) + " is of other data than on another rank, or before");
     }
-    if (!share) {
-      share = b;
-      return;
-    }
+    if (first) return;
     again_.insert(here);
-    if (!share->same_samples(b)) {
+    if (!share->second.same_samples(b)) {
       problem(where + ": rank " + std::to_string(by.is.rank) + " of " + std::to_string(by.is.world) +
-              " has " + name_of(here) + " a second time, and " + difference(*share, b));
+              " has " + name_of(here) + " a second time, and " + difference(share->second, b));
     }
   }
 
@@ -243,7 +238,8 @@ class auditor {
       const shares* const s = complete_of(at->second);
       if (s == nullptr) {
         for (const auto& [world, some] : at->second) {
-          problem(name_of(at->first) + ": rank " + some.missing() + " of " + std::to_string(world) +
+          problem(name_of(at->first) + ": rank " + std::to_string(some.missing()) + " of " +
+                  std::to_string(world) +
                   " has not had it, and no attempt has handed it to all of its ranks");
         }
         continue;
