@@ -11,7 +11,6 @@
 
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/io/detail/log_file.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::detail {
 
@@ -33,10 +32,6 @@ struct delivery_start {
   /// The batches are of one training: nothing but the place may differ, and what is the rank's own.
   bool same_training(const delivery_start& o) const noexcept {
     return seed == o.seed && batch_size == o.batch_size && content == o.content;
-  }
-  /// What a sum of hashes is multiplied by for epoch_fingerprint::value of that epoch.
-  std::uint64_t factor_of(std::uint64_t of_epoch) const noexcept {
-    return fingerprint_hash().add(data).add(of_epoch).add(batch_size).value() | 1;
   }
 };
 

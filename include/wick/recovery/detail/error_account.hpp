@@ -105,6 +105,8 @@ class fingerprint_recorder {
   void seal(std::uint64_t data, std::uint64_t batch) noexcept;
   /// `data` tells the data set, `batch` is the size of the global batch.
   epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
+  /// What the sum of an epoch's hashes is multiplied by for epoch_fingerprint::value.
+  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
 
  private:
   struct entry {
@@ -112,7 +114,6 @@ class fingerprint_recorder {
     epoch_fingerprint sum;
     std::uint64_t factor = 0;  // 0: not sealed
   };
-  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
   std::vector<entry> epochs_;
 };
 

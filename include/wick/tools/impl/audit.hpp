@@ -17,6 +17,7 @@
 
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/detail/delivery_log.hpp>
+#include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/state.hpp>
 #include <wick/tools/audit.hpp>
 
@@ -259,9 +260,7 @@ class auditor {
     if (to_its_end && any != nullptr && expected < e.of_batches)
       missing_batches(e.number, expected, e.of_batches - 1);
     if (any != nullptr && from_its_beginning && e.batches == e.of_batches) {
-      delivery_start of = first_;
-      of.data = any->data;
-      e.fingerprint = order * of.factor_of(e.number);
+      e.fingerprint = order * fingerprint_recorder::factor_of(e.number, any->data, first_.batch_size);
       e.each_once = e.samples == any->source && e.left_out == 0 && e.replaced == 0 &&
                     samples_hash == hash_of_all(any->source);
       if (options_.each_once && !e.each_once) {
