@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/async/detail/json.hpp>
 #include <wick/io/detail/line_reader.hpp>
 #include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/state.hpp>
@@ -49,14 +50,10 @@ void each_member(Batch& b, Visitor& v) {
   v.hash("samples_hash", b.samples_hash);
 }
 
-struct line_writer {
-  std::string text = "{";
-  void number(std::string_view name, std::uint64_t n) { add(name) += std::to_string(n); }
-  void hash(std::string_view name, std::uint64_t n) { add(name) += '"' + hex(n) + '"'; }
-  std::string& add(std::string_view name) {
-    if (text.size() > 1) text += ',';
-    return ((text += '"') += name) += "\":";
-  }
+struct member_writer {
+  json_object line;
+  void number(std::string_view name, std::uint64_t n) { line.add(name, n); }
+  void hash(std::string_view name, std::uint64_t n) { line.add(name, hex(n)); }
 };
 
 struct member_reader {
@@ -81,9 +78,9 @@ struct member_reader {
 
 template <class Line>
 std::string written(const Line& l) {
-  line_writer w;
+  member_writer w;
   each_member(l, w);
-  return w.text + "}";
+  return w.line.text();
 }
 template <class Line>
 std::optional<Line> read_line(std::string_view text) {
