@@ -3,6 +3,7 @@
 #   wick::wick  the same with LibTorch
 #   wick::python  wick::core for modules of Python, with nanobind
 #   wick::lmdb  LMDB databases as sources, beside either, where LMDB is found
+#   wick::curl  files and shards on servers, beside either, where libcurl is found
 #   wick::arrow Parquet files as sources, beside either, where Arrow is found
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
@@ -239,4 +240,26 @@ elseif(WICK_LMDB STREQUAL "ON")
     "  cmake … -DLMDB_ROOT=/the/prefix/of/lmdb")
 else()
   message(STATUS "wick: without wick::lmdb (LMDB databases): apt-get install liblmdb-dev")
+endif()
+
+set(WICK_HAS_CURL FALSE)
+if(NOT WICK_CURL MATCHES "^(auto|ON|OFF)$")
+  message(FATAL_ERROR "wick: WICK_CURL is \"${WICK_CURL}\"; it may be auto (where libcurl is found), ON or OFF")
+endif()
+if(NOT WICK_CURL STREQUAL "OFF")
+  find_package(CURL 7.68 QUIET)
+  set(WICK_HAS_CURL "${CURL_FOUND}")
+endif()
+if(WICK_HAS_CURL)
+  message(STATUS "wick: wick::curl with libcurl ${CURL_VERSION_STRING}")
+  add_library(wick_curl STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_curl.cpp")
+  add_library(wick::curl ALIAS wick_curl)
+  set_target_properties(wick_curl PROPERTIES EXPORT_NAME curl CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(wick_curl PUBLIC wick_core PRIVATE CURL::libcurl)
+elseif(WICK_CURL STREQUAL "ON")
+  message(FATAL_ERROR "wick: WICK_CURL=ON needs libcurl 7.68 or newer. One of these gets it:\n"
+    "  apt-get install libcurl4-openssl-dev\n"
+    "  vcpkg install curl")
+else()
+  message(STATUS "wick: without wick::curl (files on servers): apt-get install libcurl4-openssl-dev")
 endif()

@@ -36,6 +36,12 @@ ROOMS = {
         "and its header is not in `<wick/wick.hpp>`.",
         ["lists", "parquet"],
     ),
+    "stores": (
+        "Servers",
+        "Files and shards on servers, in the place of paths. Needs the CMake target `wick::curl`, and its header is not in "
+        "`<wick/wick.hpp>`.",
+        ["servers"],
+    ),
     "text": (
         "Text",
         "Lines and documents of text files as samples of their own, reached at random. A tokenizer is a callable that takes a "

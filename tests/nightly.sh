@@ -48,7 +48,7 @@ done
 ((${#parts[@]})) || parts=("${all[@]}")
 
 needs() { # needs PART: the groups of tools/install_deps.sh that it takes
-  local build="build tests jpeg png lmdb"
+  local build="build tests jpeg png lmdb curl"
   case $1 in
     landing) echo "$build torch data clang venv python structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;

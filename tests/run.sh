@@ -36,7 +36,7 @@ while (($#)); do
   shift
 done
 
-needs=(build tests jpeg png lmdb torch data venv python)
+needs=(build tests jpeg png lmdb curl torch data venv python)
 ((${#rooms[@]})) || needs+=(structure format spelling)
 wick_require "${needs[@]}"
 wick_get_arrow

@@ -23,6 +23,7 @@ ARROWS = {
     "sampling": {"pipeline"},
     "io": {"async", "pipeline"},
     "sources": {"async", "io", "pipeline", "sampling"},
+    "stores": {"async", "io", "pipeline", "sources"},
     "tables": {"async", "batch", "io", "pipeline", "sources"},
     "text": {"io", "pipeline", "sources"},
     "cache": {"async", "batch", "io", "pipeline"},
@@ -38,8 +39,9 @@ ARROWS = {
     "python": {"async", "batch", "loader", "pipeline", "profile", "recovery"},
     "torch": {"async", "batch", "pipeline", "recovery", "sources", "transforms"},
 }
-# What is a CMake target of its own, beside core.hpp and wick.hpp, since it needs another library.
+# What is in a CMake target of its own, beside core.hpp and wick.hpp, since it needs another library.
 OWN_TARGETS = {"sources/lmdb.hpp", "tables/parquet.hpp"}
+OWN_ROOMS = {"stores"}
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}
 GATHERING = {"wick.hpp", "core.hpp", "implementation.hpp"}
@@ -183,6 +185,7 @@ def main() -> int:
     by_cmake = reached(graph, [t[len("wick/") :] for _, t in INCLUDE.findall(sources) if t.startswith("wick/")])
     by_macro = reached(graph, ["wick.hpp"])
     own = {h for h in graph for public in OWN_TARGETS if room_of(h) == room_of(public) and Path(h).stem.startswith(Path(public).stem)}
+    own |= {h for h in graph if room_of(h) in OWN_ROOMS}
     for header in sorted(graph):
         if header in own and header in by_macro:
             faults.append(f"include/wick/{header}: is included by include/wick/wick.hpp, which does without what it needs")

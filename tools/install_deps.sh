@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests jpeg lmdb pillow torch data clang venv python ffcv tbb structure format spelling tidy arm64
+#   wick_require build tests jpeg lmdb curl pillow torch data clang venv python ffcv tbb structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
 #   wick_get_arrow, wick_get_nanobind            wheels of pyarrow, and of nanobind and NumPy, where python3 has none; what needs
@@ -180,6 +180,10 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       jpeg) wick_has_libjpeg_turbo || echo libjpeg-dev ;;
       png) wick_has_header libdeflate.h || echo libdeflate-dev ;;
       lmdb) wick_has_header lmdb.h || echo liblmdb-dev ;;
+      curl) # and the server of its tests
+        wick_has_header curl/curl.h || echo libcurl4-openssl-dev
+        command -v nginx >/dev/null 2>&1 || [[ -x /usr/sbin/nginx ]] || echo nginx-light
+        ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       pillow) wick_has_pillow || echo python3-pil ;;

@@ -11,6 +11,7 @@ namespace wick {
 namespace detail {
 
 struct file_stamp;
+struct remote_object;
 
 }  // namespace detail
 
@@ -27,6 +28,8 @@ struct file_range {
   /// The state of the file when the source indexed it: read() refuses another file, or one that was changed
   /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block.
   const detail::file_stamp* indexed = nullptr;
+  /// The object of a server that it is; `path` is its URL then.
+  detail::remote_object* remote = nullptr;
 };
 
 namespace detail {

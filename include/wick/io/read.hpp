@@ -12,11 +12,13 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <wick/async/awaitable.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/io/detail/cached_read.hpp>
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/context.hpp>
@@ -104,6 +106,36 @@ struct read_shape<record<file_range>> {
 /// \throws wick::error
 void check_size(std::uint64_t found, const read_options& options);
 
+/// The ranges in it.
+template <class From>
+std::vector<remote_part> remote_parts(const From& where) {
+  std::vector<remote_part> out;
+  typename read_shape<From>::lengths lengths{};
+  read_shape<From>::measure(where, lengths, [&out](const file_range& l) {
+    out.push_back({l, {}});
+    return std::uint64_t{0};
+  });
+  return out;
+}
+/// What read() makes of the parts, which are read.
+template <class From>
+typename read_shape<From>::to from_parts(const From& where, std::vector<remote_part>& parts) {
+  typename read_shape<From>::lengths known{};
+  std::size_t measured = 0, taken = 0;
+  read_shape<From>::measure(where, known,
+                            [&](const file_range&) { return parts[measured++].content.size(); });
+  return read_shape<From>::read(
+      where, known, [&](const file_range&, std::uint64_t) { return std::move(parts[taken++].content); });
+}
+/// Of objects on servers, which are read by no thread of the executor.
+template <class From>
+task<typename read_shape<From>::to> read_from_store(From where, context* c, read_options options) {
+  std::vector<remote_part> parts = remote_parts(where);
+  auto reading = read_remote(&parts, c, options.max_bytes);
+  co_await std::move(reading);
+  co_return from_parts(where, parts);
+}
+
 /// Blocks. \throws wick::error
 template <class From>
 typename read_shape<From>::to read_now(const From& where, const typename read_shape<From>::lengths& known) {
@@ -153,16 +185,24 @@ class [[nodiscard]] read_operation {
       : where_(std::move(where)), context_(&c), options_(options) {}
 
   bool await_ready() {
+    remote_ = is_remote();
     if (context_->on() == nullptr) {  // no loader: a plain call
+      if (remote_) {
+        std::vector<remote_part> parts = remote_parts(where_);
+        read_remote_now(parts, options_.max_bytes);
+        out_ = from_parts(where_, parts);
+        return true;
+      }
       typename shape::lengths known{};
       detail::check_size(shape::measure(where_, known, detail::length_of), options_);
       out_ = detail::read_now(where_, known);
       return true;
     }
-    return try_cached();
+    return !remote_ && try_cached();
   }
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
-    slow_ = detail::read_waiting<From>(std::move(where_), context_, reserved_, options_);
+    slow_ = remote_ ? detail::read_from_store<From>(std::move(where_), context_, options_)
+                    : detail::read_waiting<From>(std::move(where_), context_, reserved_, options_);
     awaiting_.emplace(slow_.operator co_await());
     return awaiting_->await_suspend(waiter);
   }
@@ -172,6 +212,15 @@ class [[nodiscard]] read_operation {
   }
 
  private:
+  bool is_remote() const {
+    bool remote = false;
+    typename shape::lengths lengths{};
+    shape::measure(where_, lengths, [&remote](const file_range& l) {
+      remote = remote || l.remote != nullptr;
+      return std::uint64_t{0};
+    });
+    return remote;
+  }
   bool try_cached() {
     detail::cached_reader reader;
     bool at_hand = true;
@@ -202,6 +251,7 @@ class [[nodiscard]] read_operation {
   context* context_;
   read_options options_;
   std::uint64_t reserved_ = 0;
+  bool remote_ = false;
   std::optional<to> out_;
   task<to> slow_;
   std::optional<typename task<to>::awaiter> awaiting_;

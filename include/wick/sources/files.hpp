@@ -11,12 +11,14 @@
 #include <string>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 
 namespace wick {
 
 /// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
-/// is missing or unreadable is an error of its sample when it is read.
+/// is missing or unreadable is an error of its sample when it is read. Files on servers are given by
+/// wick::remote(), or as URLs where the program includes <wick/stores/remote.hpp>.
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list
@@ -27,6 +29,8 @@ class files {
     keep(std::vector<std::string>(paths.begin(), paths.end()));
   }
   explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+  /// What wick::remote() gives.
+  explicit files(const detail::remote_list& objects) { keep(objects.urls, objects.store); }
 
   /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
   /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
@@ -38,20 +42,27 @@ class files {
   }
 
   std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  file_range at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  file_range at(std::uint64_t i) const noexcept { return {.path = path(i), .remote = data_->object(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, so that the data may move.
   std::uint64_t fingerprint() const noexcept;
+  /// What a server was asked for.
+  std::string note() const { return data_->store == nullptr ? std::string() : data_->store->note(); }
 
  private:
   struct table {
     std::string arena;  // path NUL path NUL …
     std::vector<std::uint64_t> offsets;
     std::size_t shared_prefix = 0;
+    std::shared_ptr<detail::object_store> store;  // of URLs
+    std::unique_ptr<detail::remote_object[]> objects;
+    detail::remote_object* object(std::uint64_t i) const noexcept {
+      return objects == nullptr || objects[i].store == nullptr ? nullptr : &objects[i];
+    }
   };
 
-  void keep(std::span<const std::string> paths);
+  void keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store = nullptr);
   void find(const std::string& pattern);
   static std::size_t shared_prefix(const table& data) noexcept;
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/sample.hpp>
@@ -25,7 +26,8 @@ enum class missing_member : unsigned char {
 };
 
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
-/// names.
+/// names. Shards on servers are given by wick::remote(), or as URLs where the program includes
+/// <wick/stores/remote.hpp>.
 class shard_list {
  public:
   /// \throws wick::error when a wildcard matches nothing, or the list is empty
@@ -41,8 +43,12 @@ class shard_list {
     const std::vector<std::string> texts(patterns.begin(), patterns.end());
     add_all(texts);
   }
+  /// What wick::remote() gives.
+  shard_list(detail::remote_list objects)  // NOLINT(google-explicit-constructor)
+      : paths(std::move(objects.urls)), store(std::move(objects.store)) {}
 
   std::vector<std::string> paths;
+  std::shared_ptr<detail::object_store> store;  ///< of those that are URLs
 
  private:
   void add(const std::string& pattern);
@@ -53,7 +59,9 @@ class shard_list {
 struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
-  /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard.
+  /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard. That of a
+  /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick), and not
+  /// needed where SHARD.wickidx lies beside the shard on the server.
   bool keep_index = false;
 };
 
@@ -72,7 +80,7 @@ class tar_samples {
   /// Bytes that were read to build the index.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
   /// What could not be done, as to keep the index; empty: nothing.
-  const std::string& note() const noexcept { return index_->note(); }
+  std::string note() const { return index_->note(); }
   /// Incomplete samples that were left out, as the options allowed.
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   /// Paths, in order.
@@ -93,7 +101,7 @@ class tar_records {
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
   /// What could not be done, as to keep the index; empty: nothing.
-  const std::string& note() const noexcept { return index_->note(); }
+  std::string note() const { return index_->note(); }
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
 
@@ -109,9 +117,11 @@ class tar_records {
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
 /// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
-/// unless the shard has another size or time; an index that can't be written is a note in the report. \throws
-/// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
-/// twice, a KEY.cls holds no number, or a sample is incomplete
+/// unless the shard has another size or time; an index that can't be written is a note in the report. Of
+/// shards on servers SHARD.wickidx is asked for; where there is none the whole shard is read for its headers:
+/// write one with wick-index, and store it beside the shard. \throws wick::error when a shard is missing, cut
+/// off, compressed or damaged, a wanted member is sparse or there twice, a KEY.cls holds no number, or a
+/// sample is incomplete
 detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
@@ -124,5 +134,11 @@ template <std::same_as<std::vector<std::string>> Members>
 detail::tar_records tar(shard_list shards, const Members& members, tar_options options = {}) {
   return detail::tar_records(std::move(shards), members, options);
 }
+
+/// Writes SHARD.wickidx, the index that `keep_index` keeps beside a local shard: where its members lie.
+/// Stored beside the shard on a server, it spares reading the shard. The tool wick-index does this. Returns
+/// the number of members. \throws wick::error for a shard that is missing, cut off, compressed or damaged, or
+/// when the index can't be written
+std::uint64_t write_tar_index(const std::string& shard);
 
 }  // namespace wick

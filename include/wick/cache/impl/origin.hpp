@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <wick/cache/detail/origin.hpp>
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -14,6 +15,10 @@
 namespace wick::detail {
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
+  if (where.remote != nullptr) {
+    h.add(shown_url(where.path)).add(where.offset).add(where.length).add(where.remote->indexed);
+    return;
+  }
   h.add(std::string_view(where.path)).add(where.offset).add(where.length);
   file_stamp now;
   if (where.indexed != nullptr) {

@@ -175,7 +175,7 @@ inline std::vector<std::string> expand_pattern(const std::string& pattern, std::
   if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
   if (pattern.find("://") != std::string::npos) {
     throw source_error(pattern, who,
-                       "is a URL, and only local files are read here; download it, or mount it");
+                       "is a URL, and this source reads local files only; download it, or mount it");
   }
   if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
   std::vector<std::string> out;

@@ -4,12 +4,16 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
@@ -28,21 +32,28 @@ class tar_index {
   /// member.
   /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
   /// `keep`: the members of each shard are read from SHARD.wickidx, or written there.
-  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
-            bool keep);
+  /// `store`: of the shards that are URLs.
+  tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store, record_fields fields,
+            bool labels, bool skip_incomplete, bool keep);
 
   const record_fields& fields() const noexcept { return fields_; }
   std::uint64_t size() const noexcept { return samples_.size(); }
-  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_.load(std::memory_order_relaxed); }
   std::uint64_t skipped() const noexcept { return skipped_; }
   /// What could not be kept; empty: nothing.
-  const std::string& note() const noexcept { return note_; }
+  std::string note() const;
   const std::vector<std::string>& shards() const noexcept { return shards_; }
+  /// The shard that sample i lies in, as messages show it.
+  const std::string& shard(std::uint64_t i) const noexcept { return shards_[samples_[i].shard]; }
 
-  const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
+  const char* path(std::uint64_t i) const noexcept { return paths_[samples_[i].shard].c_str(); }
+  /// Null for a local shard.
+  remote_object* object(std::uint64_t i) const noexcept { return object_of(samples_[i].shard); }
   int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
   /// What the shard was when it was indexed.
-  const file_stamp* stamp(std::uint64_t i) const noexcept { return &stamps_[samples_[i].shard]; }
+  const file_stamp* stamp(std::uint64_t i) const noexcept {
+    return object(i) == nullptr ? &stamps_[samples_[i].shard] : nullptr;
+  }
   std::string_view key(std::uint64_t i) const noexcept;
   std::int64_t target(std::uint64_t i) const noexcept { return targets_[i]; }
   /// Its members() many members.
@@ -71,6 +82,15 @@ class tar_index {
   };
 
   void add_shard(std::size_t shard);
+  void add_remote_shard(std::size_t shard);
+  /// Gets the members of all shards that are URLs, several at a time, as kept_tar_writer writes them.
+  void fetch_remote();
+  std::string fetch(std::size_t shard);
+  /// Writes an index; a failure is a note.
+  void keep(const std::string& at, const std::string& all);
+  remote_object* object_of(std::size_t shard) const noexcept {
+    return objects_ == nullptr || objects_[shard].store == nullptr ? nullptr : &objects_[shard];
+  }
   /// All members, of a tar_scan or a kept_tar_reader.
   template <class Members, class Seen>
   void walk(std::size_t shard, Members& members, Seen&& seen);
@@ -92,15 +112,20 @@ class tar_index {
   bool skip_incomplete_;
   bool keep_;
   open_shards open_;
-  std::vector<std::string> shards_;
+  std::vector<std::string> paths_;
+  std::vector<std::string> shards_;  // the same, for messages
+  std::shared_ptr<object_store> store_;
+  std::unique_ptr<remote_object[]> objects_;
+  std::vector<std::string> fetched_;  // until they are added
   std::vector<file_stamp> stamps_;
   std::vector<std::string> keys_;  // a shard's keys, NUL after each
   std::vector<place> samples_;
   std::vector<member> members_;
   std::vector<std::int64_t> targets_;
-  std::uint64_t bytes_scanned_ = 0;
+  std::atomic<std::uint64_t> bytes_scanned_{0};
   std::uint64_t skipped_ = 0;
   std::string note_;
+  std::mutex noting_;
 };
 
 }  // namespace wick::detail

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/sources/detail/tar_header.hpp>
 
 namespace wick::detail {
@@ -18,16 +19,22 @@ namespace wick::detail {
 class forward_window {
  public:
   forward_window(int fd, std::uint64_t file_size) noexcept : fd_(fd), file_size_(file_size) {}
+  /// Of an object on a server, where a leap costs more than what lies between.
+  forward_window(const char* url, remote_object& object, std::uint64_t size) noexcept
+      : url_(url), object_(&object), file_size_(size), least_(1 << 20), most_(8 << 20), ahead_(least_) {}
 
   /// `size` bytes at `offset`, valid until the next call; null when the file ends before. \throws wick::error
   const unsigned char* get(std::uint64_t offset, std::size_t size);
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
  private:
-  static constexpr std::size_t least = 4096, most = 65536;
-  int fd_;
+  std::size_t read(std::byte* to, std::size_t size, std::uint64_t offset);
+
+  int fd_ = -1;
+  const char* url_ = nullptr;
+  remote_object* object_ = nullptr;
   std::uint64_t file_size_, first_ = 0, bytes_read_ = 0;
-  std::size_t filled_ = 0, ahead_ = least;
+  std::size_t least_ = 4096, most_ = 65536, filled_ = 0, ahead_ = least_;
   std::vector<std::byte> buffer_;
 };
 
@@ -46,6 +53,9 @@ class tar_scan {
  public:
   tar_scan(const std::string& path, int fd, std::uint64_t size)
       : path_(path), size_(size), window_(fd, size) {}
+  /// \param path  the URL, for messages
+  tar_scan(const std::string& path, const char* url, remote_object& object, std::uint64_t size)
+      : path_(path), size_(size), window_(url, object, size) {}
 
   /// The next member, whatever it is; false at the end of the archive.
   bool next(tar_entry& out);

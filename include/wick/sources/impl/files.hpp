@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/sources/detail/folder.hpp>
@@ -20,7 +21,7 @@
 
 namespace wick {
 
-void files::keep(std::span<const std::string> paths) {
+void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store) {
   if (paths.empty()) throw error("files: the list is empty; give it at least one path");
   auto data = std::make_shared<table>();
   std::size_t total = 0;
@@ -34,10 +35,22 @@ void files::keep(std::span<const std::string> paths) {
     data->arena.append(path).push_back('\0');
   }
   data->shared_prefix = shared_prefix(*data);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!detail::is_url(paths[i])) continue;
+    if (store == nullptr) store = detail::store_of(paths[i], "files");
+    if (data->objects == nullptr) data->objects = std::make_unique<detail::remote_object[]>(paths.size());
+    data->objects[i].store = store.get();
+  }
+  data->store = std::move(store);
   data_ = std::move(data);
 }
 
 void files::find(const std::string& pattern) {
+  if (detail::is_url(pattern)) {
+    std::shared_ptr<detail::object_store> store = detail::store_of(pattern, "files");
+    keep(store->names(pattern), store);
+    return;
+  }
   const std::vector<std::string> found = detail::expand_pattern(pattern, "files");
   struct ::stat status {};
   if (found.size() == 1 && ::stat(found[0].c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -48,11 +61,16 @@ void files::find(const std::string& pattern) {
   keep(found);
 }
 
-std::string files::key(std::uint64_t i) const { return detail::printable(path(i)); }
+std::string files::key(std::uint64_t i) const {
+  return detail::printable(data_->object(i) == nullptr ? std::string(path(i)) : detail::shown_url(path(i)));
+}
 
 std::uint64_t files::fingerprint() const noexcept {
   fingerprint_hash h;
-  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(path(i)).substr(data_->shared_prefix));
+  for (std::uint64_t i = 0; i < size(); ++i) {
+    const std::string_view rest = std::string_view(path(i)).substr(data_->shared_prefix);
+    h.add(data_->object(i) == nullptr ? rest : rest.substr(0, rest.find('?')));  // there may be a signature
+  }
   return h.add(size()).value();
 }
 

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_io.hpp>
@@ -87,12 +92,32 @@ std::optional<std::string> kept_tar_reader::load(const std::string& path, const 
     return std::nullopt;
   }
   if (all.size() != size) return std::nullopt;
-  const std::string_view stored = std::string_view(all).substr(size - kept_tar::word);
-  const std::string_view rest = std::string_view(all).substr(0, size - kept_tar::word);
   const std::size_t mine = kept_tar::header_size - kept_tar::word;  // without the number of members
-  if (!rest.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
-  if (kept_tar::checksum(rest) != load_little_endian(stored, 0, kept_tar::word)) return std::nullopt;
+  if (!all.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
+  if (!shard_size(all)) return std::nullopt;
   return all;
+}
+
+std::optional<std::uint64_t> kept_tar_reader::shard_size(std::string_view all) {
+  if (all.size() < kept_tar::header_size + kept_tar::word || !all.starts_with(kept_tar::magic))
+    return std::nullopt;
+  const std::string_view rest = all.substr(0, all.size() - kept_tar::word);
+  if (kept_tar::checksum(rest) != load_little_endian(all, rest.size(), kept_tar::word)) return std::nullopt;
+  return load_little_endian(all, kept_tar::magic.size(), kept_tar::word);
+}
+
+std::string kept_tar_reader::place_of(std::string_view shard) {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  const bool given = cache != nullptr && *cache == '/';
+  const std::filesystem::path folder =
+      given ? std::filesystem::path(cache)
+            : std::filesystem::path(home == nullptr ? "/tmp" : home) / ".cache";
+  std::error_code ignored;  // replace_file says what is wrong
+  std::filesystem::create_directories(folder / "wick", ignored);
+  char name[32];
+  std::snprintf(name, sizeof name, "%016" PRIx64 ".wickidx", fingerprint_hash().add(shard).value());
+  return (folder / "wick" / name).string();
 }
 
 kept_tar_reader::kept_tar_reader(std::string_view all) noexcept

@@ -8,15 +8,21 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/replace_file.hpp>
+#include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/glob.hpp>
+#include <wick/sources/detail/kept_tar.hpp>
 #include <wick/sources/detail/tar_index.hpp>
+#include <wick/sources/detail/tar_scan.hpp>
 #include <wick/sources/tar.hpp>
 
 namespace wick {
@@ -27,6 +33,11 @@ void shard_list::add_all(std::span<const std::string> patterns) {
 }
 
 void shard_list::add(const std::string& pattern) {
+  if (detail::is_url(pattern)) {
+    if (store == nullptr) store = detail::store_of(pattern, "tar");
+    for (std::string& url : store->names(pattern)) paths.push_back(std::move(url));
+    return;
+  }
   for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
 }
 
@@ -36,34 +47,37 @@ namespace wick::detail {
 
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
-          std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
+          std::move(shards.paths), std::move(shards.store),
+          record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
           options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
 sample<file_range, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
-  return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
+  return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i), index_->object(i)},
+          index_->target(i)};
 }
 
 std::string tar_samples::key(std::uint64_t i) const {
-  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+  return printable(index_->shard(i)) + ": " + printable(index_->key(i));
 }
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
-    : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
-                                                       options.missing_member == missing_member::leave_out,
-                                                       options.keep_index)) {}
+    : index_(std::make_shared<const detail::tar_index>(
+          std::move(shards.paths), std::move(shards.store), record_fields(members), false,
+          options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
 record<file_range> tar_records::at(std::uint64_t i) const {
   record<file_range> out(index_->key(i), index_->fields());
   const detail::tar_index::member* m = index_->at(i);
   for (std::size_t f = 0; f < index_->members(); ++f) {
-    out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
+    out.push_back(
+        {index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i), index_->object(i)});
   }
   return out;
 }
 
 std::string tar_records::key(std::uint64_t i) const {
-  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+  return printable(index_->shard(i)) + ": " + printable(index_->key(i));
 }
 
 }  // namespace wick::detail
@@ -72,6 +86,19 @@ namespace wick {
 
 detail::tar_samples tar(shard_list shards, tar_options options) {
   return detail::tar_samples(std::move(shards), options);
+}
+
+std::uint64_t write_tar_index(const std::string& shard) {
+  const detail::opened_file opened = detail::open_regular(shard, "tar");
+  detail::tar_scan members(shard, opened.file.get(), opened.stamp.size);
+  detail::kept_tar_writer out;
+  std::uint64_t count = 0;
+  for (detail::tar_entry entry; members.next(entry); ++count)
+    out.add(entry, detail::kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+  detail::require_unchanged(opened, shard, "tar");
+  const std::string all = out.finish(opened.stamp);
+  detail::replace_file(shard + ".wickidx", std::as_bytes(std::span(all)), "index");
+  return count;
 }
 
 detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members, tar_options options) {

@@ -2,17 +2,25 @@
 /// The bodies of what sources/detail/tar_index.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/signal_mask.hpp>
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
@@ -24,19 +32,22 @@
 
 namespace wick::detail {
 
-tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
-                     bool keep)
+tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store,
+                     record_fields fields, bool labels, bool skip_incomplete, bool keep)
     : fields_(std::move(fields)),
       labels_(labels),
       skip_incomplete_(skip_incomplete),
       keep_(keep),
       open_(shards.size()),
-      shards_(std::move(shards)) {
+      paths_(std::move(shards)),
+      shards_(paths_),
+      store_(std::move(store)) {
   keys_.resize(shards_.size());
+  if (store_ != nullptr) fetch_remote();
   stamps_.resize(shards_.size());
   for (std::size_t s = 0; s < shards_.size(); ++s) {
     try {
-      add_shard(s);
+      object_of(s) == nullptr ? add_shard(s) : add_remote_shard(s);
     } catch (const error& e) {
       throw error(std::string(e.what()) + (shards_.size() < 2 ? std::string()
                                                               : " (shard " + std::to_string(s + 1) + " of " +
@@ -91,17 +102,112 @@ void tar_index::add_shard(std::size_t shard) {
     require_unchanged(opened, path, "tar");
     bytes_scanned_ += members.bytes_read();
     // A shard that was changed just now may change again without a sign.
-    if (keep_ && opened.stamp.settled()) {
-      try {
-        const std::string all = out.finish(opened.stamp);
-        replace_file(kept_at, std::as_bytes(std::span(all)), "index");
-      } catch (const error& e) {
-        note_ = std::string(e.what()) + ". Without it the shard is walked at each start";
-      }
-    }
+    if (keep_ && opened.stamp.settled()) keep(kept_at, out.finish(opened.stamp));
   }
   keys_[shard].shrink_to_fit();
   open_.keep(std::move(opened.file));
+}
+
+void tar_index::fetch_remote() {
+  constexpr std::size_t most_threads = 16;
+  objects_ = std::make_unique<remote_object[]>(paths_.size());
+  fetched_.resize(paths_.size());
+  std::size_t remote = 0;
+  for (std::size_t s = 0; s < paths_.size(); ++s) {
+    if (!is_url(paths_[s])) continue;
+    objects_[s].store = store_.get();
+    shards_[s] = shown_url(paths_[s]);
+    ++remote;
+  }
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failed(paths_.size());
+  const auto work = [&]() noexcept {
+    for (std::size_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) < paths_.size();) {
+      if (object_of(s) == nullptr) continue;
+      try {
+        fetched_[s] = fetch(s);
+      } catch (...) {
+        failed[s] = std::current_exception();
+        next.store(paths_.size(), std::memory_order_relaxed);  // the others would be in vain
+      }
+    }
+  };
+  {
+    const signals_blocked quiet;
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 1; t < std::min(remote, most_threads); ++t) threads.emplace_back(work);
+    work();
+  }
+  for (const std::exception_ptr& f : failed) {
+    if (f) std::rethrow_exception(f);
+  }
+}
+
+std::string tar_index::fetch(std::size_t shard) {
+  const std::string& url = paths_[shard];
+  remote_object& object = objects_[shard];
+  const std::string beside = std::string(url).insert(std::min(url.find('?'), url.size()), ".wickidx");
+  try {
+    remote_object index;
+    index.store = object.store;
+    std::vector<remote_part> all(1);
+    all[0].where = {.path = beside.c_str(), .remote = &index};
+    read_remote_now(all, std::uint64_t{1} << 32);
+    std::string kept(all[0].content.text());
+    if (const std::optional<std::uint64_t> size = kept_tar_reader::shard_size(kept)) {
+      object.size.store(*size, std::memory_order_release);
+      object.indexed = fingerprint_hash().add(kept).value();
+      return kept;
+    }
+  } catch (const error&) {
+    // There is none, as a rule; if the server can't be reached, reading the shard says so.
+  }
+  try {
+    std::byte first{};
+    read_remote_up_to(url.c_str(), object, &first, 1, 0);
+    file_stamp stamp;
+    stamp.size = object.size.load(std::memory_order_acquire);
+    object.indexed = object.version.load(std::memory_order_acquire);
+    stamp.seconds = static_cast<std::int64_t>(object.indexed);
+    const std::string kept_at = keep_ ? kept_tar_reader::place_of(shards_[shard]) : std::string();
+    if (std::optional<std::string> kept = keep_ ? kept_tar_reader::load(kept_at, stamp) : std::nullopt)
+      return std::move(*kept);
+    tar_scan members(shards_[shard], url.c_str(), object, stamp.size);
+    kept_tar_writer out;
+    tar_entry entry;
+    while (members.next(entry))
+      out.add(entry, kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+    bytes_scanned_.fetch_add(members.bytes_read(), std::memory_order_relaxed);
+    std::string all = out.finish(stamp);
+    if (keep_) keep(kept_at, all);
+    return all;
+  } catch (const error& e) {
+    const std::string& name = shards_[shard];
+    if (std::string_view(e.what()).starts_with(printable(name))) throw;
+    throw source_error(name, "tar", e.what());
+  }
+}
+
+void tar_index::add_remote_shard(std::size_t shard) {
+  kept_tar_reader members(fetched_[shard]);
+  walk(shard, members, [](const tar_entry&) {});
+  keys_[shard].shrink_to_fit();
+  std::string().swap(fetched_[shard]);
+  open_.keep(file_handle());
+}
+
+void tar_index::keep(const std::string& at, const std::string& all) {
+  try {
+    replace_file(at, std::as_bytes(std::span(all)), "index");
+  } catch (const error& e) {
+    const std::lock_guard lock(noting_);
+    note_ = std::string(e.what()) + ". Without it the shard is walked at each start";
+  }
+}
+
+std::string tar_index::note() const {
+  if (store_ == nullptr) return note_;
+  return note_.empty() ? store_->note() : note_ + "; " + store_->note();
 }
 
 template <class Members, class Seen>

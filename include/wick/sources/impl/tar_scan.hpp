@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/sources/detail/tar_header.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
@@ -19,18 +20,23 @@ namespace wick::detail {
 
 const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size) {
   if (offset < first_ || offset + size > first_ + filled_) {
-    const bool close = offset >= first_ && offset <= first_ + filled_ + least;
-    ahead_ = close ? std::min(2 * ahead_, most) : least;
+    const bool close = offset >= first_ && offset <= first_ + filled_ + least_;
+    ahead_ = close ? std::min(2 * ahead_, most_) : least_;
     const std::size_t wanted = static_cast<std::size_t>(
         std::min<std::uint64_t>(std::max(ahead_, size), file_size_ - std::min(offset, file_size_)));
     if (buffer_.size() < wanted) buffer_.resize(wanted);
     filled_ = 0;
     first_ = offset;
-    filled_ = read_up_to(fd_, buffer_.data(), wanted, offset);
+    filled_ = read(buffer_.data(), wanted, offset);
     bytes_read_ += filled_;
     if (filled_ < size) return nullptr;
   }
   return reinterpret_cast<const unsigned char*>(buffer_.data()) + (offset - first_);
+}
+
+std::size_t forward_window::read(std::byte* to, std::size_t size, std::uint64_t offset) {
+  return object_ == nullptr ? read_up_to(fd_, to, size, offset)
+                            : read_remote_up_to(url_, *object_, to, size, offset);
 }
 
 namespace {

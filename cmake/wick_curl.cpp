@@ -1,0 +1,2 @@
+// The bodies of what needs libcurl, for those who take wick through CMake.
+#include <wick/stores/impl/all.hpp>

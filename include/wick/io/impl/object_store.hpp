@@ -1,0 +1,287 @@
+/// \file
+/// The bodies of what io/detail/object_store.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/activity.hpp>
+#include <wick/async/detail/condition.hpp>
+#include <wick/async/detail/resume.hpp>
+#include <wick/async/executor.hpp>
+#include <wick/async/job.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/async/task.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/io/file_range.hpp>
+#include <wick/io/read.hpp>
+#include <wick/pipeline/context.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/sample.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+/// Of an object whose length is not known, so much is asked for at first: most pictures are whole with it.
+constexpr std::size_t first_look = std::size_t{128} << 10;
+/// Bytes between two pieces that are read and dropped: cheaper than a request.
+constexpr std::uint64_t widest_gap = std::uint64_t{64} << 10;
+
+void rethrow_first(std::span<const remote_read> reads) {
+  for (const remote_read& r : reads) {
+    if (r.failed) std::rethrow_exception(r.failed);
+  }
+}
+
+}  // namespace
+
+/// Awaits that all reads are done. They are called off where the loader stops.
+class remote_awaiter : job {
+ public:
+  remote_awaiter(std::span<remote_read> reads, executor& on, stop_token stop) noexcept
+      : reads_(reads), on_(on), stop_(stop) {}
+  bool await_ready() const noexcept { return reads_.empty(); }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
+    handle_ = handle;
+    execute = [](job* j) noexcept { resume(static_cast<remote_awaiter*>(j)->handle_); };
+    wait_.begin(wait_for::io_call);
+    for (remote_read& r : reads_) {
+      r.owner = this;
+      r.done = [](remote_read& read) noexcept {
+        auto* const self = static_cast<remote_awaiter*>(read.owner);
+        if (!self->last()) return;
+        self->wait_.now(wait_for::worker);
+        self->on_.post(self);
+      };
+      left_.fetch_add(1, std::memory_order_relaxed);
+      try {
+        r.object->store->begin(r);
+      } catch (...) {
+        r.failed = std::current_exception();
+        left_.fetch_sub(1, std::memory_order_relaxed);  // this function's own one stays
+      }
+    }
+    if (stop_.stop_possible()) calling_off_.emplace(stop_, on_stop{this});
+    return !last();
+  }
+  void await_resume() {
+    calling_off_.reset();
+    wait_.end();
+    rethrow_first(reads_);
+  }
+
+ private:
+  struct on_stop {
+    remote_awaiter* self;
+    void operator()() const noexcept {
+      for (remote_read& r : self->reads_) r.object->store->call_off(r);
+    }
+  };
+  bool last() noexcept { return left_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+  std::span<remote_read> reads_;
+  executor& on_;
+  stop_token stop_;
+  std::atomic<std::size_t> left_{1};  // reads, and await_suspend
+  std::coroutine_handle<> handle_;
+  noted_wait wait_;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+namespace {
+
+bool is_whole(const file_range& where) noexcept { return where.length == file_range::whole; }
+
+/// Of the parts that reach to the end of their object and whose length is not known, the first bytes.
+std::vector<remote_read> first_looks(std::vector<remote_part>& parts, std::uint64_t max_bytes) {
+  std::vector<remote_read> out;
+  for (remote_part& p : parts) {
+    const file_range& w = p.where;
+    if (!is_whole(w) || w.remote->size.load(std::memory_order_acquire) != remote_object::unknown) continue;
+    p.content = bytes(static_cast<std::size_t>(std::min<std::uint64_t>(first_look, max_bytes)));
+    remote_read& r = out.emplace_back();
+    r.url = w.path;
+    r.object = w.remote;
+    r.pieces[0] = {w.offset, p.content.size(), p.content.data()};
+    r.count = 1;
+    r.may_end_early = true;
+  }
+  return out;
+}
+
+/// How long the parts are, once their objects' sizes are known. \throws wick::error
+std::uint64_t set_lengths(std::vector<remote_part>& parts) {
+  std::uint64_t sum = 0;
+  for (remote_part& p : parts) {
+    file_range& w = p.where;
+    if (is_whole(w)) {
+      const std::uint64_t size = w.remote->size.load(std::memory_order_acquire);
+      if (w.offset > size) {
+        throw error("has " + std::to_string(size) + " bytes, and byte " + std::to_string(w.offset) +
+                    " is where the sample is said to begin; the source is wrong about it");
+      }
+      w.length = size - w.offset;
+    }
+    sum = w.length > ~sum ? ~std::uint64_t{0} : sum + w.length;
+  }
+  return sum;
+}
+
+/// What is missing of the parts, whose lengths are set.
+std::vector<remote_read> reads_of(std::vector<remote_part>& parts) {
+  std::vector<remote_part*> in_order;
+  for (remote_part& p : parts) in_order.push_back(&p);
+  std::stable_sort(in_order.begin(), in_order.end(), [](const remote_part* a, const remote_part* b) {
+    return std::pair(a->where.remote, a->where.offset) < std::pair(b->where.remote, b->where.offset);
+  });
+  std::vector<remote_read> out;
+  for (remote_part* const each : in_order) {
+    remote_part& p = *each;
+    const std::size_t there = std::min(p.content.size(), static_cast<std::size_t>(p.where.length));
+    if (there == p.where.length) {
+      p.content.shrink(there);
+      continue;
+    }
+    bytes all(static_cast<std::size_t>(p.where.length));
+    if (there != 0) std::memcpy(all.data(), p.content.data(), there);
+    p.content = std::move(all);
+    const remote_read::piece piece{p.where.offset + there, p.content.size() - there,
+                                   p.content.data() + there};
+    remote_read* const last = out.empty() ? nullptr : &out.back();
+    const bool joins = last != nullptr && last->object == p.where.remote &&
+                       last->count < remote_read::max_pieces && piece.offset >= last->end() &&
+                       piece.offset - last->end() <= widest_gap;
+    remote_read& r = joins ? *last : out.emplace_back();
+    if (!joins) {
+      r.url = p.where.path;
+      r.object = p.where.remote;
+    }
+    r.pieces[r.count++] = piece;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_url(std::string_view text) noexcept {
+  const std::size_t colon = text.find("://");
+  return colon != std::string_view::npos && colon != 0 &&
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+                  c == '-' || c == '.';
+         });
+}
+
+std::string shown_url(std::string_view url) {
+  const std::size_t host = std::min(url.find("://"), url.size() - 3) + 3;
+  const std::size_t path = std::min(url.find('/', host), url.size());
+  const std::size_t at = url.substr(0, path).rfind('@');
+  std::string out(url.substr(0, host));
+  url.remove_prefix(at == std::string_view::npos || at < host ? host : at + 1);
+  // An object of S3 may have these in its name.
+  return out += out == "s3://" ? url : url.substr(0, url.find_first_of("?#"));
+}
+
+std::atomic<store_opener>& url_store() noexcept {
+  static constinit std::atomic<store_opener> opener{nullptr};
+  return opener;
+}
+
+std::shared_ptr<object_store> store_of(std::string_view url, std::string_view who) {
+  const store_opener opener = url_store().load(std::memory_order_acquire);
+  if (opener == nullptr) {
+    throw source_error(shown_url(url), who,
+                       "is a URL, and this program reads only local files; include <wick/stores/remote.hpp> "
+                       "and link wick::curl");
+  }
+  return opener();
+}
+
+task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_t max_bytes) {
+  std::vector<remote_read> reads = first_looks(*parts, max_bytes);
+  std::uint64_t reserved = 0;
+  for (const remote_read& r : reads) reserved += r.pieces[0].length;
+  if (reserved != 0) {
+    auto room = c->reserve(static_cast<std::size_t>(reserved));
+    co_await room;
+    remote_awaiter looking(reads, *c->on(), c->stop());
+    co_await looking;
+  }
+  const std::uint64_t total = set_lengths(*parts);
+  check_size(total, {.max_bytes = max_bytes});
+  if (total > reserved) {
+    auto room = c->reserve(static_cast<std::size_t>(total - reserved));
+    co_await room;
+  }
+  reads = reads_of(*parts);
+  remote_awaiter reading(reads, *c->on(), c->stop());
+  co_await reading;
+}
+
+void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes) {
+  std::vector<remote_read> reads = first_looks(parts, max_bytes);
+  wait_for_remote(reads);
+  check_size(set_lengths(parts), {.max_bytes = max_bytes});
+  reads = reads_of(parts);
+  wait_for_remote(reads);
+}
+
+void wait_for_remote(std::span<remote_read> reads) {
+  struct {
+    std::mutex mutex;
+    condition wake;
+    std::size_t left = 0;
+  } waiting;
+  for (remote_read& r : reads) {
+    r.owner = &waiting;
+    r.done = [](remote_read& read) noexcept {
+      auto& w = *static_cast<decltype(waiting)*>(read.owner);
+      const std::lock_guard lock(w.mutex);
+      --w.left;
+      w.wake.notify_one();
+    };
+    {
+      const std::lock_guard lock(waiting.mutex);
+      ++waiting.left;
+    }
+    try {
+      r.object->store->begin(r);
+    } catch (...) {
+      r.failed = std::current_exception();
+      const std::lock_guard lock(waiting.mutex);
+      --waiting.left;
+    }
+  }
+  std::unique_lock lock(waiting.mutex);
+  waiting.wake.wait(lock, [&] { return waiting.left == 0; });
+  lock.unlock();
+  rethrow_first(reads);
+}
+
+std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte* to, std::size_t size,
+                              std::uint64_t offset) {
+  remote_read r;
+  r.url = url;
+  r.object = &object;
+  r.pieces[0] = {offset, size, to};
+  r.count = 1;
+  r.may_end_early = true;
+  wait_for_remote({&r, 1});
+  return r.got;
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,44 @@
+/// \file
+/// What a server's answer to a request for a range says of itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wick::detail {
+
+/// The head of an answer, line by line. RFC 9110.
+struct http_answer {
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+  static constexpr std::size_t most_bytes = std::size_t{256} << 10;  ///< of all lines
+  /// In front of a range, from a server that doesn't know ranges.
+  static constexpr std::uint64_t most_dropped = std::uint64_t{1} << 20;
+
+  int status = 0;
+  std::uint64_t first = unknown;   ///< of Content-Range: the first byte,
+  std::uint64_t end = unknown;     ///< the byte behind the last,
+  std::uint64_t size = unknown;    ///< and the object's size
+  std::uint64_t length = unknown;  ///< Content-Length
+  std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 where the answer has neither
+  double retry_after = 0;          ///< seconds
+  std::string location;            ///< of a redirect
+  std::size_t bytes = 0;           ///< of all lines so far
+
+  /// The next line, with its end. False when they become too many.
+  bool add(std::string_view line);
+  /// What is wrong with an answer to a request for bytes from `from` on, up to `to`; empty: nothing.
+  std::string fault(std::uint64_t from, std::uint64_t to) const;
+  /// Whether the same request may have another answer soon.
+  bool may_pass() const noexcept;
+};
+
+/// "bytes 0-99/1234", "bytes */1234". \returns whether it is one
+bool parse_content_range(std::string_view text, http_answer& into) noexcept;
+
+/// "404 Not Found".
+std::string status_text(int status);
+
+}  // namespace wick::detail

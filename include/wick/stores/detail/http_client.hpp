@@ -1,0 +1,61 @@
+/// \file
+/// Reads ranges of objects over HTTP: many requests at a time, by one thread that never blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/process.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::detail {
+
+/// What one attempt at a request sends.
+struct http_address {
+  std::string url;
+  std::vector<std::string> headers;  ///< "Name: value"
+};
+
+/// Says where an object is at the moment of an attempt: a signature ends with its minutes.
+class http_locator {
+ public:
+  virtual ~http_locator() = default;
+  /// Called by the client's thread. \throws wick::error
+  virtual http_address locate(const char* url) = 0;
+};
+
+/// An object store over libcurl's multi interface.
+///
+/// Its thread starts with the first read. It has as many requests under way as give most, keeps connections,
+/// and asks again for what is missing where a connection breaks or the server is busy. Where a server fails
+/// several times in a row, one request at a time tries it until it answers.
+///
+/// Each answer is checked: its status, the range, and whether the object is the one of the first answer.
+class http_client : public object_store {
+ public:
+  /// \param locator  null: the URLs are addresses
+  explicit http_client(const remote_options& options, std::unique_ptr<http_locator> locator = nullptr);
+  ~http_client() override;
+
+  void begin(remote_read& read) override;
+  void call_off(remote_read& read) noexcept override;
+  std::vector<std::string> names(const std::string& pattern) override;
+  std::string note() const override;
+
+  struct usage {
+    std::uint64_t requests = 0, retries = 0, connections = 0, bytes = 0;
+  };
+  usage used() const noexcept;
+
+ private:
+  struct state;
+  owned<state> state_;
+  process_mark born_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,7 @@
+/// \file
+/// All bodies of stores/, which are compiled once, by a program that links curl.
+#pragma once
+
+#include <wick/stores/impl/http_answer.hpp>
+#include <wick/stores/impl/http_client.hpp>
+#include <wick/stores/impl/remote.hpp>

@@ -1,0 +1,174 @@
+/// \file
+/// The bodies of what stores/detail/http_answer.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/stores/detail/http_answer.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) noexcept {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+bool same_name(std::string_view found, std::string_view lower) noexcept {
+  if (found.size() != lower.size()) return false;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const char c = found[i];
+    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower[i]) return false;
+  }
+  return true;
+}
+
+/// All of `text`, and less than 2^63.
+bool parse_number(std::string_view text, std::uint64_t& to) noexcept {
+  std::uint64_t n = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (code != std::errc() || end != text.data() + text.size() || n >> 63 != 0) return false;
+  to = n;
+  return true;
+}
+
+}  // namespace
+
+bool parse_content_range(std::string_view text, http_answer& into) noexcept {
+  text = trimmed(text);
+  if (!text.starts_with("bytes ")) return false;
+  text = trimmed(text.substr(6));
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view range = trimmed(text.substr(0, slash)), size = trimmed(text.substr(slash + 1));
+  std::uint64_t first = http_answer::unknown, last = 0, all = http_answer::unknown;
+  if (size != "*" && !parse_number(size, all)) return false;
+  if (range != "*") {
+    const std::size_t dash = range.find('-');
+    if (dash == std::string_view::npos || !parse_number(range.substr(0, dash), first) ||
+        !parse_number(range.substr(dash + 1), last) || last < first || last >= all)
+      return false;
+  }
+  into.first = first;
+  into.end = range == "*" ? http_answer::unknown : last + 1;
+  into.size = all;
+  return true;
+}
+
+bool http_answer::add(std::string_view line) {
+  bytes += line.size();
+  if (bytes > most_bytes) return false;
+  if (line.starts_with("HTTP/")) {  // also of an answer that follows another: a redirect, 100 Continue
+    const std::size_t read = bytes;
+    *this = {};
+    bytes = read;
+    std::uint64_t number = 0;
+    const std::size_t space = line.find(' ');
+    if (space != std::string_view::npos && parse_number(trimmed(line).substr(space + 1, 3), number))
+      status = static_cast<int>(number);
+    return true;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return true;
+  const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
+  if (same_name(name, "content-range")) {
+    parse_content_range(value, *this);
+  } else if (same_name(name, "content-length")) {
+    parse_number(value, length);
+  } else if (same_name(name, "etag")) {
+    version = fingerprint_hash().add(value).value() | 1;
+  } else if (same_name(name, "last-modified") && version == 0) {
+    version = fingerprint_hash().add(value).value() | 1;
+  } else if (same_name(name, "retry-after")) {
+    std::uint64_t seconds = 0;
+    if (parse_number(value, seconds)) retry_after = static_cast<double>(seconds);
+  } else if (same_name(name, "location")) {
+    location = value.substr(0, 1024);
+  }
+  return true;
+}
+
+std::string http_answer::fault(std::uint64_t from, std::uint64_t to) const {
+  const auto range = [](std::uint64_t a, std::uint64_t b) {
+    return "bytes " + std::to_string(a) + " to " + std::to_string(b - 1);
+  };
+  // Some servers send a part with 200.
+  if (status != 200 && status != 206) return "the server answers " + status_text(status);
+  if (end != unknown) {
+    if (first == from && end <= to) return {};
+    return "the server sends " + range(first, end) + " for " + range(from, to);
+  }
+  if (status == 206) return "the server sends a part and doesn't say which (206 without Content-Range)";
+  if (from <= most_dropped) return {};  // all of it, from the first byte
+  return "the server sends all for " + range(from, to) + "; use one that knows ranges";
+}
+
+bool http_answer::may_pass() const noexcept {
+  return status == 408 || status == 425 || status == 429 || status == 500 || status == 502 || status == 503 ||
+         status == 504;
+}
+
+std::string status_text(int status) {
+  const char* text = "";
+  switch (status) {
+    case 301:
+      text = " Moved Permanently";
+      break;
+    case 302:
+      text = " Found";
+      break;
+    case 307:
+      text = " Temporary Redirect";
+      break;
+    case 308:
+      text = " Permanent Redirect";
+      break;
+    case 400:
+      text = " Bad Request";
+      break;
+    case 401:
+      text = " Unauthorized";
+      break;
+    case 403:
+      text = " Forbidden";
+      break;
+    case 404:
+      text = " Not Found";
+      break;
+    case 408:
+      text = " Request Timeout";
+      break;
+    case 416:
+      text = " Range Not Satisfiable";
+      break;
+    case 429:
+      text = " Too Many Requests";
+      break;
+    case 500:
+      text = " Internal Server Error";
+      break;
+    case 502:
+      text = " Bad Gateway";
+      break;
+    case 503:
+      text = " Service Unavailable";
+      break;
+    case 504:
+      text = " Gateway Timeout";
+      break;
+    default:
+      break;
+  }
+  return std::to_string(status) + text;
+}
+
+}  // namespace wick::detail

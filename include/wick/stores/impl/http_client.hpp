@@ -1,0 +1,382 @@
+/// \file
+/// The bodies of what stores/detail/http_client.hpp declares. Included in exactly one file of a program,
+/// which links curl.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <curl/curl.h>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <random>
+#include <signal.h>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/concurrency.hpp>
+#include <wick/async/detail/cpu_set.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/signal_mask.hpp>
+#include <wick/async/detail/thread_name.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/sources/detail/glob.hpp>
+#include <wick/stores/detail/http_answer.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/impl/http_request.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+std::chrono::nanoseconds in_seconds(double s) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::clamp(s, 0.0, 1e9) * 1e9));
+}
+
+}  // namespace
+
+struct http_client::state {
+  state(const remote_options& o, std::unique_ptr<http_locator> l)
+      : options(o),
+        locator(std::move(l)),
+        at_a_time(o.requests != 0 ? concurrency(o.requests, o.requests, o.requests)
+                                  : concurrency(16, 4, 256)) {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    multi = started == CURLE_OK ? curl_multi_init() : nullptr;
+    if (multi == nullptr) throw std::bad_alloc();
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(at_a_time.most()));
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() {
+    for (CURL* easy : idle) curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi);
+  }
+
+  void run();
+  void start_some(http_clock::time_point now);
+  void start(http_request& r);
+  void ended(http_request& r, CURLcode code);
+  void again(http_request& r, std::string why);
+  void release(http_request& r) noexcept;
+  void finish(http_request& r, std::exception_ptr failed) noexcept;
+  void drop_called_off();
+  int milliseconds_to_wait(http_clock::time_point now) const noexcept;
+  bool in_trouble() const noexcept { return failures >= std::max<std::size_t>(8, at_a_time.limit()); }
+
+  const remote_options options;
+  const std::unique_ptr<http_locator> locator;
+  const cpu_set cpus = cpu_set::of_this_thread();
+  CURLM* multi = nullptr;
+
+  std::mutex mutex;
+  std::vector<http_request*> fresh;  // from begin(); guarded, like the next two
+  bool stopping = false, any_called_off = false;
+  std::thread thread;
+
+  // The thread's:
+  std::deque<http_request*> waiting;
+  std::vector<http_request*> active;
+  std::vector<CURL*> idle;
+  concurrency at_a_time;
+  std::size_t failures = 0;        // in a row
+  http_clock::time_point probe{};  // when the next attempt is made in trouble
+  std::minstd_rand random;
+
+  std::atomic<std::uint64_t> requests{0}, retries{0}, connections{0}, bytes{0};
+};
+
+http_client::http_client(const remote_options& options, std::unique_ptr<http_locator> locator)
+    : state_(make_owned<state>(options, std::move(locator))) {}
+
+http_client::~http_client() {
+  if (born_.elsewhere()) {  // without the thread
+    static_cast<void>(state_.release());
+    return;
+  }
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  curl_multi_wakeup(state_->multi);
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+void http_client::begin(remote_read& read) {
+  born_.require_same("an object of a server was read");
+  state& s = *state_;
+  auto request = std::make_unique<http_request>(read);
+  {
+    const std::lock_guard lock(s.mutex);
+    s.fresh.push_back(request.get());
+    if (!s.thread.joinable()) {
+      try {
+        const signals_blocked quiet;
+        s.thread = std::thread([&s] { s.run(); });
+      } catch (...) {
+        s.fresh.pop_back();
+        throw;
+      }
+    }
+    read.under_way = request.release();
+  }
+  curl_multi_wakeup(s.multi);
+}
+
+void http_client::call_off(remote_read& read) noexcept {
+  state& s = *state_;
+  {
+    const std::lock_guard lock(s.mutex);
+    if (read.under_way == nullptr) return;
+    static_cast<http_request*>(read.under_way)->called_off = true;
+    s.any_called_off = true;
+  }
+  curl_multi_wakeup(s.multi);
+}
+
+std::vector<std::string> http_client::names(const std::string& pattern) {
+  if (!pattern.starts_with("https://") && !pattern.starts_with("http://")) {
+    throw source_error(is_url(pattern) ? shown_url(pattern) : pattern, "remote",
+                       "does not begin with https:// or http://; give a local path to the source itself");
+  }
+  if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos) {
+    throw source_error(shown_url(pattern), "remote",
+                       "has a wildcard, and a web server lists no names; write them with braces: "
+                       "train-{000..146}.tar");
+  }
+  return expand_braces(pattern);
+}
+
+http_client::usage http_client::used() const noexcept {
+  const state& s = *state_;
+  return {s.requests.load(std::memory_order_relaxed), s.retries.load(std::memory_order_relaxed),
+          s.connections.load(std::memory_order_relaxed), s.bytes.load(std::memory_order_relaxed)};
+}
+
+std::string http_client::note() const {
+  const usage u = used();
+  return std::to_string(u.requests) + " requests (" + std::to_string(u.retries) + " sent again), " +
+         std::to_string(u.bytes / 1'000'000) + " MB, " + std::to_string(u.connections) + " connections";
+}
+
+void http_client::state::run() {
+  name_this_thread("wick-http", 0);
+  cpus.apply();
+  ::sigset_t pipe;  // a peer that closes a connection is no signal
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  for (;;) {
+    bool look_for_called_off = false;
+    {
+      const std::lock_guard lock(mutex);
+      waiting.insert(waiting.end(), fresh.begin(), fresh.end());
+      fresh.clear();
+      look_for_called_off = std::exchange(any_called_off, false);
+      if (stopping) {
+        for (http_request* r : waiting) r->called_off = true;
+        for (http_request* r : active) r->called_off = true;
+        look_for_called_off = true;
+      }
+    }
+    if (look_for_called_off) drop_called_off();
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping && fresh.empty()) return;
+    }
+    start_some(http_clock::now());
+    int running = 0;
+    curl_multi_perform(multi, &running);
+    int left = 0;
+    bool any = false;
+    while (const CURLMsg* m = curl_multi_info_read(multi, &left)) {
+      if (m->msg != CURLMSG_DONE) continue;
+      void* of = nullptr;
+      curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &of);
+      ended(*static_cast<http_request*>(of), m->data.result);
+      any = true;
+    }
+    if (!any) curl_multi_poll(multi, nullptr, 0, milliseconds_to_wait(http_clock::now()), nullptr);
+  }
+}
+
+void http_client::state::drop_called_off() {
+  std::vector<http_request*> gone;
+  {
+    const std::lock_guard lock(mutex);
+    const auto take = [&gone](auto& from) {
+      const auto kept =
+          std::stable_partition(from.begin(), from.end(), [](http_request* r) { return !r->called_off; });
+      gone.insert(gone.end(), kept, from.end());
+      from.erase(kept, from.end());
+    };
+    take(waiting);
+    take(active);
+  }
+  for (http_request* r : gone) {
+    release(*r);
+    finish(*r, std::make_exception_ptr(cancelled()));
+  }
+}
+
+void http_client::state::start_some(http_clock::time_point now) {
+  const bool probing = in_trouble();
+  const std::size_t most = probing ? 1 : at_a_time.limit();
+  if (probing && now < probe) return;
+  for (std::size_t i = 0; i < waiting.size() && active.size() < most;) {
+    http_request& r = *waiting[i];
+    if (r.due > now && !probing) {
+      ++i;
+      continue;
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    try {
+      active.push_back(&r);
+      start(r);
+    } catch (...) {
+      std::erase(active, &r);
+      release(r);
+      finish(r, std::current_exception());
+    }
+  }
+}
+
+void http_client::state::start(http_request& r) {
+  const http_address to =
+      locator != nullptr ? locator->locate(r.read->url) : http_address{r.read->url, options.headers};
+  if (r.attempts == 0) r.begun = http_clock::now();
+  if (idle.empty()) {
+    r.easy = curl_easy_init();
+    if (r.easy == nullptr) throw std::bad_alloc();
+  } else {
+    r.easy = idle.back();
+    idle.pop_back();
+  }
+  r.prepare(to, options);
+  if (curl_multi_add_handle(multi, r.easy) != CURLM_OK) throw std::bad_alloc();
+  requests.fetch_add(1, std::memory_order_relaxed);
+}
+
+void http_client::state::ended(http_request& r, CURLcode code) {
+  long made = 0;
+  curl_off_t received = 0;
+  curl_easy_getinfo(r.easy, CURLINFO_NUM_CONNECTS, &made);
+  curl_easy_getinfo(r.easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+  connections.fetch_add(static_cast<std::uint64_t>(std::max(made, 0L)), std::memory_order_relaxed);
+  bytes.fetch_add(static_cast<std::uint64_t>(std::max<curl_off_t>(received, 0)), std::memory_order_relaxed);
+  std::erase(active, &r);
+  release(r);
+  try {
+    const bool answered = code == CURLE_OK || code == CURLE_WRITE_ERROR;
+    if (answered && !r.checked && r.answer.status != 0) r.check_head();
+    remote_read& read = *r.read;
+    std::uint64_t size = read.object->size.load(std::memory_order_acquire);
+    if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
+      std::uint64_t unknown = remote_object::unknown;
+      if (r.answer.size != http_answer::unknown)
+        read.object->size.compare_exchange_strong(unknown, r.answer.size, std::memory_order_acq_rel);
+      size = read.object->size.load(std::memory_order_acquire);
+      if (size <= r.from) return finish(r, nullptr);
+    }
+    if (r.good && (r.complete() || (read.may_end_early && r.place == size))) {
+      if (in_trouble()) {
+        for (http_request* w : waiting) w->due = {};
+      }
+      failures = 0;
+      const double now = std::chrono::duration<double>(http_clock::now().time_since_epoch()).count();
+      at_a_time.ended(now, !waiting.empty());
+      return finish(r, nullptr);
+    }
+    if (r.good && r.place == size && code == CURLE_OK)
+      return finish(
+          r, std::make_exception_ptr(error("ends after " + std::to_string(size) + " bytes, wanted were " +
+                                           std::to_string(r.end()) +
+                                           "; it became shorter, or the source is wrong about it")));
+    constexpr std::uint64_t progress = std::uint64_t{64} << 10;
+    if (r.at - r.from >= progress) {
+      r.attempts = 0;
+      r.begun = http_clock::now();
+    }
+    if (!r.fault.empty()) {
+      if (r.answer.may_pass()) return again(r, r.fault);
+      return finish(r, std::make_exception_ptr(error(r.verdict())));
+    }
+    const std::string why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);
+    if (code == CURLE_OK || may_pass(code)) return again(r, code == CURLE_OK ? "the answer ends early" : why);
+    finish(r, std::make_exception_ptr(error("can't be read from the server: " + printable(why))));
+  } catch (...) {
+    finish(r, std::current_exception());
+  }
+}
+
+void http_client::state::again(http_request& r, std::string why) {
+  constexpr double first_pause = 0.1, longest_pause = 2;
+  const http_clock::time_point now = http_clock::now();
+  if (now - r.begun >= in_seconds(options.give_up_after)) {
+    std::array<char, 32> limit{};
+    std::snprintf(limit.data(), limit.size(), "%g", options.give_up_after);
+    throw error(std::string("can't be read from the server for ") + limit.data() + " s (" +
+                std::to_string(r.attempts + 1) + " attempts): " + printable(why) +
+                "; remote_options::give_up_after is the limit");
+  }
+  const double jitter = 0.5 + 0.5 * std::uniform_real_distribution<double>()(random);
+  const double pause =
+      std::min(first_pause * static_cast<double>(1u << std::min(r.attempts, 10u)), longest_pause);
+  r.due = now + in_seconds(std::max(pause * jitter, std::min(r.answer.retry_after, options.give_up_after)));
+  ++r.attempts;
+  ++failures;
+  if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
+  waiting.push_front(&r);
+  retries.fetch_add(1, std::memory_order_relaxed);
+}
+
+void http_client::state::release(http_request& r) noexcept {
+  CURL* const easy = std::exchange(r.easy, nullptr);
+  if (easy == nullptr) return;
+  curl_multi_remove_handle(multi, easy);
+  curl_easy_reset(easy);
+  try {
+    idle.push_back(easy);
+  } catch (...) {
+    curl_easy_cleanup(easy);
+  }
+}
+
+void http_client::state::finish(http_request& r, std::exception_ptr failed) noexcept {
+  const std::unique_ptr<http_request> gone(&r);
+  remote_read& read = *r.read;
+  {
+    const std::lock_guard lock(mutex);
+    read.under_way = nullptr;
+  }
+  read.failed = std::move(failed);
+  read.done(read);
+}
+
+int http_client::state::milliseconds_to_wait(http_clock::time_point now) const noexcept {
+  http_clock::time_point until = now + std::chrono::seconds(60);
+  if (in_trouble()) {
+    if (active.empty() && !waiting.empty()) until = std::min(until, probe);
+  } else if (active.size() < at_a_time.limit()) {
+    for (const http_request* r : waiting) until = std::min(until, r->due);
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,234 @@
+/// \file
+/// One read over HTTP: what an attempt sends, and what becomes of the answer's bytes. Only for
+/// http_client.hpp beside it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <curl/curl.h>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <wick/io/detail/object_store.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/stores/detail/http_answer.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::detail {
+
+using http_clock = std::chrono::steady_clock;
+
+/// A read, from begin() until it is done.
+struct http_request {
+  explicit http_request(remote_read& of) noexcept : read(&of), at(of.first()) {}
+  http_request(const http_request&) = delete;
+  http_request& operator=(const http_request&) = delete;
+  ~http_request() { curl_slist_free_all(headers); }
+
+  std::uint64_t end() const noexcept { return read->end(); }
+  bool complete() const noexcept { return piece == read->count; }
+  /// Makes `easy` ready for the next attempt. \throws std::bad_alloc
+  void prepare(const http_address& to, const remote_options& options);
+  /// Takes bytes of the object that begin at `place`; those that no piece wants are dropped.
+  void take(const char* data, std::size_t size) noexcept;
+  /// Once the answer's head is there: whether its bytes are wanted.
+  bool check_head();
+  /// What is wrong with the answer, and what to do.
+  std::string verdict() const;
+
+  remote_read* read;
+  std::uint64_t at;                       // the first byte that is missing
+  std::size_t piece = 0;                  // where it belongs
+  std::uint32_t attempts = 0;             // that failed in a row
+  http_clock::time_point begun{}, due{};  // the first of them; no new one before
+  bool called_off = false;                // guarded by the client's mutex
+
+  // The attempt under way:
+  CURL* easy = nullptr;
+  curl_slist* headers = nullptr;
+  http_answer answer;
+  std::uint64_t from = 0, place = 0;  // the first byte asked for; the object's byte that comes next
+  bool checked = false, good = false;
+  std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that
+  std::array<char, CURL_ERROR_SIZE> message{};
+};
+
+inline void http_request::take(const char* data, std::size_t size) noexcept {
+  while (size != 0 && !complete()) {
+    const remote_read::piece& p = read->pieces[piece];
+    if (place < p.offset + p.length && place >= p.offset) {
+      const std::size_t within = static_cast<std::size_t>(place - p.offset);
+      const std::size_t n = std::min(size, p.length - within);
+      std::memcpy(p.to + within, data, n);
+      read->got = within + n;
+      data += n;
+      size -= n;
+      place += n;
+      at = place;
+      if (within + n == p.length && ++piece != read->count) read->got = 0;
+      continue;
+    }
+    const auto gap = static_cast<std::size_t>(std::min<std::uint64_t>(size, p.offset - place));
+    data += gap;
+    size -= gap;
+    place += gap;
+    at = std::max(at, place);
+  }
+}
+
+inline bool http_request::check_head() {
+  checked = true;
+  fault = answer.fault(from, end());
+  if (!fault.empty()) return false;
+  place = answer.end != http_answer::unknown ? answer.first : 0;
+  remote_object& object = *read->object;
+  const std::uint64_t size = answer.end != http_answer::unknown ? answer.size : answer.length;
+  std::uint64_t before = remote_object::unknown;
+  if (size != http_answer::unknown &&
+      !object.size.compare_exchange_strong(before, size, std::memory_order_acq_rel) && before != size) {
+    fault = "was changed on the server: it had " + std::to_string(before) + " bytes, and has " +
+            std::to_string(size) + "; let its writer end, and make the loader again";
+    return false;
+  }
+  before = 0;
+  if (answer.version != 0 &&
+      !object.version.compare_exchange_strong(before, answer.version, std::memory_order_acq_rel) &&
+      before != answer.version) {
+    fault =
+        "was changed on the server since it was read first (its ETag or date is another); let its writer "
+        "end, and make the loader again";
+    return false;
+  }
+  if (size == http_answer::unknown && read->may_end_early && answer.end == http_answer::unknown) {
+    fault = "the server doesn't say how long it is; use one that sends Content-Length";
+    return false;
+  }
+  return good = true;
+}
+
+namespace {
+
+std::size_t on_head(char* data, std::size_t one, std::size_t size, void* to) noexcept {
+  auto& r = *static_cast<http_request*>(to);
+  try {
+    if (r.answer.add({data, one * size})) return one * size;
+    r.fault =
+        "the server sends more than " + std::to_string(http_answer::most_bytes / 1024) + " KiB of headers";
+  } catch (...) {
+    r.message[0] = '\0';
+  }
+  r.checked = true;
+  return 0;
+}
+
+std::size_t on_body(char* data, std::size_t one, std::size_t size, void* to) noexcept {
+  constexpr std::size_t most_refusal = 1024;
+  auto& r = *static_cast<http_request*>(to);
+  size *= one;
+  try {
+    if (!r.checked) r.check_head();
+    if (!r.good) {  // what a server says of an error; its whole, where that is short, to keep the connection
+      r.place += size;
+      r.refusal.append(data, std::min(size, most_refusal - std::min(most_refusal, r.refusal.size())));
+      return r.place - r.from > (std::uint64_t{64} << 10) ? 0 : size;
+    }
+  } catch (...) {
+    return 0;
+  }
+  const bool over = r.complete();
+  r.take(data, size);
+  return over ? 0 : size;  // a server that doesn't know ranges sends on
+}
+
+/// Whether the next attempt may go well.
+bool may_pass(CURLcode code) noexcept {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+inline std::string http_request::verdict() const {
+  std::string text = fault;
+  if (!refusal.empty() && answer.status / 100 != 2)
+    text += " (" + printable(std::string_view(refusal).substr(0, 200)) + ")";
+  if (!answer.location.empty() && answer.status / 100 == 3) {
+    text += "; it redirects to " + printable(shown_url(answer.location)) +
+            ", and headers of a request go to no other host: give that URL";
+  } else if (answer.status == 404) {
+    text += "; check the URL";
+  } else if (answer.status == 401 || answer.status == 403) {
+    text += "; check the credentials";
+  }
+  return text;
+}
+
+inline void http_request::prepare(const http_address& to, const remote_options& options) {
+  answer = {};
+  from = place = at;
+  checked = good = false;
+  fault.clear();
+  refusal.clear();
+  message[0] = '\0';
+  curl_slist_free_all(std::exchange(headers, nullptr));
+  for (const std::string& line : to.headers) {
+    curl_slist* const longer = curl_slist_append(headers, line.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    headers = longer;
+  }
+  const auto set = [this](CURLoption option, auto value) {
+    if (curl_easy_setopt(easy, option, value) == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+  };
+  const std::string range = std::to_string(from) + "-" + std::to_string(end() - 1);
+  set(CURLOPT_URL, to.url.c_str());
+  set(CURLOPT_RANGE, range.c_str());
+  set(CURLOPT_HTTPHEADER, headers);
+  set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(CURLOPT_ERRORBUFFER, message.data());
+  set(CURLOPT_HEADERFUNCTION, &on_head);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(CURLOPT_WRITEFUNCTION, &on_body);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_BUFFERSIZE, 256L << 10);
+  set(CURLOPT_CONNECTTIMEOUT_MS, 10'000L);
+  set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::clamp(options.stalled_after, 1.0, 1e6)));
+  set(CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
+  set(CURLOPT_USERAGENT, "wick");
+  // Headers may hold a secret, which is for the first host alone.
+  set(CURLOPT_FOLLOWLOCATION, to.headers.empty() ? 1L : 0L);
+  set(CURLOPT_MAXREDIRS, 5L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_REDIR_PROTOCOLS_STR, to.url.starts_with("https") ? "https" : "http,https");
+#else
+  set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+  set(CURLOPT_REDIR_PROTOCOLS,
+      static_cast<long>(to.url.starts_with("https") ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+  if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
+}
+
+}  // namespace wick::detail

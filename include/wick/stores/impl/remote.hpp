@@ -1,0 +1,66 @@
+/// \file
+/// The bodies of what stores/remote.hpp declares. Included in exactly one file of a program, which links
+/// curl.
+#pragma once
+
+#include <atomic>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/io/detail/object_store.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick {
+
+namespace {
+
+/// One for all that has no options, so that sources share its connections.
+std::shared_ptr<detail::object_store> default_store() {
+  static std::mutex mutex;
+  static std::weak_ptr<detail::object_store> kept;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<detail::object_store> now = kept.lock();
+  if (now == nullptr) kept = now = std::make_shared<detail::http_client>(remote_options{});
+  return now;
+}
+
+}  // namespace
+
+detail::remote_list remote(const std::string& pattern) { return remote(std::vector<std::string>{pattern}); }
+
+detail::remote_list remote(const std::string& pattern, const remote_options& options) {
+  return remote(std::vector<std::string>{pattern}, options);
+}
+
+detail::remote_list remote(const std::vector<std::string>& patterns) {
+  return detail::named_by(default_store(), patterns);
+}
+
+detail::remote_list remote(const std::vector<std::string>& patterns, const remote_options& options) {
+  return detail::named_by(std::make_shared<detail::http_client>(options), patterns);
+}
+
+bool detail::use_remote_for_urls() noexcept {
+  url_store().store(&default_store, std::memory_order_release);
+  return true;
+}
+
+detail::remote_list detail::named_by(std::shared_ptr<object_store> store,
+                                     const std::vector<std::string>& patterns) {
+  remote_list out{std::move(store), {}};
+  for (const std::string& pattern : patterns) {
+    std::vector<std::string> found = out.store->names(pattern);
+    out.urls.insert(out.urls.end(), std::make_move_iterator(found.begin()),
+                    std::make_move_iterator(found.end()));
+  }
+  if (out.urls.empty()) throw error("remote: the list is empty; give it at least one URL");
+  return out;
+}
+
+}  // namespace wick

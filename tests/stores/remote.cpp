@@ -1,0 +1,315 @@
+// Files and shards on real servers: the same batches as from the disk, and what becomes of each fault.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server.hpp"
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/tar_writer.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/batch/any_length.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/io/read.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sources/files.hpp>
+#include <wick/sources/tar.hpp>
+#include <wick/stores/remote.hpp>
+
+using wick_test::contains;
+using wick_test::faulty_server;
+using wick_test::message_of;
+using wick_test::temp_dir;
+using wick_test::write_file;
+
+namespace {
+
+std::string some_bytes(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string out(n, '\0');
+  for (char& c : out) c = static_cast<char>(random());
+  return out;
+}
+
+/// Names of files from empty to some hundred KB, in a folder.
+std::vector<std::string> some_files(const temp_dir& folder, std::size_t n) {
+  constexpr std::size_t sizes[] = {1, 1000, 131'072, 131'073, 400'000, 70'000, 0};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < n; ++i) {
+    names.push_back("f" + std::to_string(i) + ".bin");
+    write_file(folder.path() / names.back(),
+               some_bytes(sizes[i % std::size(sizes)], static_cast<unsigned>(i)));
+  }
+  return names;
+}
+
+using contents = std::vector<std::string>;
+
+/// What read() gives in an epoch, in its order.
+template <class Source>
+contents epoch_of(Source source, int epoch = 0, wick::loader_options options = {.seed = 1, .workers = 2}) {
+  wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4), options);
+  contents out;
+  for (auto& group : train.epoch(epoch)) {
+    for (wick::bytes& b : group) out.emplace_back(b.text());
+  }
+  return out;
+}
+
+/// Requests fail for good after so many seconds.
+wick::remote_options patient(double seconds) { return {.give_up_after = seconds}; }
+
+std::string read_one(const std::string& url, const wick::remote_options& options = {}) {
+  wick::files source(wick::remote(url, options));
+  wick::context c({});
+  auto reading = wick::read()(source.at(0), c);
+  static_cast<void>(reading.await_ready());  // it waits, without a loader
+  return std::string(reading.await_resume().text());
+}
+
+}  // namespace
+
+TEST_CASE("files on a server give the batches that they give from the disk") {
+  const temp_dir folder;
+  const std::vector<std::string> names = some_files(folder, 40);
+  const wick_test::nginx server(folder);
+  std::vector<std::string> paths, urls, secure;
+  for (const std::string& n : names) {
+    paths.push_back((folder.path() / n).string());
+    urls.push_back(server.url(n));
+    secure.push_back(server.tls_url(n));
+  }
+  const contents local = epoch_of(wick::files(paths));
+  CHECK(epoch_of(wick::files(wick::remote(urls))) == local);
+  CHECK(epoch_of(wick::files(urls)) == local);  // as they are
+  CHECK(epoch_of(wick::files(server.url("f{0..39}.bin"))) == local);
+  CHECK(epoch_of(wick::files(wick::remote(secure, {.ca_file = server.certificate()}))) == local);
+  CHECK(wick::files(urls).fingerprint() == wick::files(paths).fingerprint());
+  CHECK(
+      contains(message_of([&] { return epoch_of(wick::files(wick::remote(secure))); }), "f", "certificate"));
+}
+
+TEST_CASE("shards on a server give the records that they give from the disk, one request a record") {
+  const temp_dir folder;
+  for (int shard = 0; shard < 3; ++shard) {
+    wick_test::tar_writer tar;
+    for (int i = 0; i < 20; ++i) {
+      const std::string key = "k" + std::to_string(shard * 20 + i);
+      tar.add(key + ".cls", std::to_string(i))
+          .add(key + ".jpg", some_bytes(3000 * i, i))
+          .add(key + ".json", "{}");
+    }
+    write_file(folder.path() / ("s" + std::to_string(shard) + ".tar"), tar.done());
+  }
+  const auto records = [](auto&& shards, wick::tar_options options = {}) {
+    auto source = wick::tar(shards, {"jpg", "json", "cls"}, options);
+    wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4),
+                       {.seed = 1, .workers = 2, .prefetch_next_epoch = false});
+    contents out{std::to_string(source.fingerprint())};
+    for (auto& group : train.epoch(0)) {
+      for (auto& r : group) {
+        out.emplace_back(r.key);
+        for (const wick::bytes& b : r) out.emplace_back(b.text());
+      }
+    }
+    return out;
+  };
+  const std::string local = (folder.path() / "s{0..2}.tar").string();
+  const contents expected = records(local);
+  faulty_server server(folder);
+  const std::string remote = server.url("ok", "s{0..2}.tar");
+  CHECK(records(wick::remote(remote)) == expected);
+  CHECK(records(remote) == expected);
+
+  SUBCASE("with an index beside the shard, which is one request more") {
+    for (const std::string& shard : wick::shard_list(local).paths) CHECK(wick::write_tar_index(shard) == 60);
+    server.forget();
+    CHECK(records(remote) == expected);
+    CHECK(server.count("requests") == 3 + 60);
+    CHECK(server.count("connections") <= 16 + 2);  // and those that ask here
+  }
+  SUBCASE("with the index kept on this machine") {
+    const temp_dir cache;
+    ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+    CHECK(records(remote, {.keep_index = true}) == expected);
+    const auto source = wick::tar(remote, {"jpg", "json", "cls"}, {.keep_index = true});
+    CHECK(source.bytes_scanned() == 0);
+    write_file(folder.path() / "s1.tar",
+               wick_test::tar_writer().add("new.jpg", "1").add("new.json", "2").add("new.cls", "3").done());
+    CHECK(wick::tar(remote, {"jpg", "json", "cls"}, {.keep_index = true}).size() == 41);  // it was replaced
+    ::unsetenv("XDG_CACHE_HOME");
+  }
+  CHECK(contains(message_of([&] { return wick::tar(server.url("ok", "none.tar"), {"jpg"}); }),
+                 server.url("ok", "none.tar"), "tar", "404 Not Found"));
+}
+
+TEST_CASE("faults that pass change nothing") {
+  const temp_dir folder;
+  const std::vector<std::string> names = some_files(folder, 14);
+  std::vector<std::string> paths;
+  for (const std::string& n : names) paths.push_back((folder.path() / n).string());
+  const contents local = epoch_of(wick::files(paths));
+  const faulty_server server(folder);
+  for (const char* kind : {"ok", "part200", "late", "busy", "cut", "reset", "norange", "moved", "storm"}) {
+    CAPTURE(kind);
+    std::vector<std::string> urls;
+    for (const std::string& n : names) urls.push_back(server.url(kind, n));
+    CHECK(epoch_of(wick::files(wick::remote(urls))) == local);
+  }
+}
+
+TEST_CASE("what a server does wrong is an error of the sample that says what it is") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", some_bytes(300'000, 1));
+  const faulty_server server(folder);
+  const auto message = [&](const char* kind, wick::remote_options options = patient(1)) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::string out = message_of([&] { return read_one(server.url(kind, "a.bin"), options); });
+    CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(20));
+    return out;
+  };
+  CHECK(contains(message("shifted"), "sends bytes 1 to", "for bytes 0 to"));
+  CHECK(contains(message("nosay"), "206 without Content-Range"));
+  CHECK(contains(message("changing"), "was changed on the server"));
+  CHECK(contains(message("headers"), "256 KiB of headers"));
+  CHECK(contains(message("refusal"), "403 Forbidden", "no no", "check the credentials"));
+  CHECK(contains(message("circle"), "redirects"));
+  CHECK(contains(message("hang", {.give_up_after = 1, .stalled_after = 1}), "for 1 s"));
+  CHECK(contains(message("drip", {.give_up_after = 2, .stalled_after = 1}), "for 2 s"));
+  CHECK(contains(message_of([&] { return read_one(server.url("ok", "b.bin")); }), "404 Not Found",
+                 "check the URL"));
+  CHECK(contains(message_of([&] { return read_one("http://127.0.0.1:1/a", patient(0.5)); }), "attempts"));
+  CHECK(contains(message_of([&] { return wick::remote("ftp://host/a"); }), "ftp://host/a", "https://"));
+  CHECK(contains(message_of([&] { return wick::remote("a/b"); }), "a/b", "https://"));
+  CHECK(contains(message_of([&] { return wick::remote("http://host/*.tar"); }), "wildcard", "{000..146}"));
+  CHECK(contains(message_of([&] { return wick::remote(std::vector<std::string>()); }), "empty"));
+}
+
+TEST_CASE("headers are sent, to no other host, and are not shown") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", "content");
+  const faulty_server server(folder);
+  const wick::remote_options secret{.headers = {"Authorization: Bearer open sesame"}};
+  CHECK(read_one(server.url("secret", "a.bin"), secret) == "content");
+  CHECK(contains(message_of([&] { return read_one(server.url("secret", "a.bin")); }), "401", "credentials"));
+  const std::string moved = message_of([&] { return read_one(server.url("moved", "a.bin"), secret); });
+  CHECK(contains(moved, "302", "/ok/a.bin", "no other host"));
+  CHECK_FALSE(contains(moved, "sesame"));
+
+  // A name and a password, and a signature in the query.
+  std::string url = server.url("ok", "gone.bin?X-Signature=sesame");
+  url.insert(url.find("//") + 2, "me:sesame@");
+  const std::string shown = server.url("ok", "gone.bin");
+  const wick::files source(wick::remote(url));
+  CHECK(source.key(0) == shown);
+  wick::loader train(source | wick::read() | wick::group(1));
+  const std::string text = message_of([&] {
+    for (auto& group : train.epoch(0)) static_cast<void>(group);
+    return 0;
+  });
+  CHECK(contains(text, shown, "read"));
+  CHECK_FALSE(contains(text, "sesame"));
+  CHECK_FALSE(contains(train.report().to_json(), "sesame"));
+  // Another signature is the same data.
+  CHECK(wick::files(wick::remote(server.url("ok", "a.bin?sig=1"))).fingerprint() ==
+        wick::files(wick::remote(server.url("ok", "a.bin?sig=2"))).fingerprint());
+}
+
+TEST_CASE("a server that is killed in mid-epoch and started again loses no sample") {
+  const temp_dir folder;
+  const std::vector<std::string> names = some_files(folder, 60);
+  std::vector<std::string> paths, urls;
+  std::optional<faulty_server> server(std::in_place, folder);
+  const int port = server->port();
+  for (const std::string& n : names) {
+    paths.push_back((folder.path() / n).string());
+    urls.push_back(server->url("late", n));
+  }
+  const contents local = epoch_of(wick::files(paths));
+  wick::loader train(wick::files(wick::remote(urls)) | wick::shuffle() | wick::read() | wick::group(4),
+                     {.seed = 1, .workers = 2, .prefetch = 2});
+  contents got;
+  for (auto& group : train.epoch(0)) {
+    for (wick::bytes& b : group) got.emplace_back(b.text());
+    if (got.size() == 20) {
+      server.reset();
+      server.emplace(folder, port);
+    }
+  }
+  CHECK(got == local);
+}
+
+TEST_CASE("a server that is gone for good is an error within the limit") {
+  const temp_dir folder;
+  const std::vector<std::string> names = some_files(folder, 8);
+  std::vector<std::string> urls;
+  faulty_server server(folder);
+  for (const std::string& n : names) urls.push_back(server.url("ok", n));
+  wick::loader train(wick::files(wick::remote(urls, patient(1))) | wick::read() | wick::group(1),
+                     {.workers = 2});
+  static_cast<void>(train.epoch(0));
+  server.kill();
+  const auto begun = std::chrono::steady_clock::now();
+  const std::string text = message_of([&] {
+    for (auto& group : train.epoch(1)) static_cast<void>(group);
+    return 0;
+  });
+  CHECK(contains(text, urls[0].substr(0, urls[0].rfind('/')), "read", "for 1 s"));
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
+}
+
+TEST_CASE("a loader ends promptly while a server is silent") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", "content");
+  const faulty_server server(folder);
+  const std::vector<std::string> urls(64, server.url("hang", "a.bin"));
+  const auto begun = std::chrono::steady_clock::now();
+  {
+    wick::loader train(wick::files(wick::remote(urls)) | wick::read() | wick::group(4), {.workers = 2});
+    static_cast<void>(train.epoch(0));
+    REQUIRE(wick_test::eventually([&] { return server.count("requests") >= 4; }));
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(15));
+}
+
+TEST_CASE("an object that changes between epochs is an error of its sample") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", "content");
+  const faulty_server server(folder);
+  wick::loader train(wick::files(wick::remote(server.url("ok", "a.bin"))) | wick::read() | wick::group(1),
+                     {.prefetch_next_epoch = false});
+  for (auto& group : train.epoch(0)) CHECK(group[0].text() == "content");
+  write_file(folder.path() / "a.bin", "another");
+  CHECK(contains(message_of([&] {
+                   for (auto& group : train.epoch(1)) static_cast<void>(group);
+                   return 0;
+                 }),
+                 "was changed on the server"));
+}
+
+TEST_CASE("memory stays within the bound, and a large object is refused by its size") {
+  const temp_dir folder;
+  const std::vector<std::string> names = some_files(folder, 28);
+  std::vector<std::string> urls;
+  const faulty_server server(folder);
+  for (const std::string& n : names) urls.push_back(server.url("ok", n));
+  CHECK(epoch_of(wick::files(wick::remote(urls)), 0, {.seed = 1, .workers = 2, .memory = 1 << 20}).size() ==
+        28);
+  wick::files source(wick::remote(server.url("ok", "f4.bin")));
+  wick::loader train(source | wick::read({.max_bytes = 200'000}) | wick::group(1));
+  CHECK(contains(message_of([&] {
+                   for (auto& group : train.epoch(0)) static_cast<void>(group);
+                   return 0;
+                 }),
+                 "has 400000 bytes, more than the 200000"));
+}

@@ -1,0 +1,182 @@
+"""A web server that has faults on request. server.py FOLDER: serves the files of FOLDER on a free port, which it prints.
+
+/KIND/NAME is FOLDER/NAME, and KIND says what goes wrong (see FAULTS). /log is what was asked so far, as JSON; /again forgets it.
+"""
+
+import http.server
+import json
+import socket
+import socketserver
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+
+FOLDER = Path(sys.argv[1])
+LOCK = threading.Lock()
+SEEN = {}  # requests of each path
+LOG = {"requests": 0, "connections": 0, "bytes": 0, "headers": []}
+BUSY_UNTIL = [0.0]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def setup(self):
+        super().setup()
+        with LOCK:
+            LOG["connections"] += 1
+
+    def text(self, status, body, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        if path == "/log":
+            with LOCK:
+                return self.text(200, json.dumps(LOG).encode())
+        if path == "/again":
+            with LOCK:
+                SEEN.clear()
+                LOG.update(requests=0, connections=0, bytes=0, headers=[])
+            return self.text(200, b"")
+        kind, name = path[1:].split("/", 1)
+        with LOCK:
+            LOG["requests"] += 1
+            LOG["headers"].append(dict(self.headers))
+            times = SEEN[path] = SEEN.get(path, 0) + 1
+        try:
+            getattr(self, "serve_" + kind)(FOLDER / name, times)
+        except OSError:
+            self.close_connection = True
+
+    def range_of(self, size):
+        first, last = self.headers.get("Range", f"bytes=0-{size - 1}").split("=")[1].split("-")
+        return int(first), min(int(last), size - 1)
+
+    def serve_ok(self, file, times, cut=None, etag=None, status=206, shift=0, pause=0.0):
+        if not file.is_file():
+            return self.text(404, b"nothing here")
+        data = file.read_bytes()
+        first, last = self.range_of(len(data))
+        if first >= len(data):
+            return self.text(416, b"", Content_Range=f"bytes */{len(data)}")
+        part = data[first : last + 1]
+        self.send_response(status)
+        self.send_header("Content-Range", f"bytes {first + shift}-{last + shift}/{len(data)}")
+        self.send_header("ETag", etag or f'"{zlib.crc32(data):x}"')
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        if pause:
+            time.sleep(pause)
+        self.wfile.write(part if cut is None else part[:cut])
+        with LOCK:
+            LOG["bytes"] += len(part)
+        if cut is not None:
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def serve_part200(self, file, times):
+        self.serve_ok(file, times, status=200)
+
+    def serve_late(self, file, times):
+        time.sleep(0.02)
+        self.serve_ok(file, times)
+
+    def serve_busy(self, file, times):  # every other request
+        if times % 2 == 1:
+            return self.text(503, b"busy", Retry_After="0")
+        self.serve_ok(file, times)
+
+    def serve_storm(self, file, times):  # from the first request on, for a while
+        with LOCK:
+            if BUSY_UNTIL[0] == 0:
+                BUSY_UNTIL[0] = time.monotonic() + 2
+            busy = time.monotonic() < BUSY_UNTIL[0]
+        if busy:
+            return self.text(503, b"slow down")
+        self.serve_ok(file, times)
+
+    def serve_cut(self, file, times):  # the first answer to each path breaks off
+        self.serve_ok(file, times, cut=1000 if times == 1 else None)
+
+    def serve_reset(self, file, times):
+        if times == 1:
+            self.close_connection = True
+            return self.connection.shutdown(socket.SHUT_RDWR)
+        self.serve_ok(file, times)
+
+    def serve_norange(self, file, times):
+        self.text(200, file.read_bytes())
+
+    def serve_shifted(self, file, times):
+        self.serve_ok(file, times, shift=1)
+
+    def serve_nosay(self, file, times):  # a part, and not which
+        data = file.read_bytes()
+        first, last = self.range_of(len(data))
+        self.text(206, data[first : last + 1])
+
+    def serve_changing(self, file, times):
+        self.serve_ok(file, times, etag=f'"{times}"')
+
+    def serve_hang(self, file, times):
+        time.sleep(3600)
+
+    def serve_drip(self, file, times):  # a byte now and then
+        self.send_response(200)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        for _ in range(100000):
+            self.wfile.write(b"x")
+            self.wfile.flush()
+            time.sleep(0.1)
+
+    def serve_headers(self, file, times):  # without an end
+        self.send_response(200)
+        self.flush_headers()
+        while True:
+            self.wfile.write(b"X-More: " + b"x" * 1000 + b"\r\n")
+
+    def serve_refusal(self, file, times):  # gigabytes of what is wrong
+        self.send_response(403)
+        self.send_header("Content-Length", str(1 << 32))
+        self.end_headers()
+        while True:
+            self.wfile.write(b"no " * 10000)
+
+    def serve_circle(self, file, times):
+        self.text(302, b"", Location=self.path)
+
+    def serve_moved(self, file, times):
+        self.text(302, b"", Location="/ok/" + file.name)
+
+    def serve_secret(self, file, times):
+        if self.headers.get("Authorization") != "Bearer open sesame":
+            return self.text(401, b"who are you?")
+        self.serve_ok(file, times)
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    allow_reuse_address = True
+
+    def handle_error(self, *_):
+        pass  # a client that goes away is no fault here
+
+
+with Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler) as server:
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
