@@ -4,4 +4,5 @@
 
 #include <wick/stores/impl/http_answer.hpp>
 #include <wick/stores/impl/http_client.hpp>
+#include <wick/stores/impl/percent_encoding.hpp>
 #include <wick/stores/impl/remote.hpp>
