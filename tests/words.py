@@ -61,7 +61,7 @@ RULES = tuple(
     ),
     (r"\bvia\b(?! integer)", "by, through, or with", EVERYWHERE, "sent via a socket"),
     (r"\b(?:will|won't|shall)\b|\w'll\b", "the present tense", EVERYWHERE, "it will throw"),
-    (r"\b(?:we|we're|we've|us|our|ours|let's)\b", "wick, the loader, or you", EVERYWHERE, "we read it"),
+    (r"\b(?:we|we're|we've|us(?!-(?:east|west))|our|ours|let's)\b", "wick, the loader, or you", EVERYWHERE, "we read it"),
     (r"\b(?:he|she|him|her|his|hers|s/he)\b", "they, or the noun", EVERYWHERE, "the user and his file"),
     (
         r"\b(?:please|simply|simple to|easily|of course|obviously|basically|actually|quite)\b",

@@ -2,6 +2,7 @@
 /// All bodies of stores/, which are compiled once, by a program that links curl.
 #pragma once
 
+#include <wick/stores/impl/aws_credentials.hpp>
 #include <wick/stores/impl/http_answer.hpp>
 #include <wick/stores/impl/http_client.hpp>
 #include <wick/stores/impl/percent_encoding.hpp>
