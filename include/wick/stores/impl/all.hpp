@@ -7,3 +7,4 @@
 #include <wick/stores/impl/http_client.hpp>
 #include <wick/stores/impl/percent_encoding.hpp>
 #include <wick/stores/impl/remote.hpp>
+#include <wick/stores/impl/s3_address.hpp>
