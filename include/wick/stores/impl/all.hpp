@@ -8,3 +8,4 @@
 #include <wick/stores/impl/percent_encoding.hpp>
 #include <wick/stores/impl/remote.hpp>
 #include <wick/stores/impl/s3_address.hpp>
+#include <wick/stores/impl/s3_listing.hpp>

@@ -1,0 +1,50 @@
+/// \file
+/// What S3 answers in XML: pages of a list of objects, and errors. AWS: Amazon S3 API Reference,
+/// ListObjectsV2 and "Error responses".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/stores/detail/percent_encoding.hpp>
+
+namespace wick::detail {
+
+struct s3_object {
+  std::string key = {};
+  std::uint64_t size = 0;          ///< bytes
+  std::string etag = {};           ///< with its quotes, as If-Match has it; empty: the server gives none
+  std::string last_modified = {};  ///< "2009-10-12T17:50:30.000Z"
+};
+
+struct s3_page {
+  std::vector<s3_object> objects = {};
+  bool is_truncated = false;                 ///< more pages follow
+  std::string next_continuation_token = {};  ///< for s3_page_query(); not empty when more pages follow
+};
+
+/// The query of a page of the objects whose keys begin with `prefix`; its path is that of the bucket.
+/// \param continuation_token  of the page before; empty: the first page
+/// \param max_keys            S3 gives at most 1000
+name_values s3_page_query(const std::string& prefix, const std::string& continuation_token = {},
+                          unsigned max_keys = 1000);
+
+/// \param url  names the list in messages: "s3://bucket/prefix"
+/// \throws wick::error also for an answer that is an error
+s3_page parse_s3_page(std::string_view xml, std::string_view url);
+
+/// An answer that says why a request failed. All are printable, and have at most 400 bytes.
+struct s3_error {
+  std::string code = {};  ///< "NoSuchKey"; empty: the answer is no error in XML
+  std::string message = {};
+  std::string region = {};  ///< where the bucket is, when the request went to another region
+
+  /// "NoSuchKey: The specified key does not exist."
+  std::string text() const;
+};
+
+s3_error parse_s3_error(std::string_view xml);
+
+}  // namespace wick::detail
