@@ -261,9 +261,9 @@ if(WICK_HAS_CURL)
   set_target_properties(wick_curl PROPERTIES EXPORT_NAME curl CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(wick_curl PUBLIC wick_core PRIVATE CURL::libcurl OpenSSL::Crypto pugixml::pugixml)
 elseif(WICK_CURL STREQUAL "ON")
-  message(FATAL_ERROR "wick: WICK_CURL=ON needs libcurl 7.68 or newer. One of these gets it:\n"
-    "  apt-get install libcurl4-openssl-dev\n"
-    "  vcpkg install curl")
+  message(FATAL_ERROR "wick: WICK_CURL=ON needs libcurl 7.68 or newer, OpenSSL, and pugixml. One of these gets them:\n"
+    "  apt-get install libcurl4-openssl-dev libssl-dev libpugixml-dev\n"
+    "  vcpkg install curl openssl pugixml")
 else()
-  message(STATUS "wick: without wick::curl (files on servers): apt-get install libcurl4-openssl-dev")
+  message(STATUS "wick: without wick::curl (files on servers): apt-get install libcurl4-openssl-dev libssl-dev libpugixml-dev")
 endif()

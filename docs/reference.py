@@ -38,7 +38,7 @@ ROOMS = {
     ),
     "stores": (
         "Servers",
-        "Files and shards on servers, in the place of paths. Needs the CMake target `wick::curl`, and its header is not in "
+        "Files and shards on web servers and in S3, in the place of paths. Needs the CMake target `wick::curl`, and its header is not in "
         "`<wick/wick.hpp>`.",
         ["servers"],
     ),

@@ -28,7 +28,7 @@ while (($#)); do
 done
 ((${#parts[@]})) || parts=(style threads memory rest)
 
-install() { wick_require build tests jpeg png lmdb curl torch data clang venv python structure format spelling && wick_get_arrow && wick_get_nanobind; }
+install() { wick_require build tests jpeg png lmdb curl torch data clang venv python structure format spelling && wick_get_arrow && wick_get_nanobind && wick_get_s3; }
 part_style() { bash tests/style.sh structure format spelling; }
 part_threads() { wick_build_preset landing-threads && wick_test_preset landing-threads; }
 part_memory() { wick_build_preset landing-memory && wick_test_preset landing-memory; }

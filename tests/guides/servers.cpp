@@ -20,6 +20,9 @@ namespace {
                           wick::decode() | wick::random_resized_crop(224) | wick::batch(256),
                       {.seed = 42});
   for (auto& batch : cached.epoch(0)) (void)batch;
+
+  const wick::files pictures(wick::remote("s3://photos/train/**.jpg", {.endpoint = "http://localhost:9000"}));
+  (void)pictures;
 }
 
 }  // namespace

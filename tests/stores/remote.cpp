@@ -17,7 +17,6 @@
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/batch/any_length.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
@@ -189,7 +188,8 @@ TEST_CASE("what a server does wrong is an error of the sample that says what it 
   CHECK(contains(message_of([&] { return read_one(server.url("ok", "b.bin")); }), "404 Not Found",
                  "check the URL"));
   CHECK(contains(message_of([&] { return read_one("http://127.0.0.1:1/a", patient(0.5)); }), "attempts"));
-  CHECK(contains(message_of([&] { return wick::remote("ftp://host/a"); }), "ftp://host/a", "https://"));
+  CHECK(contains(message_of([&] { return wick::remote("ftp://host/a"); }), "ftp://host/a", "https://",
+                 "s3://"));
   CHECK(contains(message_of([&] { return wick::remote("a/b"); }), "a/b", "https://"));
   CHECK(contains(message_of([&] { return wick::remote("http://host/*.tar"); }), "wildcard", "{000..146}"));
   CHECK(contains(message_of([&] { return wick::remote(std::vector<std::string>()); }), "empty"));

@@ -22,17 +22,24 @@
 
 namespace wick_test {
 
-/// A program in the background, killed at the end.
+/// A program in the background that prints nothing, killed at the end.
 class background {
  public:
-  explicit background(const std::vector<std::string>& command, int output = -1) {
+  explicit background(const std::vector<std::string>& command) {
+    const int output = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     std::vector<char*> arguments;
     for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
     arguments.push_back(nullptr);
     child_ = ::fork();
     REQUIRE(child_ >= 0);
-    if (child_ != 0) return;
-    if (output >= 0) ::dup2(output, 1);
+    if (child_ != 0) {
+      ::close(output);
+      return;
+    }
+    if (output >= 0) {
+      ::dup2(output, 1);
+      ::dup2(output, 2);
+    }
     ::execvp(arguments[0], arguments.data());
     ::_exit(127);
   }
@@ -88,8 +95,7 @@ class faulty_server {
   explicit faulty_server(const temp_dir& folder, int port = free_port())
       : port_(port),
         python_({"python3", WICK_TEST_SOURCE_DIR "/tests/stores/server.py", folder.path().string(),
-                 std::to_string(port)},
-                ::open("/dev/null", O_WRONLY | O_CLOEXEC)) {
+                 std::to_string(port)}) {
     REQUIRE(eventually([this] { return answers(port_); }));
   }
   /// "http://127.0.0.1:PORT/KIND/NAME".

@@ -30,7 +30,7 @@ class files {
   }
   explicit files(std::initializer_list<std::string> paths) { keep(paths); }
   /// What wick::remote() gives.
-  explicit files(const detail::remote_list& objects) { keep(objects.urls, objects.store); }
+  explicit files(const detail::remote_list& objects) { keep(objects); }
 
   /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
   /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
@@ -45,7 +45,8 @@ class files {
   file_range at(std::uint64_t i) const noexcept { return {.path = path(i), .remote = data_->object(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
+  /// Of the paths below the folder that all share, so that the data may move; and of the sizes and ETags that
+  /// a list of S3 says.
   std::uint64_t fingerprint() const noexcept;
   /// What a server was asked for.
   std::string note() const { return data_->store == nullptr ? std::string() : data_->store->note(); }
@@ -63,6 +64,7 @@ class files {
   };
 
   void keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store = nullptr);
+  void keep(const detail::remote_list& objects);
   void find(const std::string& pattern);
   static std::size_t shared_prefix(const table& data) noexcept;
 

@@ -44,8 +44,7 @@ class shard_list {
     add_all(texts);
   }
   /// What wick::remote() gives.
-  shard_list(detail::remote_list objects)  // NOLINT(google-explicit-constructor)
-      : paths(std::move(objects.urls)), store(std::move(objects.store)) {}
+  shard_list(const detail::remote_list& objects);  // NOLINT(google-explicit-constructor)
 
   std::vector<std::string> paths;
   std::shared_ptr<detail::object_store> store;  ///< of those that are URLs

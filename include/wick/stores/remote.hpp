@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,25 +24,41 @@ struct remote_options {
   std::vector<std::string> headers = {};
   /// A file of certificates to trust, in the place of the system's.
   std::string ca_file = {};
+
+  // Of s3:// alone. What is empty is as the environment and the profile files of AWS say it:
+  // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE,
+  // ~/.aws/credentials, ~/.aws/config.
+  std::string endpoint = {};  ///< "http://localhost:9000"; empty: AWS
+  std::string region = {};    ///< "eu-central-1"
+  std::string profile = {};   ///< of the profile files
+  bool anonymous = false;     ///< requests are not signed: for public buckets
+  /// Whether the bucket stands in the host's name, as in https://BUCKET.s3.REGION.amazonaws.com, or in the
+  /// path.
+  bool virtual_hosted = false;
 };
 
-/// Objects on a server, by URL: `tar(remote("https://host/train-{000..146}.tar"))`, `files(remote({…}))`.
-/// Braces stand for several names, as in a path. What is read are the ranges that samples need, many at a
-/// time; no worker and no I/O thread waits for them. A request that fails for a reason that passes (a broken
-/// connection, a busy server) is sent again, for the bytes that are missing. An object that changes while the
-/// loader lives is an error of its samples. Proxies are those of the environment (https_proxy). Keys and
-/// messages show URLs without names, passwords, and queries.
+/// Objects on a server, by URL: `tar(remote("https://host/train-{000..146}.tar"))`, `files(remote({…}))`,
+/// `tar(remote("s3://bucket/train-*.tar"))`. Braces stand for several names, as in a path. So do wildcards in
+/// S3, where the bucket is listed; `s3://bucket/folder/` is all that begins with it. What is read are the
+/// ranges that samples need, many at a time; no worker and no I/O thread waits for them. A request that fails
+/// for a reason that passes (a broken connection, a busy server) is sent again, for the bytes that are
+/// missing. An object that changes while the loader lives is an error of its samples. Keys of S3 that run out
+/// or are replaced are read again from where they were. Proxies are those of the environment (https_proxy).
+/// Keys and messages show URLs without names, passwords, and queries.
 ///
 /// A program that includes this header may give the URLs to a source as they are: `tar("https://…")`. Needs
 /// the target wick::curl. \throws wick::error for what is no URL, or one of another kind
 detail::remote_list remote(const std::string& pattern);
 detail::remote_list remote(const std::vector<std::string>& patterns);
+detail::remote_list remote(std::initializer_list<std::string> patterns);
 /// The same with options, and with connections of its own.
 detail::remote_list remote(const std::string& pattern, const remote_options& options);
 detail::remote_list remote(const std::vector<std::string>& patterns, const remote_options& options);
+detail::remote_list remote(std::initializer_list<std::string> patterns, const remote_options& options);
 
 namespace detail {
 
+std::shared_ptr<object_store> open_store(const remote_options& options);
 /// What the patterns stand for. \throws wick::error
 remote_list named_by(std::shared_ptr<object_store> store, const std::vector<std::string>& patterns);
 

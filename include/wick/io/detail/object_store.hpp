@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <wick/async/detail/condition.hpp>
 #include <wick/async/task.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
@@ -61,6 +63,13 @@ struct remote_read {
   std::uint64_t end() const noexcept { return pieces[count - 1].offset + pieces[count - 1].length; }
 };
 
+/// An object by name, and what a list of its server said of it.
+struct remote_name {
+  std::string url;
+  std::uint64_t size = remote_object::unknown;
+  std::uint64_t version = 0;
+};
+
 /// Where objects are read by ranges.
 class object_store {
  public:
@@ -72,7 +81,7 @@ class object_store {
   /// lives.
   virtual void call_off(remote_read& read) noexcept = 0;
   /// What `pattern` stands for. May ask the server. \throws wick::error
-  virtual std::vector<std::string> names(const std::string& pattern) = 0;
+  virtual std::vector<remote_name> names(const std::string& pattern) = 0;
   /// What it has done so far, as a line of the report.
   virtual std::string note() const = 0;
 };
@@ -80,7 +89,7 @@ class object_store {
 /// Objects by name: what wick::remote() gives, for sources to take in the place of paths.
 struct remote_list {
   std::shared_ptr<object_store> store;
-  std::vector<std::string> urls;
+  std::vector<remote_name> names;
 };
 
 /// Whether it begins as a URL does: "https://…".
@@ -108,6 +117,32 @@ task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_
 void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes);
 /// Waits for them on the calling thread. \throws wick::error
 void wait_for_remote(std::span<remote_read> reads);
+/// Counts reads that are under way, for a thread that waits for them.
+class remote_wait {
+ public:
+  /// `begin` begins it, or throws.
+  template <class Begin>
+  void add(remote_read& read, Begin&& begin) {
+    read.owner = this;
+    read.done = &remote_wait::done;
+    change(1);
+    try {
+      begin(read);
+    } catch (...) {
+      read.failed = std::current_exception();
+      change(-1);
+    }
+  }
+  void wait();
+
+ private:
+  static void done(remote_read& read) noexcept;
+  void change(int by) noexcept;
+
+  std::mutex mutex_;
+  condition wake_;
+  int left_ = 0;
+};
 
 /// Bytes from `offset` on, as many as the object has, at most `size`. Waits. \throws wick::error
 std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte* to, std::size_t size,

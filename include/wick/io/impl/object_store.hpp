@@ -145,7 +145,7 @@ std::uint64_t set_lengths(std::vector<remote_part>& parts) {
 std::vector<remote_read> reads_of(std::vector<remote_part>& parts) {
   std::vector<remote_part*> in_order;
   for (remote_part& p : parts) in_order.push_back(&p);
-  std::stable_sort(in_order.begin(), in_order.end(), [](const remote_part* a, const remote_part* b) {
+  std::sort(in_order.begin(), in_order.end(), [](const remote_part* a, const remote_part* b) {
     return std::pair(a->where.remote, a->where.offset) < std::pair(b->where.remote, b->where.offset);
   });
   std::vector<remote_read> out;
@@ -240,35 +240,23 @@ void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes) {
   wait_for_remote(reads);
 }
 
+void remote_wait::done(remote_read& read) noexcept { static_cast<remote_wait*>(read.owner)->change(-1); }
+
+void remote_wait::change(int by) noexcept {
+  const std::lock_guard lock(mutex_);  // also while it wakes: what waits may be gone right after
+  left_ += by;
+  if (left_ == 0) wake_.notify_one();
+}
+
+void remote_wait::wait() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return left_ == 0; });
+}
+
 void wait_for_remote(std::span<remote_read> reads) {
-  struct {
-    std::mutex mutex;
-    condition wake;
-    std::size_t left = 0;
-  } waiting;
-  for (remote_read& r : reads) {
-    r.owner = &waiting;
-    r.done = [](remote_read& read) noexcept {
-      auto& w = *static_cast<decltype(waiting)*>(read.owner);
-      const std::lock_guard lock(w.mutex);
-      --w.left;
-      w.wake.notify_one();
-    };
-    {
-      const std::lock_guard lock(waiting.mutex);
-      ++waiting.left;
-    }
-    try {
-      r.object->store->begin(r);
-    } catch (...) {
-      r.failed = std::current_exception();
-      const std::lock_guard lock(waiting.mutex);
-      --waiting.left;
-    }
-  }
-  std::unique_lock lock(waiting.mutex);
-  waiting.wake.wait(lock, [&] { return waiting.left == 0; });
-  lock.unlock();
+  remote_wait all;
+  for (remote_read& r : reads) all.add(r, [](remote_read& read) { read.object->store->begin(read); });
+  all.wait();
   rethrow_first(reads);
 }
 

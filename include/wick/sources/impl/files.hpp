@@ -2,6 +2,7 @@
 /// The bodies of what sources/files.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,10 +46,22 @@ void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::obj
   data_ = std::move(data);
 }
 
+void files::keep(const detail::remote_list& objects) {
+  std::vector<std::string> urls;
+  urls.reserve(objects.names.size());
+  for (const detail::remote_name& n : objects.names) urls.push_back(n.url);
+  keep(urls, objects.store);
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    detail::remote_object& object = data_->objects[i];
+    object.size.store(objects.names[i].size, std::memory_order_relaxed);
+    object.version.store(object.indexed = objects.names[i].version, std::memory_order_relaxed);
+  }
+}
+
 void files::find(const std::string& pattern) {
   if (detail::is_url(pattern)) {
     std::shared_ptr<detail::object_store> store = detail::store_of(pattern, "files");
-    keep(store->names(pattern), store);
+    keep({store, store->names(pattern)});
     return;
   }
   const std::vector<std::string> found = detail::expand_pattern(pattern, "files");
@@ -69,7 +82,11 @@ std::uint64_t files::fingerprint() const noexcept {
   fingerprint_hash h;
   for (std::uint64_t i = 0; i < size(); ++i) {
     const std::string_view rest = std::string_view(path(i)).substr(data_->shared_prefix);
-    h.add(data_->object(i) == nullptr ? rest : rest.substr(0, rest.find('?')));  // there may be a signature
+    const detail::remote_object* const object = data_->object(i);
+    const bool on_web = object != nullptr && std::string_view(path(i)).starts_with("http");
+    h.add(on_web ? rest.substr(0, rest.find('?')) : rest);  // there may be a signature
+    if (object != nullptr && object->indexed != 0)
+      h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
   }
   return h.add(size()).value();
 }

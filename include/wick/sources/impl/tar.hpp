@@ -32,10 +32,14 @@ void shard_list::add_all(std::span<const std::string> patterns) {
   if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
 }
 
+shard_list::shard_list(const detail::remote_list& objects) : store(objects.store) {
+  for (const detail::remote_name& n : objects.names) paths.push_back(n.url);
+}
+
 void shard_list::add(const std::string& pattern) {
   if (detail::is_url(pattern)) {
     if (store == nullptr) store = detail::store_of(pattern, "tar");
-    for (std::string& url : store->names(pattern)) paths.push_back(std::move(url));
+    for (detail::remote_name& n : store->names(pattern)) paths.push_back(std::move(n.url));
     return;
   }
   for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));

@@ -38,6 +38,9 @@ struct http_answer {
 /// "bytes 0-99/1234", "bytes */1234". \returns whether it is one
 bool parse_content_range(std::string_view text, http_answer& into) noexcept;
 
+/// What stands for an ETag, weak or not, with its quotes or without, or for a date; 0 for an empty one.
+std::uint64_t version_of(std::string_view text) noexcept;
+
 /// "404 Not Found".
 std::string status_text(int status);
 

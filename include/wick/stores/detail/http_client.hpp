@@ -19,6 +19,8 @@ namespace wick::detail {
 struct http_address {
   std::string url;
   std::vector<std::string> headers;  ///< "Name: value"
+  std::string ca_file = {};          ///< empty: as the options say
+  std::uint64_t keys = 0;            ///< with which of the locator's keys it is signed
 };
 
 /// Says where an object is at the moment of an attempt: a signature ends with its minutes.
@@ -27,6 +29,11 @@ class http_locator {
   virtual ~http_locator() = default;
   /// Called by the client's thread. \throws wick::error
   virtual http_address locate(const char* url) = 0;
+  /// The server refuses an address that was signed with `keys`. Whether there are others by now. By the
+  /// client's thread.
+  virtual bool has_other_keys(std::uint64_t keys) = 0;
+  /// The list of what `pattern` stands for. Any thread.
+  virtual std::vector<remote_name> names(class http_client& client, const std::string& pattern) = 0;
 };
 
 /// An object store over libcurl's multi interface.
@@ -38,14 +45,15 @@ class http_locator {
 /// Each answer is checked: its status, the range, and whether the object is the one of the first answer.
 class http_client : public object_store {
  public:
-  /// \param locator  null: the URLs are addresses
-  explicit http_client(const remote_options& options, std::unique_ptr<http_locator> locator = nullptr);
+  http_client(const remote_options& options, std::unique_ptr<http_locator> locator);
   ~http_client() override;
 
   void begin(remote_read& read) override;
   void call_off(remote_read& read) noexcept override;
-  std::vector<std::string> names(const std::string& pattern) override;
+  std::vector<remote_name> names(const std::string& pattern) override;
   std::string note() const override;
+  /// The whole of an answer, for lists. Waits. \throws wick::error, also when it has more than `most` bytes
+  std::string get(const http_address& from, std::size_t most);
 
   struct usage {
     std::uint64_t requests = 0, retries = 0, connections = 0, bytes = 0;
@@ -53,6 +61,8 @@ class http_client : public object_store {
   usage used() const noexcept;
 
  private:
+  void begin(remote_read& read, const http_address* whole);
+
   struct state;
   owned<state> state_;
   process_mark born_;

@@ -10,3 +10,4 @@
 #include <wick/stores/impl/remote.hpp>
 #include <wick/stores/impl/s3_address.hpp>
 #include <wick/stores/impl/s3_listing.hpp>
+#include <wick/stores/impl/s3_locator.hpp>

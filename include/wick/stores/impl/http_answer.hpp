@@ -17,7 +17,7 @@ namespace wick::detail {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) noexcept {
+std::string_view without_blanks(std::string_view text) noexcept {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
@@ -44,12 +44,13 @@ bool parse_number(std::string_view text, std::uint64_t& to) noexcept {
 }  // namespace
 
 bool parse_content_range(std::string_view text, http_answer& into) noexcept {
-  text = trimmed(text);
+  text = without_blanks(text);
   if (!text.starts_with("bytes ")) return false;
-  text = trimmed(text.substr(6));
+  text = without_blanks(text.substr(6));
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return false;
-  const std::string_view range = trimmed(text.substr(0, slash)), size = trimmed(text.substr(slash + 1));
+  const std::string_view range = without_blanks(text.substr(0, slash)),
+                         size = without_blanks(text.substr(slash + 1));
   std::uint64_t first = http_answer::unknown, last = 0, all = http_answer::unknown;
   if (size != "*" && !parse_number(size, all)) return false;
   if (range != "*") {
@@ -64,6 +65,13 @@ bool parse_content_range(std::string_view text, http_answer& into) noexcept {
   return true;
 }
 
+std::uint64_t version_of(std::string_view text) noexcept {
+  if (text.starts_with("W/")) text.remove_prefix(2);
+  if (text.size() >= 2 && text.starts_with('"') && text.ends_with('"'))
+    text = text.substr(1, text.size() - 2);
+  return text.empty() ? 0 : fingerprint_hash().add(text).value() | 1;
+}
+
 bool http_answer::add(std::string_view line) {
   bytes += line.size();
   if (bytes > most_bytes) return false;
@@ -73,21 +81,21 @@ bool http_answer::add(std::string_view line) {
     bytes = read;
     std::uint64_t number = 0;
     const std::size_t space = line.find(' ');
-    if (space != std::string_view::npos && parse_number(trimmed(line).substr(space + 1, 3), number))
+    if (space != std::string_view::npos && parse_number(without_blanks(line).substr(space + 1, 3), number))
       status = static_cast<int>(number);
     return true;
   }
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return true;
-  const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
+  const std::string_view name = line.substr(0, colon), value = without_blanks(line.substr(colon + 1));
   if (same_name(name, "content-range")) {
     parse_content_range(value, *this);
   } else if (same_name(name, "content-length")) {
     parse_number(value, length);
   } else if (same_name(name, "etag")) {
-    version = fingerprint_hash().add(value).value() | 1;
+    version = version_of(value);
   } else if (same_name(name, "last-modified") && version == 0) {
-    version = fingerprint_hash().add(value).value() | 1;
+    version = version_of(value);
   } else if (same_name(name, "retry-after")) {
     std::uint64_t seconds = 0;
     if (parse_number(value, seconds)) retry_after = static_cast<double>(seconds);

@@ -4,12 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <curl/curl.h>
 #include <deque>
 #include <exception>
@@ -32,9 +30,7 @@
 #include <wick/async/detail/thread_name.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/glob.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/impl/http_request.hpp>
@@ -72,6 +68,8 @@ struct http_client::state {
   void start_some(http_clock::time_point now);
   void start(http_request& r);
   void ended(http_request& r, CURLcode code);
+  /// False: it is sent again. \throws wick::error
+  bool done(http_request& r, CURLcode code);
   void again(http_request& r, std::string why);
   void release(http_request& r) noexcept;
   void finish(http_request& r, std::exception_ptr failed) noexcept;
@@ -117,10 +115,12 @@ http_client::~http_client() {
   if (state_->thread.joinable()) state_->thread.join();
 }
 
-void http_client::begin(remote_read& read) {
+void http_client::begin(remote_read& read) { begin(read, nullptr); }
+
+void http_client::begin(remote_read& read, const http_address* whole) {
   born_.require_same("an object of a server was read");
   state& s = *state_;
-  auto request = std::make_unique<http_request>(read);
+  auto request = std::make_unique<http_request>(read, whole);
   {
     const std::lock_guard lock(s.mutex);
     s.fresh.push_back(request.get());
@@ -149,17 +149,27 @@ void http_client::call_off(remote_read& read) noexcept {
   curl_multi_wakeup(s.multi);
 }
 
-std::vector<std::string> http_client::names(const std::string& pattern) {
-  if (!pattern.starts_with("https://") && !pattern.starts_with("http://")) {
-    throw source_error(is_url(pattern) ? shown_url(pattern) : pattern, "remote",
-                       "does not begin with https:// or http://; give a local path to the source itself");
-  }
-  if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos) {
-    throw source_error(shown_url(pattern), "remote",
-                       "has a wildcard, and a web server lists no names; write them with braces: "
-                       "train-{000..146}.tar");
-  }
-  return expand_braces(pattern);
+std::vector<remote_name> http_client::names(const std::string& pattern) {
+  return state_->locator->names(*this, pattern);
+}
+
+std::string http_client::get(const http_address& from, std::size_t most) {
+  std::string out(most, '\0');
+  remote_object object{this};
+  remote_read read;
+  read.url = from.url.c_str();
+  read.object = &object;
+  read.pieces[0] = {0, most, reinterpret_cast<std::byte*>(out.data())};
+  read.count = 1;
+  read.may_end_early = true;
+  remote_wait waiting;
+  waiting.add(read, [&](remote_read& r) { begin(r, &from); });
+  waiting.wait();
+  if (read.failed) std::rethrow_exception(read.failed);
+  if (read.got == most)
+    throw error("the server sends a list of more than " + std::to_string(most) + " bytes");
+  out.resize(read.got);
+  return out;
 }
 
 http_client::usage http_client::used() const noexcept {
@@ -175,7 +185,7 @@ std::string http_client::note() const {
 }
 
 void http_client::state::run() {
-  name_this_thread("wick-http", 0);
+  name_this_thread("wick-net", 0);
   cpus.apply();
   ::sigset_t pipe;  // a peer that closes a connection is no signal
   ::sigemptyset(&pipe);
@@ -220,9 +230,8 @@ void http_client::state::drop_called_off() {
   {
     const std::lock_guard lock(mutex);
     const auto take = [&gone](auto& from) {
-      const auto kept =
-          std::stable_partition(from.begin(), from.end(), [](http_request* r) { return !r->called_off; });
-      gone.insert(gone.end(), kept, from.end());
+      auto kept = from.begin();
+      for (http_request* r : from) r->called_off ? gone.push_back(r) : void(*kept++ = r);
       from.erase(kept, from.end());
     };
     take(waiting);
@@ -245,20 +254,22 @@ void http_client::state::start_some(http_clock::time_point now) {
       continue;
     }
     waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    std::exception_ptr failed;
     try {
       active.push_back(&r);
       start(r);
+      continue;
     } catch (...) {
-      std::erase(active, &r);
-      release(r);
-      finish(r, std::current_exception());
+      failed = std::current_exception();
     }
+    std::erase(active, &r);
+    release(r);
+    finish(r, std::move(failed));
   }
 }
 
 void http_client::state::start(http_request& r) {
-  const http_address to =
-      locator != nullptr ? locator->locate(r.read->url) : http_address{r.read->url, options.headers};
+  const http_address to = r.whole != nullptr ? *r.whole : locator->locate(r.read->url);
   if (r.attempts == 0) r.begun = http_clock::now();
   if (idle.empty()) {
     r.easy = curl_easy_init();
@@ -281,59 +292,64 @@ void http_client::state::ended(http_request& r, CURLcode code) {
   bytes.fetch_add(static_cast<std::uint64_t>(std::max<curl_off_t>(received, 0)), std::memory_order_relaxed);
   std::erase(active, &r);
   release(r);
+  std::exception_ptr failed;
   try {
-    const bool answered = code == CURLE_OK || code == CURLE_WRITE_ERROR;
-    if (answered && !r.checked && r.answer.status != 0) r.check_head();
-    remote_read& read = *r.read;
-    std::uint64_t size = read.object->size.load(std::memory_order_acquire);
-    if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
-      std::uint64_t unknown = remote_object::unknown;
-      if (r.answer.size != http_answer::unknown)
-        read.object->size.compare_exchange_strong(unknown, r.answer.size, std::memory_order_acq_rel);
-      size = read.object->size.load(std::memory_order_acquire);
-      if (size <= r.from) return finish(r, nullptr);
-    }
-    if (r.good && (r.complete() || (read.may_end_early && r.place == size))) {
-      if (in_trouble()) {
-        for (http_request* w : waiting) w->due = {};
-      }
-      failures = 0;
-      const double now = std::chrono::duration<double>(http_clock::now().time_since_epoch()).count();
-      at_a_time.ended(now, !waiting.empty());
-      return finish(r, nullptr);
-    }
-    if (r.good && r.place == size && code == CURLE_OK)
-      return finish(
-          r, std::make_exception_ptr(error("ends after " + std::to_string(size) + " bytes, wanted were " +
-                                           std::to_string(r.end()) +
-                                           "; it became shorter, or the source is wrong about it")));
-    constexpr std::uint64_t progress = std::uint64_t{64} << 10;
-    if (r.at - r.from >= progress) {
-      r.attempts = 0;
-      r.begun = http_clock::now();
-    }
-    if (!r.fault.empty()) {
-      if (r.answer.may_pass()) return again(r, r.fault);
-      return finish(r, std::make_exception_ptr(error(r.verdict())));
-    }
-    const std::string why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);
-    if (code == CURLE_OK || may_pass(code)) return again(r, code == CURLE_OK ? "the answer ends early" : why);
-    finish(r, std::make_exception_ptr(error("can't be read from the server: " + printable(why))));
+    if (!done(r, code)) return;
   } catch (...) {
-    finish(r, std::current_exception());
+    failed = std::current_exception();
   }
+  finish(r, std::move(failed));  // not in the handler, which would hold the exception while others read it
+}
+
+bool http_client::state::done(http_request& r, CURLcode code) {
+  const bool answered = code == CURLE_OK || code == CURLE_WRITE_ERROR;
+  if (answered && !r.checked && r.answer.status != 0) r.check_head();
+  remote_read& read = *r.read;
+  std::uint64_t size = read.object->size.load(std::memory_order_acquire);
+  if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
+    std::uint64_t unknown = remote_object::unknown;
+    const std::uint64_t said = r.from == 0 ? 0 : r.answer.size;  // the first byte is missing in an empty one
+    if (said != http_answer::unknown)
+      read.object->size.compare_exchange_strong(unknown, said, std::memory_order_acq_rel);
+    size = read.object->size.load(std::memory_order_acquire);
+    if (size <= r.from) return true;
+  }
+  if (r.good &&
+      (r.complete() || (read.may_end_early && r.place == size) || (r.whole != nullptr && code == CURLE_OK))) {
+    if (in_trouble()) {
+      for (http_request* w : waiting) w->due = {};
+    }
+    failures = 0;
+    const double now = std::chrono::duration<double>(http_clock::now().time_since_epoch()).count();
+    at_a_time.ended(now, !waiting.empty());
+    return true;
+  }
+  if (r.good && r.place == size && code == CURLE_OK) throw error(r.too_short(size));
+  constexpr std::uint64_t progress = std::uint64_t{64} << 10;
+  if (r.at - r.from >= progress) {
+    r.attempts = 0;
+    r.begun = http_clock::now();
+  }
+  std::string why = r.fault;
+  if (!why.empty()) {
+    const int status = r.answer.status;
+    const bool refused = r.whole == nullptr && (status == 400 || status == 401 || status == 403);
+    if (!r.answer.may_pass() && !(refused && locator->has_other_keys(r.keys))) throw error(r.verdict());
+  } else {
+    if (r.message[0] == '\0')
+      why = code == CURLE_OK ? "the answer ends early" : curl_easy_strerror(code);
+    else
+      why = r.message.data();
+    if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
+  }
+  again(r, std::move(why));
+  return false;
 }
 
 void http_client::state::again(http_request& r, std::string why) {
   constexpr double first_pause = 0.1, longest_pause = 2;
   const http_clock::time_point now = http_clock::now();
-  if (now - r.begun >= in_seconds(options.give_up_after)) {
-    std::array<char, 32> limit{};
-    std::snprintf(limit.data(), limit.size(), "%g", options.give_up_after);
-    throw error(std::string("can't be read from the server for ") + limit.data() + " s (" +
-                std::to_string(r.attempts + 1) + " attempts): " + printable(why) +
-                "; remote_options::give_up_after is the limit");
-  }
+  if (now - r.begun >= in_seconds(options.give_up_after)) throw error(r.gave_up(why, options));
   const double jitter = 0.5 + 0.5 * std::uniform_real_distribution<double>()(random);
   const double pause =
       std::min(first_pause * static_cast<double>(1u << std::min(r.attempts, 10u)), longest_pause);

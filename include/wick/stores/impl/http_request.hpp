@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <curl/curl.h>
 #include <new>
@@ -19,6 +20,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/remote.hpp>
 
 namespace wick::detail {
@@ -27,7 +29,8 @@ using http_clock = std::chrono::steady_clock;
 
 /// A read, from begin() until it is done.
 struct http_request {
-  explicit http_request(remote_read& of) noexcept : read(&of), at(of.first()) {}
+  /// \param all  not null: all of the answer at this address is wanted, and no range
+  http_request(remote_read& of, const http_address* all) noexcept : read(&of), whole(all), at(of.first()) {}
   http_request(const http_request&) = delete;
   http_request& operator=(const http_request&) = delete;
   ~http_request() { curl_slist_free_all(headers); }
@@ -42,8 +45,11 @@ struct http_request {
   bool check_head();
   /// What is wrong with the answer, and what to do.
   std::string verdict() const;
+  std::string too_short(std::uint64_t size) const;
+  std::string gave_up(const std::string& why, const remote_options& options) const;
 
   remote_read* read;
+  const http_address* whole;
   std::uint64_t at;                       // the first byte that is missing
   std::size_t piece = 0;                  // where it belongs
   std::uint32_t attempts = 0;             // that failed in a row
@@ -54,6 +60,7 @@ struct http_request {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   http_answer answer;
+  std::uint64_t keys = 0;             // that it is signed with
   std::uint64_t from = 0, place = 0;  // the first byte asked for; the object's byte that comes next
   bool checked = false, good = false;
   std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that
@@ -88,6 +95,7 @@ inline bool http_request::check_head() {
   fault = answer.fault(from, end());
   if (!fault.empty()) return false;
   place = answer.end != http_answer::unknown ? answer.first : 0;
+  if (whole != nullptr) return good = true;
   remote_object& object = *read->object;
   const std::uint64_t size = answer.end != http_answer::unknown ? answer.size : answer.length;
   std::uint64_t before = remote_object::unknown;
@@ -129,7 +137,7 @@ std::size_t on_head(char* data, std::size_t one, std::size_t size, void* to) noe
 }
 
 std::size_t on_body(char* data, std::size_t one, std::size_t size, void* to) noexcept {
-  constexpr std::size_t most_refusal = 1024;
+  constexpr std::size_t most_refusal = 4096;
   auto& r = *static_cast<http_request*>(to);
   size *= one;
   try {
@@ -171,8 +179,13 @@ bool may_pass(CURLcode code) noexcept {
 
 inline std::string http_request::verdict() const {
   std::string text = fault;
-  if (!refusal.empty() && answer.status / 100 != 2)
+  const s3_error s3 = parse_s3_error(refusal);
+  if (!s3.code.empty())
+    text += " (" + s3.text() + ")";
+  else if (!refusal.empty() && answer.status / 100 != 2)
     text += " (" + printable(std::string_view(refusal).substr(0, 200)) + ")";
+  if (!s3.region.empty())
+    return text + "; the bucket is in the region " + s3.region + ": set remote_options::region";
   if (!answer.location.empty() && answer.status / 100 == 3) {
     text += "; it redirects to " + printable(shown_url(answer.location)) +
             ", and headers of a request go to no other host: give that URL";
@@ -184,8 +197,23 @@ inline std::string http_request::verdict() const {
   return text;
 }
 
+inline std::string http_request::too_short(std::uint64_t size) const {
+  return "ends after " + std::to_string(size) + " bytes, wanted were " + std::to_string(end()) +
+         "; it became shorter, or the source is wrong about it";
+}
+
+inline std::string http_request::gave_up(const std::string& why, const remote_options& options) const {
+  std::array<char, 32> limit{};
+  std::snprintf(limit.data(), limit.size(), "%g", options.give_up_after);
+  return std::string("can't be read from the server for ") + limit.data() + " s (" +
+         std::to_string(attempts + 1) + " attempts): " + printable(why) +
+         "; remote_options::give_up_after is the limit";
+}
+
 inline void http_request::prepare(const http_address& to, const remote_options& options) {
   answer = {};
+  keys = to.keys;
+  if (whole != nullptr) at = piece = 0;  // from the start
   from = place = at;
   checked = good = false;
   fault.clear();
@@ -202,7 +230,7 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   };
   const std::string range = std::to_string(from) + "-" + std::to_string(end() - 1);
   set(CURLOPT_URL, to.url.c_str());
-  set(CURLOPT_RANGE, range.c_str());
+  if (whole == nullptr) set(CURLOPT_RANGE, range.c_str());
   set(CURLOPT_HTTPHEADER, headers);
   set(CURLOPT_PRIVATE, static_cast<void*>(this));
   set(CURLOPT_ERRORBUFFER, message.data());
@@ -228,7 +256,9 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   set(CURLOPT_REDIR_PROTOCOLS,
       static_cast<long>(to.url.starts_with("https") ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-  if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
+  const std::string& ca_file = options.ca_file.empty() ? to.ca_file : options.ca_file;
+  if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
+  set(CURLOPT_PATH_AS_IS, 1L);  // dots are part of a key of S3
 }
 
 }  // namespace wick::detail

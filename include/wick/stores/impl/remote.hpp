@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -14,9 +15,14 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/s3_locator.hpp>
 #include <wick/stores/remote.hpp>
 
 namespace wick {
+
+std::shared_ptr<detail::object_store> detail::open_store(const remote_options& options) {
+  return std::make_shared<http_client>(options, std::make_unique<s3_locator>(options));
+}
 
 namespace {
 
@@ -26,7 +32,7 @@ std::shared_ptr<detail::object_store> default_store() {
   static std::weak_ptr<detail::object_store> kept;
   const std::lock_guard lock(mutex);
   std::shared_ptr<detail::object_store> now = kept.lock();
-  if (now == nullptr) kept = now = std::make_shared<detail::http_client>(remote_options{});
+  if (now == nullptr) kept = now = detail::open_store(remote_options{});
   return now;
 }
 
@@ -43,7 +49,15 @@ detail::remote_list remote(const std::vector<std::string>& patterns) {
 }
 
 detail::remote_list remote(const std::vector<std::string>& patterns, const remote_options& options) {
-  return detail::named_by(std::make_shared<detail::http_client>(options), patterns);
+  return detail::named_by(detail::open_store(options), patterns);
+}
+
+detail::remote_list remote(std::initializer_list<std::string> patterns) {
+  return remote(std::vector<std::string>(patterns));
+}
+
+detail::remote_list remote(std::initializer_list<std::string> patterns, const remote_options& options) {
+  return remote(std::vector<std::string>(patterns), options);
 }
 
 bool detail::use_remote_for_urls() noexcept {
@@ -55,11 +69,11 @@ detail::remote_list detail::named_by(std::shared_ptr<object_store> store,
                                      const std::vector<std::string>& patterns) {
   remote_list out{std::move(store), {}};
   for (const std::string& pattern : patterns) {
-    std::vector<std::string> found = out.store->names(pattern);
-    out.urls.insert(out.urls.end(), std::make_move_iterator(found.begin()),
-                    std::make_move_iterator(found.end()));
+    std::vector<remote_name> found = out.store->names(pattern);
+    out.names.insert(out.names.end(), std::make_move_iterator(found.begin()),
+                     std::make_move_iterator(found.end()));
   }
-  if (out.urls.empty()) throw error("remote: the list is empty; give it at least one URL");
+  if (out.names.empty()) throw error("remote: the list is empty; give it at least one URL");
   return out;
 }
 

