@@ -282,6 +282,46 @@ TEST_CASE("a loader ends promptly while a server is silent") {
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(15));
 }
 
+TEST_CASE("a request that gets no answer is sent a second time, and few others are") {
+  const temp_dir folder;
+  std::vector<std::string> urls;
+  const faulty_server server(folder);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    write_file(folder.path() / name, some_bytes(2000, static_cast<unsigned>(i)));
+    urls.push_back(
+        server.url(i < 200 ? "ok" : "stuck", name));  // at first it learns how long an answer takes
+  }
+  const wick::files source(wick::remote(urls));
+  wick::loader train(source | wick::read() | wick::group(4), {.workers = 2, .prefetch_next_epoch = false});
+  std::size_t i = 0;
+  for (auto& group : train.epoch(0)) {
+    for (wick::bytes& b : group) CHECK(b.text() == some_bytes(2000, static_cast<unsigned>(i++)));
+  }
+  CHECK(i == 1000);
+  CHECK(contains(source.note(), " 0 of them again"));
+  CHECK(server.count("requests") <= 1031);
+}
+
+TEST_CASE("a server that refuses all for a while gets few requests until it answers") {
+  const temp_dir folder;
+  std::vector<std::string> urls;
+  const faulty_server server(folder);
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    write_file(folder.path() / name, name);
+    urls.push_back(server.url("storm", name));
+  }
+  wick::loader train(wick::files(wick::remote(urls)) | wick::read() | wick::group(4),
+                     {.workers = 2, .prefetch_next_epoch = false});
+  std::size_t i = 0;
+  for (auto& group : train.epoch(0)) {
+    for (wick::bytes& b : group) CHECK(b.text() == "f" + std::to_string(i++));
+  }
+  CHECK(i == 300);
+  CHECK(server.count("requests") <= 390);
+}
+
 TEST_CASE("an object that changes between epochs is an error of its sample") {
   const temp_dir folder;
   write_file(folder.path() / "a.bin", "content");

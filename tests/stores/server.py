@@ -134,6 +134,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_hang(self, file, times):
         time.sleep(3600)
 
+    def serve_stuck(self, file, times):  # one request in 100 gets no answer
+        with LOCK:
+            stuck = LOG["requests"] % 100 == 0
+        if stuck:
+            time.sleep(3600)
+        self.serve_ok(file, times)
+
     def serve_drip(self, file, times):  # a byte now and then
         self.send_response(200)
         self.send_header("Content-Length", "100000")

@@ -80,6 +80,15 @@ class executor {
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   detail::io_pool& io() noexcept { return io_; }
+  /// For the loader: reads that it is of use to have under way at a time, by I/O threads and by object
+  /// stores.
+  std::size_t reads_at_a_time() const noexcept {
+    return io_.threads() + store_reads_.load(std::memory_order_relaxed);
+  }
+  /// For object stores, whose reads take no thread: how many they make at a time.
+  void set_store_reads(std::size_t at_a_time) noexcept {
+    store_reads_.store(at_a_time, std::memory_order_relaxed);
+  }
   /// Wakes coroutines at a given time; see sleep_for.
   detail::timer_queue& timers() noexcept { return timers_; }
 
@@ -219,6 +228,7 @@ class executor {
   const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
+  std::atomic<std::size_t> store_reads_{0};
   detail::tenants tenants_;
   detail::owned<threads> threads_;
   detail::io_pool io_;

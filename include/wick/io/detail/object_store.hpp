@@ -80,6 +80,8 @@ class object_store {
   /// The read ends soon, with wick::cancelled unless it has ended already. The caller sees to it that `read`
   /// lives.
   virtual void call_off(remote_read& read) noexcept = 0;
+  /// How many reads it makes at a time, as far as others wait.
+  virtual std::size_t at_a_time() const noexcept = 0;
   /// What `pattern` stands for. May ask the server. \throws wick::error
   virtual std::vector<remote_name> names(const std::string& pattern) = 0;
   /// What it has done so far, as a line of the report.

@@ -59,6 +59,7 @@ class remote_awaiter : job {
     handle_ = handle;
     execute = [](job* j) noexcept { resume(static_cast<remote_awaiter*>(j)->handle_); };
     wait_.begin(wait_for::io_call);
+    on_.set_store_reads(reads_.front().object->store->at_a_time());
     for (remote_read& r : reads_) {
       r.owner = this;
       r.done = [](remote_read& read) noexcept {

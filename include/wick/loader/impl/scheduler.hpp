@@ -311,8 +311,8 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
 /// Claims one run from the oldest batch that has any left, and runs it.
 bool scheduler::run_some() noexcept {
   const std::uint64_t length = runner_.grain().run_length();
-  if (suspends_ && chooses_in_flight_ && on_.io().chooses_threads())
-    tokens_.set_limit(tokens::limit_for(on_.workers(), on_.io().threads()));
+  if (suspends_ && chooses_in_flight_)
+    tokens_.set_limit(tokens::limit_for(on_.workers(), on_.reads_at_a_time()));
   const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
   if (most == 0) return false;
   const auto claimed = ahead_.claim(most, [&](bool another_follows) {

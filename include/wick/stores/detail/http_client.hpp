@@ -50,13 +50,14 @@ class http_client : public object_store {
 
   void begin(remote_read& read) override;
   void call_off(remote_read& read) noexcept override;
+  std::size_t at_a_time() const noexcept override;
   std::vector<remote_name> names(const std::string& pattern) override;
   std::string note() const override;
   /// The whole of an answer, for lists. Waits. \throws wick::error, also when it has more than `most` bytes
   std::string get(const http_address& from, std::size_t most);
 
   struct usage {
-    std::uint64_t requests = 0, retries = 0, connections = 0, bytes = 0;
+    std::uint64_t requests = 0, retries = 0, seconds = 0, connections = 0, bytes = 0;
   };
   usage used() const noexcept;
 

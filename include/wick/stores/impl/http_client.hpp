@@ -4,10 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <curl/curl.h>
 #include <deque>
 #include <exception>
@@ -33,70 +36,13 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/http_client.hpp>
-#include <wick/stores/impl/http_request.hpp>
+#include <wick/stores/impl/http_transfers.hpp>
 #include <wick/stores/remote.hpp>
 
 namespace wick::detail {
 
-namespace {
-
-std::chrono::nanoseconds in_seconds(double s) {
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::clamp(s, 0.0, 1e9) * 1e9));
-}
-
-}  // namespace
-
-struct http_client::state {
-  state(const remote_options& o, std::unique_ptr<http_locator> l)
-      : options(o),
-        locator(std::move(l)),
-        at_a_time(o.requests != 0 ? concurrency(o.requests, o.requests, o.requests)
-                                  : concurrency(16, 4, 256)) {
-    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-    multi = started == CURLE_OK ? curl_multi_init() : nullptr;
-    if (multi == nullptr) throw std::bad_alloc();
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(at_a_time.most()));
-  }
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
-  ~state() {
-    for (CURL* easy : idle) curl_easy_cleanup(easy);
-    curl_multi_cleanup(multi);
-  }
-
-  void run();
-  void start_some(http_clock::time_point now);
-  void start(http_request& r);
-  void ended(http_request& r, CURLcode code);
-  /// False: it is sent again. \throws wick::error
-  bool done(http_request& r, CURLcode code);
-  void again(http_request& r, std::string why);
-  void release(http_request& r) noexcept;
-  void finish(http_request& r, std::exception_ptr failed) noexcept;
-  void drop_called_off();
-  int milliseconds_to_wait(http_clock::time_point now) const noexcept;
-  bool in_trouble() const noexcept { return failures >= std::max<std::size_t>(8, at_a_time.limit()); }
-
-  const remote_options options;
-  const std::unique_ptr<http_locator> locator;
-  const cpu_set cpus = cpu_set::of_this_thread();
-  CURLM* multi = nullptr;
-
-  std::mutex mutex;
-  std::vector<http_request*> fresh;  // from begin(); guarded, like the next two
-  bool stopping = false, any_called_off = false;
-  std::thread thread;
-
-  // The thread's:
-  std::deque<http_request*> waiting;
-  std::vector<http_request*> active;
-  std::vector<CURL*> idle;
-  concurrency at_a_time;
-  std::size_t failures = 0;        // in a row
-  http_clock::time_point probe{};  // when the next attempt is made in trouble
-  std::minstd_rand random;
-
-  std::atomic<std::uint64_t> requests{0}, retries{0}, connections{0}, bytes{0};
+struct http_client::state : http_transfers {
+  using http_transfers::http_transfers;
 };
 
 http_client::http_client(const remote_options& options, std::unique_ptr<http_locator> locator)
@@ -149,6 +95,8 @@ void http_client::call_off(remote_read& read) noexcept {
   curl_multi_wakeup(s.multi);
 }
 
+std::size_t http_client::at_a_time() const noexcept { return state_->limit.load(std::memory_order_relaxed); }
+
 std::vector<remote_name> http_client::names(const std::string& pattern) {
   return state_->locator->names(*this, pattern);
 }
@@ -175,224 +123,22 @@ std::string http_client::get(const http_address& from, std::size_t most) {
 http_client::usage http_client::used() const noexcept {
   const state& s = *state_;
   return {s.requests.load(std::memory_order_relaxed), s.retries.load(std::memory_order_relaxed),
-          s.connections.load(std::memory_order_relaxed), s.bytes.load(std::memory_order_relaxed)};
+          s.seconds.load(std::memory_order_relaxed), s.connections.load(std::memory_order_relaxed),
+          s.bytes.load(std::memory_order_relaxed)};
 }
 
 std::string http_client::note() const {
+  const state& s = *state_;
   const usage u = used();
-  return std::to_string(u.requests) + " requests (" + std::to_string(u.retries) + " sent again), " +
-         std::to_string(u.bytes / 1'000'000) + " MB, " + std::to_string(u.connections) + " connections";
-}
-
-void http_client::state::run() {
-  name_this_thread("wick-net", 0);
-  cpus.apply();
-  ::sigset_t pipe;  // a peer that closes a connection is no signal
-  ::sigemptyset(&pipe);
-  ::sigaddset(&pipe, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-  for (;;) {
-    bool look_for_called_off = false;
-    {
-      const std::lock_guard lock(mutex);
-      waiting.insert(waiting.end(), fresh.begin(), fresh.end());
-      fresh.clear();
-      look_for_called_off = std::exchange(any_called_off, false);
-      if (stopping) {
-        for (http_request* r : waiting) r->called_off = true;
-        for (http_request* r : active) r->called_off = true;
-        look_for_called_off = true;
-      }
-    }
-    if (look_for_called_off) drop_called_off();
-    {
-      const std::lock_guard lock(mutex);
-      if (stopping && fresh.empty()) return;
-    }
-    start_some(http_clock::now());
-    int running = 0;
-    curl_multi_perform(multi, &running);
-    int left = 0;
-    bool any = false;
-    while (const CURLMsg* m = curl_multi_info_read(multi, &left)) {
-      if (m->msg != CURLMSG_DONE) continue;
-      void* of = nullptr;
-      curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &of);
-      ended(*static_cast<http_request*>(of), m->data.result);
-      any = true;
-    }
-    if (!any) curl_multi_poll(multi, nullptr, 0, milliseconds_to_wait(http_clock::now()), nullptr);
-  }
-}
-
-void http_client::state::drop_called_off() {
-  std::vector<http_request*> gone;
-  {
-    const std::lock_guard lock(mutex);
-    const auto take = [&gone](auto& from) {
-      auto kept = from.begin();
-      for (http_request* r : from) r->called_off ? gone.push_back(r) : void(*kept++ = r);
-      from.erase(kept, from.end());
-    };
-    take(waiting);
-    take(active);
-  }
-  for (http_request* r : gone) {
-    release(*r);
-    finish(*r, std::make_exception_ptr(cancelled()));
-  }
-}
-
-void http_client::state::start_some(http_clock::time_point now) {
-  const bool probing = in_trouble();
-  const std::size_t most = probing ? 1 : at_a_time.limit();
-  if (probing && now < probe) return;
-  for (std::size_t i = 0; i < waiting.size() && active.size() < most;) {
-    http_request& r = *waiting[i];
-    if (r.due > now && !probing) {
-      ++i;
-      continue;
-    }
-    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
-    std::exception_ptr failed;
-    try {
-      active.push_back(&r);
-      start(r);
-      continue;
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    std::erase(active, &r);
-    release(r);
-    finish(r, std::move(failed));
-  }
-}
-
-void http_client::state::start(http_request& r) {
-  const http_address to = r.whole != nullptr ? *r.whole : locator->locate(r.read->url);
-  if (r.attempts == 0) r.begun = http_clock::now();
-  if (idle.empty()) {
-    r.easy = curl_easy_init();
-    if (r.easy == nullptr) throw std::bad_alloc();
-  } else {
-    r.easy = idle.back();
-    idle.pop_back();
-  }
-  r.prepare(to, options);
-  if (curl_multi_add_handle(multi, r.easy) != CURLM_OK) throw std::bad_alloc();
-  requests.fetch_add(1, std::memory_order_relaxed);
-}
-
-void http_client::state::ended(http_request& r, CURLcode code) {
-  long made = 0;
-  curl_off_t received = 0;
-  curl_easy_getinfo(r.easy, CURLINFO_NUM_CONNECTS, &made);
-  curl_easy_getinfo(r.easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-  connections.fetch_add(static_cast<std::uint64_t>(std::max(made, 0L)), std::memory_order_relaxed);
-  bytes.fetch_add(static_cast<std::uint64_t>(std::max<curl_off_t>(received, 0)), std::memory_order_relaxed);
-  std::erase(active, &r);
-  release(r);
-  std::exception_ptr failed;
-  try {
-    if (!done(r, code)) return;
-  } catch (...) {
-    failed = std::current_exception();
-  }
-  finish(r, std::move(failed));  // not in the handler, which would hold the exception while others read it
-}
-
-bool http_client::state::done(http_request& r, CURLcode code) {
-  const bool answered = code == CURLE_OK || code == CURLE_WRITE_ERROR;
-  if (answered && !r.checked && r.answer.status != 0) r.check_head();
-  remote_read& read = *r.read;
-  std::uint64_t size = read.object->size.load(std::memory_order_acquire);
-  if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
-    std::uint64_t unknown = remote_object::unknown;
-    const std::uint64_t said = r.from == 0 ? 0 : r.answer.size;  // the first byte is missing in an empty one
-    if (said != http_answer::unknown)
-      read.object->size.compare_exchange_strong(unknown, said, std::memory_order_acq_rel);
-    size = read.object->size.load(std::memory_order_acquire);
-    if (size <= r.from) return true;
-  }
-  if (r.good &&
-      (r.complete() || (read.may_end_early && r.place == size) || (r.whole != nullptr && code == CURLE_OK))) {
-    if (in_trouble()) {
-      for (http_request* w : waiting) w->due = {};
-    }
-    failures = 0;
-    const double now = std::chrono::duration<double>(http_clock::now().time_since_epoch()).count();
-    at_a_time.ended(now, !waiting.empty());
-    return true;
-  }
-  if (r.good && r.place == size && code == CURLE_OK) throw error(r.too_short(size));
-  constexpr std::uint64_t progress = std::uint64_t{64} << 10;
-  if (r.at - r.from >= progress) {
-    r.attempts = 0;
-    r.begun = http_clock::now();
-  }
-  std::string why = r.fault;
-  if (!why.empty()) {
-    const int status = r.answer.status;
-    const bool refused = r.whole == nullptr && (status == 400 || status == 401 || status == 403);
-    if (!r.answer.may_pass() && !(refused && locator->has_other_keys(r.keys))) throw error(r.verdict());
-  } else {
-    if (r.message[0] == '\0')
-      why = code == CURLE_OK ? "the answer ends early" : curl_easy_strerror(code);
-    else
-      why = r.message.data();
-    if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
-  }
-  again(r, std::move(why));
-  return false;
-}
-
-void http_client::state::again(http_request& r, std::string why) {
-  constexpr double first_pause = 0.1, longest_pause = 2;
-  const http_clock::time_point now = http_clock::now();
-  if (now - r.begun >= in_seconds(options.give_up_after)) throw error(r.gave_up(why, options));
-  const double jitter = 0.5 + 0.5 * std::uniform_real_distribution<double>()(random);
-  const double pause =
-      std::min(first_pause * static_cast<double>(1u << std::min(r.attempts, 10u)), longest_pause);
-  r.due = now + in_seconds(std::max(pause * jitter, std::min(r.answer.retry_after, options.give_up_after)));
-  ++r.attempts;
-  ++failures;
-  if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
-  waiting.push_front(&r);
-  retries.fetch_add(1, std::memory_order_relaxed);
-}
-
-void http_client::state::release(http_request& r) noexcept {
-  CURL* const easy = std::exchange(r.easy, nullptr);
-  if (easy == nullptr) return;
-  curl_multi_remove_handle(multi, easy);
-  curl_easy_reset(easy);
-  try {
-    idle.push_back(easy);
-  } catch (...) {
-    curl_easy_cleanup(easy);
-  }
-}
-
-void http_client::state::finish(http_request& r, std::exception_ptr failed) noexcept {
-  const std::unique_ptr<http_request> gone(&r);
-  remote_read& read = *r.read;
-  {
-    const std::lock_guard lock(mutex);
-    read.under_way = nullptr;
-  }
-  read.failed = std::move(failed);
-  read.done(read);
-}
-
-int http_client::state::milliseconds_to_wait(http_clock::time_point now) const noexcept {
-  http_clock::time_point until = now + std::chrono::seconds(60);
-  if (in_trouble()) {
-    if (active.empty() && !waiting.empty()) until = std::min(until, probe);
-  } else if (active.size() < at_a_time.limit()) {
-    for (const http_request* r : waiting) until = std::min(until, r->due);
-  }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
-  return static_cast<int>(std::max<std::int64_t>(left, 0));
+  if (u.requests == 0) return {};
+  std::array<char, 256> text{};
+  std::snprintf(text.data(), text.size(),
+                "servers: %" PRIu64 " requests, %" PRIu64 " of them again and %" PRIu64
+                " twice; %.3g GB; %" PRIu64
+                " connections; the first byte after %.3g ms (median), %.3g ms (p99)",
+                u.requests, u.retries, u.seconds, 1e-9 * static_cast<double>(u.bytes), u.connections,
+                1e3 * s.first_bytes.median(), 1e3 * s.first_bytes.p99());
+  return text.data();
 }
 
 }  // namespace wick::detail

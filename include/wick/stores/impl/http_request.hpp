@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
@@ -31,12 +33,28 @@ using http_clock = std::chrono::steady_clock;
 struct http_request {
   /// \param all  not null: all of the answer at this address is wanted, and no range
   http_request(remote_read& of, const http_address* all) noexcept : read(&of), whole(all), at(of.first()) {}
+  /// A second request for what is missing of `of`, into memory of its own.
+  explicit http_request(http_request& of)
+      : read(&copy), whole(nullptr), at(of.at), twin(&of), own(static_cast<std::size_t>(of.end() - of.at)) {
+    copy.url = of.read->url;
+    copy.object = of.read->object;
+    copy.pieces[0] = {of.at, own.size(), own.data()};
+    copy.count = 1;
+    copy.may_end_early = of.read->may_end_early;
+    of.twin = this;
+  }
   http_request(const http_request&) = delete;
   http_request& operator=(const http_request&) = delete;
   ~http_request() { curl_slist_free_all(headers); }
 
   std::uint64_t end() const noexcept { return read->end(); }
   bool complete() const noexcept { return piece == read->count; }
+  bool second() const noexcept { return read == &copy; }
+  /// Whether the answer had all that is wanted.
+  bool has_all(CURLcode code) const noexcept {
+    return good && (complete() || (whole != nullptr && code == CURLE_OK) ||
+                    (read->may_end_early && place == read->object->size.load(std::memory_order_acquire)));
+  }
   /// Makes `easy` ready for the next attempt. \throws std::bad_alloc
   void prepare(const http_address& to, const remote_options& options);
   /// Takes bytes of the object that begin at `place`; those that no piece wants are dropped.
@@ -56,7 +74,12 @@ struct http_request {
   http_clock::time_point begun{}, due{};  // the first of them; no new one before
   bool called_off = false;                // guarded by the client's mutex
 
+  http_request* twin = nullptr;  // the second request for the same, or the first
+  remote_read copy;              // of a second one, and its bytes
+  std::vector<std::byte> own;
+
   // The attempt under way:
+  http_clock::time_point sent{};
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   http_answer answer;
@@ -239,7 +262,7 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   set(CURLOPT_WRITEFUNCTION, &on_body);
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_BUFFERSIZE, 256L << 10);
+  set(CURLOPT_BUFFERSIZE, 64L << 10);
   set(CURLOPT_CONNECTTIMEOUT_MS, 10'000L);
   set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
   set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::clamp(options.stalled_after, 1.0, 1e6)));

@@ -1,0 +1,399 @@
+/// \file
+/// The bodies of what stores/detail/http_client.hpp declares. Included in exactly one file of a program,
+/// which links curl.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <curl/curl.h>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <random>
+#include <signal.h>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/concurrency.hpp>
+#include <wick/async/detail/cpu_set.hpp>
+#include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/signal_mask.hpp>
+#include <wick/async/detail/thread_name.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/stores/detail/http_answer.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/latencies.hpp>
+#include <wick/stores/impl/http_request.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::detail {
+
+namespace {
+
+std::chrono::nanoseconds in_seconds(double s) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::clamp(s, 0.0, 1e9) * 1e9));
+}
+
+}  // namespace
+
+/// Requests of a client. What any thread may call is first; the rest is the thread's.
+struct http_transfers {
+  http_transfers(const remote_options& o, std::unique_ptr<http_locator> l)
+      : options(o),
+        locator(std::move(l)),
+        at_a_time(o.requests != 0 ? concurrency(o.requests, o.requests, o.requests)
+                                  : concurrency(32, 4, 256)) {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    multi = started == CURLE_OK ? curl_multi_init() : nullptr;
+    if (multi == nullptr) throw std::bad_alloc();
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(at_a_time.most()));
+  }
+  http_transfers(const http_transfers&) = delete;
+  http_transfers& operator=(const http_transfers&) = delete;
+  ~http_transfers() {
+    for (CURL* easy : idle) curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi);
+  }
+
+  void run();
+  void start_some(http_clock::time_point now);
+  void start(http_request& r);
+  void ended(http_request& r, CURLcode code);
+  /// Sends requests that take long a second time.
+  void hedge(http_clock::time_point now);
+  bool may_hedge() const noexcept;
+  void second_ended(http_request& second, CURLcode code);
+  void drop_second(http_request& r) noexcept;
+  void succeeded(http_request& r) noexcept;
+  /// False: it is sent again. \throws wick::error
+  bool done(http_request& r, CURLcode code);
+  void again(http_request& r, std::string why);
+  void release(http_request& r) noexcept;
+  void finish(http_request& r, std::exception_ptr failed) noexcept;
+  void drop_called_off();
+  int milliseconds_to_wait(http_clock::time_point now) const noexcept;
+  bool in_trouble() const noexcept { return failures >= std::max<std::size_t>(8, at_a_time.limit()); }
+
+  const remote_options options;
+  const std::unique_ptr<http_locator> locator;
+  const cpu_set cpus = cpu_set::of_this_thread();
+  CURLM* multi = nullptr;
+
+  std::mutex mutex;
+  std::vector<http_request*> fresh;  // from begin(); guarded, like the next two
+  bool stopping = false, any_called_off = false;
+  std::thread thread;
+
+  // The thread's:
+  std::deque<http_request*> waiting;
+  std::vector<http_request*> active;
+  std::vector<CURL*> idle;
+  concurrency at_a_time;
+  std::size_t failures = 0;        // in a row
+  http_clock::time_point probe{};  // when the next attempt is made in trouble
+  std::minstd_rand random;
+  latencies answers, first_bytes;
+
+  std::atomic<std::size_t> limit{at_a_time.limit()};
+  std::atomic<std::uint64_t> requests{0}, retries{0}, seconds{0}, connections{0}, bytes{0};
+};
+
+inline void http_transfers::run() {
+  name_this_thread("wick-net", 0);
+  cpus.apply();
+  ::sigset_t pipe;  // a peer that closes a connection is no signal
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  for (;;) {
+    bool look_for_called_off = false;
+    {
+      const std::lock_guard lock(mutex);
+      waiting.insert(waiting.end(), fresh.begin(), fresh.end());
+      fresh.clear();
+      look_for_called_off = std::exchange(any_called_off, false);
+      if (stopping) {
+        for (http_request* r : waiting) r->called_off = true;
+        for (http_request* r : active) r->called_off = !r->second();
+        look_for_called_off = true;
+      }
+    }
+    if (look_for_called_off) drop_called_off();
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping && fresh.empty()) return;
+    }
+    const http_clock::time_point now = http_clock::now();
+    start_some(now);
+    if (may_hedge()) hedge(now);
+    int running = 0;
+    curl_multi_perform(multi, &running);
+    int left = 0;
+    bool any = false;
+    while (const CURLMsg* m = curl_multi_info_read(multi, &left)) {
+      if (m->msg != CURLMSG_DONE) continue;
+      void* of = nullptr;
+      curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &of);
+      ended(*static_cast<http_request*>(of), m->data.result);
+      any = true;
+    }
+    if (!any) curl_multi_poll(multi, nullptr, 0, milliseconds_to_wait(http_clock::now()), nullptr);
+  }
+}
+
+inline void http_transfers::drop_called_off() {
+  std::vector<http_request*> gone;
+  {
+    const std::lock_guard lock(mutex);
+    const auto take = [&gone](auto& from) {
+      auto kept = from.begin();
+      for (http_request* r : from) {
+        if (r->called_off)
+          gone.push_back(r);
+        else
+          *kept++ = r;
+      }
+      from.erase(kept, from.end());
+    };
+    take(waiting);
+    take(active);
+  }
+  for (http_request* r : gone) {
+    drop_second(*r);
+    release(*r);
+    finish(*r, std::make_exception_ptr(cancelled()));
+  }
+}
+
+inline void http_transfers::start_some(http_clock::time_point now) {
+  const bool probing = in_trouble();
+  const std::size_t most = probing ? 1 : at_a_time.limit();
+  if (probing && now < probe) return;
+  for (std::size_t i = 0; i < waiting.size() && active.size() < most;) {
+    http_request& r = *waiting[i];
+    if (r.due > now && !probing) {
+      ++i;
+      continue;
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    std::exception_ptr failed;
+    try {
+      active.push_back(&r);
+      start(r);
+      continue;
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    std::erase(active, &r);
+    release(r);
+    finish(r, std::move(failed));
+  }
+}
+
+inline void http_transfers::start(http_request& r) {
+  const http_address to = r.whole != nullptr ? *r.whole : locator->locate(r.read->url);
+  r.sent = http_clock::now();
+  if (r.attempts == 0) r.begun = r.sent;
+  if (idle.empty()) {
+    r.easy = curl_easy_init();
+    if (r.easy == nullptr) throw std::bad_alloc();
+  } else {
+    r.easy = idle.back();
+    idle.pop_back();
+  }
+  r.prepare(to, options);
+  if (curl_multi_add_handle(multi, r.easy) != CURLM_OK) throw std::bad_alloc();
+  requests.fetch_add(1, std::memory_order_relaxed);
+}
+
+inline void http_transfers::ended(http_request& r, CURLcode code) {
+  long made = 0;
+  curl_off_t received = 0;
+  curl_easy_getinfo(r.easy, CURLINFO_NUM_CONNECTS, &made);
+  curl_easy_getinfo(r.easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+  connections.fetch_add(static_cast<std::uint64_t>(std::max(made, 0L)), std::memory_order_relaxed);
+  bytes.fetch_add(static_cast<std::uint64_t>(std::max<curl_off_t>(received, 0)), std::memory_order_relaxed);
+  if (code == CURLE_OK) {
+    curl_off_t first = 0;
+    curl_easy_getinfo(r.easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
+    first_bytes.add(1e-6 * static_cast<double>(first));
+  }
+  if (r.second()) return second_ended(r, code);
+  drop_second(r);
+  std::erase(active, &r);
+  release(r);
+  std::exception_ptr failed;
+  try {
+    if (!done(r, code)) return;
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  finish(r, std::move(failed));  // not in the handler, which would hold the exception while others read it
+}
+
+inline bool http_transfers::done(http_request& r, CURLcode code) {
+  const bool answered = code == CURLE_OK || code == CURLE_WRITE_ERROR;
+  if (answered && !r.checked && r.answer.status != 0) r.check_head();
+  remote_read& read = *r.read;
+  std::uint64_t size = read.object->size.load(std::memory_order_acquire);
+  if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
+    std::uint64_t unknown = remote_object::unknown;
+    const std::uint64_t said = r.from == 0 ? 0 : r.answer.size;  // the first byte is missing in an empty one
+    if (said != http_answer::unknown)
+      read.object->size.compare_exchange_strong(unknown, said, std::memory_order_acq_rel);
+    size = read.object->size.load(std::memory_order_acquire);
+    if (size <= r.from) return true;
+  }
+  if (r.has_all(code)) {
+    succeeded(r);
+    return true;
+  }
+  if (r.good && r.place == size && code == CURLE_OK) throw error(r.too_short(size));
+  constexpr std::uint64_t progress = std::uint64_t{64} << 10;
+  if (r.at - r.from >= progress) {
+    r.attempts = 0;
+    r.begun = http_clock::now();
+  }
+  std::string why = r.fault;
+  if (!why.empty()) {
+    const int status = r.answer.status;
+    const bool refused = r.whole == nullptr && (status == 400 || status == 401 || status == 403);
+    if (!r.answer.may_pass() && !(refused && locator->has_other_keys(r.keys))) throw error(r.verdict());
+  } else {
+    if (r.message[0] == '\0')
+      why = code == CURLE_OK ? "the answer ends early" : curl_easy_strerror(code);
+    else
+      why = r.message.data();
+    if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
+  }
+  again(r, std::move(why));
+  return false;
+}
+
+inline void http_transfers::succeeded(http_request& r) noexcept {
+  if (in_trouble()) {
+    for (http_request* w : waiting) w->due = {};
+  }
+  failures = 0;
+  const http_clock::time_point now = http_clock::now();
+  answers.add(std::chrono::duration<double>(now - r.sent).count());
+  const double time = std::chrono::duration<double>(now.time_since_epoch()).count();
+  if (at_a_time.ended(time, !waiting.empty())) limit.store(at_a_time.limit(), std::memory_order_relaxed);
+}
+
+inline bool http_transfers::may_hedge() const noexcept {
+  constexpr std::uint64_t of = 33;  // one request in so many
+  return options.hedge && !in_trouble() && std::isfinite(answers.late()) &&
+         of * (seconds.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
+}
+
+inline void http_transfers::hedge(http_clock::time_point now) {
+  const http_clock::duration late = in_seconds(answers.late());
+  http_request* longest = nullptr;
+  std::size_t overdue = 0;
+  for (http_request* r : active) {
+    if (r->second() || now - r->sent < late) continue;
+    ++overdue;
+    const bool could = r->twin == nullptr && r->whole == nullptr;
+    if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
+  }
+  // Where many are late it is the store that is slow, and more requests make it slower.
+  if (longest == nullptr || overdue > std::max<std::size_t>(2, active.size() / 8)) return;
+  try {
+    active.reserve(active.size() + 1);
+    auto* const second = new http_request(*longest);
+    active.push_back(second);
+    start(*second);
+    seconds.fetch_add(1, std::memory_order_relaxed);
+  } catch (...) {  // the first is still under way
+    drop_second(*longest);
+  }
+}
+
+inline void http_transfers::drop_second(http_request& r) noexcept {
+  const std::unique_ptr<http_request> second(std::exchange(r.twin, nullptr));
+  if (second == nullptr) return;
+  std::erase(active, second.get());
+  release(*second);
+}
+
+inline void http_transfers::second_ended(http_request& second, CURLcode code) {
+  http_request& r = *second.twin;
+  if (!second.has_all(code)) return drop_second(r);
+  std::erase(active, &r);
+  release(r);
+  r.place = second.copy.first();
+  r.take(reinterpret_cast<const char*>(second.own.data()), second.copy.got);
+  drop_second(r);
+  succeeded(r);
+  finish(r, nullptr);
+}
+
+inline void http_transfers::again(http_request& r, std::string why) {
+  constexpr double first_pause = 0.1, longest_pause = 2;
+  const http_clock::time_point now = http_clock::now();
+  if (now - r.begun >= in_seconds(options.give_up_after)) throw error(r.gave_up(why, options));
+  const double jitter = 0.5 + 0.5 * std::uniform_real_distribution<double>()(random);
+  const double pause =
+      std::min(first_pause * static_cast<double>(1u << std::min(r.attempts, 10u)), longest_pause);
+  r.due = now + in_seconds(std::max(pause * jitter, std::min(r.answer.retry_after, options.give_up_after)));
+  ++r.attempts;
+  ++failures;
+  if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
+  waiting.push_front(&r);
+  retries.fetch_add(1, std::memory_order_relaxed);
+}
+
+inline void http_transfers::release(http_request& r) noexcept {
+  CURL* const easy = std::exchange(r.easy, nullptr);
+  if (easy == nullptr) return;
+  curl_multi_remove_handle(multi, easy);
+  curl_easy_reset(easy);
+  try {
+    idle.push_back(easy);
+  } catch (...) {
+    curl_easy_cleanup(easy);
+  }
+}
+
+inline void http_transfers::finish(http_request& r, std::exception_ptr failed) noexcept {
+  const std::unique_ptr<http_request> gone(&r);
+  remote_read& read = *r.read;
+  {
+    const std::lock_guard lock(mutex);
+    read.under_way = nullptr;
+  }
+  read.failed = std::move(failed);
+  read.done(read);
+}
+
+inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) const noexcept {
+  http_clock::time_point until = now + std::chrono::seconds(60);
+  if (in_trouble()) {
+    if (active.empty() && !waiting.empty()) until = std::min(until, probe);
+  } else if (active.size() < at_a_time.limit()) {
+    for (const http_request* r : waiting) until = std::min(until, r->due);
+  }
+  if (may_hedge()) {
+    const http_clock::duration late = in_seconds(answers.late());
+    for (const http_request* r : active) {
+      if (r->twin == nullptr && r->sent + late > now) until = std::min(until, r->sent + late);
+    }
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
+}
+
+}  // namespace wick::detail
