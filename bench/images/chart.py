@@ -12,6 +12,8 @@ TITLES = {
     "val": "500 × 375 px → Resize 256, CenterCrop 224",
     "large": "2000 × 1500 px → RandomResizedCrop 224, flip",
     "full": "500 × 375 px, only decoded",
+    "crops": "500 × 375 px → RandomResizedCrop 96, scale 0.05 to 0.32, flip",
+    "crops_large": "2000 × 1500 px → RandomResizedCrop 96, scale 0.05 to 0.32, flip",
 }
 # By key: what is written beside the bar, and its color. The gray ones resize nothing; pale ones don't antialias.
 OURS, LIMIT, PEER, ALIASED = "#d9480f", "#868e96", "#4c6ef5", "#bac8ff"
@@ -19,6 +21,7 @@ SIDES = {
     "wick": ("wick", OURS),
     "wick_package": ("wick, from Python", OURS),
     "wick_api": ("wick, Huffman by libjpeg-turbo", OURS),
+    "wick_no_index": ("wick, without the crop index", OURS),
     "limit": ("libjpeg-turbo alone, no resize", LIMIT),
     "limit_batches": ("libjpeg-turbo, into batches", LIMIT),
     "torch_data": ("torch::data, with wick’s codec", PEER),

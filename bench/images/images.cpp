@@ -1,9 +1,11 @@
 // Photographs into batches of 64: wick, libjpeg-turbo alone, torch::data, and the Python loaders that there
 // are.
 //
-// Four workloads: rrc (500 x 375 px, RandomResizedCrop 224 and a flip), val (Resize 256, CenterCrop 224),
-// large (2000 x 1500 px, as rrc) and full (only decoded). The limit decodes just the rectangle that is
-// needed, at the cheapest scale that covers the output, and resizes nothing. wick_api is wick with
+// Six workloads: rrc (500 x 375 px, RandomResizedCrop 224 and a flip), val (Resize 256, CenterCrop 224),
+// large (2000 x 1500 px, as rrc), full (only decoded), and crops and crops_large (96 px, of 5 to 32 % of the
+// picture, as self-supervised learning has them; by wick alone). wick_no_index is wick without the index of
+// places in JPEGs, which the first epoch fills before the clock runs. The limit decodes just the rectangle
+// that is needed, at the cheapest scale that covers the output, and resizes nothing. wick_api is wick with
 // libjpeg-turbo by its interface alone, which reads the Huffman codes itself, as it does in the limit.
 #include <algorithm>
 #include <cstdint>
@@ -71,6 +73,7 @@ struct workload {
   images::work work;
   settings set;
   std::vector<job> jobs;  // of an epoch
+  bool by_wick_alone = false;
 };
 
 /// Calls `f` with a function that makes the workload's loader.
@@ -171,7 +174,7 @@ std::string key_of(std::string name) {
 void measure(workload& w, const pictures& from, const wick_bench::options& o, const fs::path& scripts) {
   std::printf("\n%s: %zu pictures, %.1f KB each\n", w.name.c_str(), from.files.size(), from.kb);
   w.jobs = jobs_of(w, 1);
-  std::vector<peer> peers = start_peers(o.more_or_empty("--peers"), scripts, w, o);
+  std::vector<peer> peers = start_peers(w.by_wick_alone ? "" : o.more_or_empty("--peers"), scripts, w, o);
 
   const stopwatch once;
   images::bare_jpeg(from.files, w.jobs, o.workers);
@@ -193,6 +196,13 @@ void measure(workload& w, const pictures& from, const wick_bench::options& o, co
     by_api_alone = false;
     return out;
   });
+  if (w.work == images::work::train) {
+    add("wick_no_index", [&] {
+      workload without = w;
+      without.set.decode.crop_index_bytes = 0;
+      return with_loader(without, [&](const auto& make) { return epochs_of(make, epochs, nullptr); });
+    });
+  }
   add("limit", [&] {
     std::vector<std::vector<job>> jobs;
     for (int e = 1; e <= epochs; ++e)
@@ -208,12 +218,14 @@ void measure(workload& w, const pictures& from, const wick_bench::options& o, co
       return watch.read();
     });
   }
-  add("torch_data", [&] {
-    images::torch_data loader(from.files, from.targets, w.work, o.workers);
-    const stopwatch watch;
-    for (int e = 0; e < epochs; ++e) (void)loader.epoch();
-    return watch.read();
-  });
+  if (!w.by_wick_alone) {
+    add("torch_data", [&] {
+      images::torch_data loader(from.files, from.targets, w.work, o.workers);
+      const stopwatch watch;
+      for (int e = 0; e < epochs; ++e) (void)loader.epoch();
+      return watch.read();
+    });
+  }
   if (w.name == "rrc") {
     add("wick_stb", [&] {
       return epochs_of(
@@ -286,12 +298,19 @@ int run(const wick_bench::options& o, const fs::path& scripts) {
   all.push_back({"val", images::work::validate, at("small"), {}});
   all.push_back({"large", images::work::train, at("large"), {}});
   all.push_back({"full", images::work::whole, at("small"), {}});
+  const auto crops = [](settings s) {
+    s.side = 96;
+    s.scale = {0.05, 0.32};
+    return s;
+  };
+  all.push_back({"crops", images::work::train, crops(at("small")), {}, true});
+  all.push_back({"crops_large", images::work::train, crops(at("large")), {}, true});
   for (workload& w : all) {
     if (!w.name.starts_with(o.which)) continue;
     const pictures from = list(w.set.folder);
     if (pixels.empty()) {
       measure(w, from, o, scripts);
-    } else if (w.work != images::work::whole) {
+    } else if (w.work != images::work::whole && !w.by_wick_alone) {
       write_pixels(w, from, pixels);
       if (w.name != "val") continue;
       for (peer& p : start_peers(o.more_or_empty("--peers"), scripts, w, o)) {

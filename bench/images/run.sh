@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Photographs into batches of 64 against libjpeg-turbo alone, torch::data and the Python loaders that there are:
 #
-#   bash bench/run.sh images [--photos DIR] [--svg FILE] [--no-pixels] [--case rrc|val|large|full] [--quick] [--rounds N] …
+#   bash bench/run.sh images [--photos DIR] [--svg FILE] [--no-pixels] [--case rrc|val|large|full|crops] [--quick] [--rounds N] …
 #
 # The pictures are made once, in build/images/set: from the photographs among Debian's wallpapers, which are fetched with
 # apt-get into build/images and not installed, or from the JPEGs below DIR (2000 x 1500 px or larger ones are wanted).

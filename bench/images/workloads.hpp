@@ -2,6 +2,7 @@
 /// The pipelines that are measured, and what each does to which picture.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -21,6 +22,8 @@ struct settings {
   std::filesystem::path folder;
   std::size_t workers = 2;
   wick::decode_options decode = {};
+  int side = output;                          // of what train() makes
+  std::array<double, 2> scale = {0.08, 1.0};  // of its crops
 };
 
 /// decode() by stb_image, whatever codec is in front of it.
@@ -35,11 +38,11 @@ struct stb_decode {
 
 inline wick::loader_options options(const settings& s) { return {.seed = seed, .workers = s.workers}; }
 
-/// Training: RandomResizedCrop 224 and a flip.
+/// Training: RandomResizedCrop, to 224 px unless the settings say otherwise, and a flip.
 template <class Decode>
 auto train(const settings& s, Decode decode) {
   return wick::image_folder(s.folder) | wick::shuffle() | wick::read() | decode |
-         wick::random_resized_crop(output) | wick::random_horizontal_flip();
+         wick::random_resized_crop(s.side, {.scale = s.scale}) | wick::random_horizontal_flip();
 }
 /// Validation: Resize 256, CenterCrop 224.
 inline auto validate(const settings& s) {

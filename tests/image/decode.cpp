@@ -193,6 +193,32 @@ TEST_CASE("a picture that is turned comes out in the numbers that were asked for
   }
 }
 
+TEST_CASE("a batch has the same bytes in each epoch with the crop index, too small an index, and none") {
+  encoded_pictures source;
+  for (std::uint64_t i = 0; i < 24; ++i)
+    source.files.push_back(encode_jpeg(photo(150 + static_cast<int>(i) * 9, 120, 3, i)));
+  const auto fingerprints = [&](const wick::decode_options& options, std::string* note = nullptr) {
+    wick::executor workers({.workers = 2});
+    wick::loader loader(source | wick::decode(options) | wick::random_resized_crop(32) | wick::array_batch(8),
+                        {.seed = 1, .executor = &workers, .content_fingerprint = true});
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+      for (auto& batch : loader.epoch(epoch)) (void)batch;
+      out.push_back(loader.fingerprint(epoch).value);
+    }
+    if (note != nullptr) *note = loader.report().to_string();
+    return out;
+  };
+  const auto expected = fingerprints({.crop_index_bytes = 0});
+  std::string note;
+  CHECK(fingerprints({}, &note) == expected);
+  CHECK_FALSE(contains(note, "crop index"));
+  CHECK(fingerprints({.crop_index_bytes = 3000}, &note) == expected);
+  const bool reads_places =
+      wick::codecs().probe(as_bytes(source.files[0]).span()).decoder->name == "libjpeg-turbo";
+  CHECK(contains(note, "note: decode: the crop index is full") == reads_places);
+}
+
 TEST_CASE("a JPEG that claims 16 bits is an error, whatever numbers are asked for") {
   std::string file = encode_jpeg(photo(8, 8));
   const std::size_t frame = file.find("\xFF\xC0");

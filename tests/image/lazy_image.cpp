@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +9,8 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/codec/detail/crop_index.hpp>
+#include <wick/codec/detail/jpeg_walk.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/lazy_image.hpp>
 
@@ -260,3 +264,41 @@ TEST_CASE("a normalized picture is float32 and takes no more color") {
   lazy.crop({1, 1, 4, 4});
   CHECK(slot_of(lazy, false).size() == 4 * 4 * 3 * 4);
 }
+
+#ifdef WICK_TEST_LIBJPEG_TURBO
+
+TEST_CASE("where the crop index is wrong, the picture is decoded again from the top, into the same memory") {
+  using wick::detail::crop_index;
+  const std::string file = encode_jpeg(photo(400, 300));
+  const auto index = std::make_shared<crop_index>(std::size_t{1} << 20);
+  const auto picture = [&](bool indexed, int side) {
+    wick::bytes b = as_bytes(file);
+    const wick::picture_info info = wick::codecs().probe(b.span());
+    lazy_image out(std::move(b), info, 3, false, {}, indexed ? index : nullptr);
+    out.crop({170, 20, 200, 260});
+    if (side != 0) out.resize(side, side);
+    out.mirror_y();
+    return std::move(out).pixels();
+  };
+  const std::uint64_t key = crop_index::key_of(std::as_bytes(std::span(file)));
+  wick::detail::jpeg_walk walk;
+  walk.begin({}, {}, 0, 256, 1024);
+  std::size_t dropped = 0;
+  for (const int side : {0, 150, 40}) {  // copied, of full size, and scaled by the decoder
+    CAPTURE(side);
+    const image expected = picture(false, side);
+    REQUIRE(picture(true, side) == expected);
+    index->begin(key, walk);
+    std::vector<wick::detail::jpeg_place> places(walk.places().begin(), walk.places().end());
+    REQUIRE(places.size() > 20);
+    places[places.size() / 2].last_dc[0] += 5;  // rows above have been written when it is found
+    index->drop(key);
+    index->keep(key, places, places.size());
+    CHECK(picture(true, side) == expected);
+    CHECK(index->pictures() == 0);
+    dropped += 2;
+    CHECK(index->dropped() == dropped);
+  }
+}
+
+#endif

@@ -21,6 +21,10 @@ namespace wick {
 
 struct codec;
 
+namespace detail {
+class crop_index;
+}
+
 /// What the header of an encoded picture says; no pixel has been decoded for it.
 struct picture_info {
   std::string_view format;             ///< "JPEG", "PNG", …
@@ -38,6 +42,7 @@ struct decode_request {
   int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
   bool indexes =
       false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
+  detail::crop_index* index = nullptr;  ///< for wick's own decoder of JPEGs, others have no use for it
 };
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.

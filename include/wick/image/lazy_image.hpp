@@ -56,9 +56,10 @@ class lazy_image {
 
   lazy_image() noexcept = default;
   /// An encoded picture whose header was read; it comes out with `channels` channels. When it
-  /// is `exact`, the decoder may not deliver it smaller than it is.
+  /// is `exact`, the decoder may not deliver it smaller than it is. `index` may be null.
   lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
-             const detail::pixel_numbers& as = {}) noexcept;
+             const detail::pixel_numbers& as = {},
+             std::shared_ptr<detail::crop_index> index = nullptr) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
   /// The same in other numbers.
@@ -166,6 +167,7 @@ class lazy_image {
   detail::wide_rows wide_;                               // in place of decoded_ when that is what they are
   std::shared_ptr<const detail::shared_pixels> shared_;  // in place of both
   picture_info info_;
+  std::shared_ptr<detail::crop_index> index_;  // that of decode()
   bool exact_ = false;
   detail::pixel_numbers as_;
   int channels_ = 0;      // while geometry and color are worked on

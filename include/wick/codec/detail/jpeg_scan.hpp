@@ -13,6 +13,8 @@
 #include <cstring>
 #include <span>
 
+#include <wick/codec/detail/jpeg_place.hpp>
+
 namespace wick::detail {
 
 /// The bits of a scan without the zeros that follow each FF. Past a marker, or the end, they are zeros.
@@ -299,7 +301,8 @@ class jpeg_scan {
   /// none.
   void begin(std::span<const std::uint8_t> data, std::span<const block> blocks,
              unsigned restart_interval) noexcept {
-    in_.begin(data.data(), data.data() + data.size());
+    start_ = data.data();
+    in_.begin(start_, start_ + data.size());
     blocks_ = std::min(blocks.size(), most_blocks);
     std::copy_n(blocks.begin(), blocks_, block_.begin());
     steps_over_ = false;
@@ -336,6 +339,32 @@ class jpeg_scan {
     return !in.overdrawn() && !in.near_end();
   }
 
+  /// In front of the next MCU; of data of less than most_bytes.
+  jpeg_place here() const noexcept {
+    const std::uint8_t* at = in_.at;
+    int bits = in_.count - in_.made_up;  // read in advance
+    for (; bits > 0; bits -= 8) at -= at - start_ >= 2 && at[-1] == 0 && at[-2] == 0xFF ? 2 : 1;
+    jpeg_place place{static_cast<std::uint32_t>((at - start_) * 8 - bits), {}};
+    for (std::size_t c = 0; c < last_dc_.size(); ++c)
+      place.last_dc[c] = static_cast<std::uint16_t>(last_dc_[c]);
+    return place;
+  }
+  /// To where MCU number `mcu` begins. False when it is behind the data.
+  bool go_to(const jpeg_place& place, std::size_t mcu) noexcept {
+    const std::size_t byte = place.bit / 8;
+    if (byte > static_cast<std::size_t>(in_.end - start_)) return false;
+    in_.begin(start_ + byte, in_.end);
+    in_.refill();
+    in_.drop(static_cast<int>(place.bit % 8));
+    std::copy(place.last_dc.begin(), place.last_dc.end(), last_dc_.begin());
+    if (interval_ == 0) return true;
+    const auto since = static_cast<unsigned>(mcu % interval_);
+    to_restart_ = since == 0 && mcu != 0 ? 0 : interval_ - since;
+    restart_ = mcu == 0 ? 0 : static_cast<unsigned>((mcu - 1) / interval_ % 8);
+    return true;
+  }
+  static constexpr std::size_t most_bytes = std::size_t{1} << 29;  // whose bits have numbers of 32 bits
+
  private:
   /// A picture that is wanted whole never needs it.
   [[gnu::noinline]] void prepare_steps() noexcept {
@@ -352,6 +381,7 @@ class jpeg_scan {
   }
 
   jpeg_bits in_;
+  const std::uint8_t* start_ = nullptr;
   std::array<block, most_blocks> block_{};
   std::size_t blocks_ = 0;
   bool steps_over_ = false;  // the tables can

@@ -4,6 +4,7 @@
 
 #include <wick/codec/impl/builtin_codecs.hpp>
 #include <wick/codec/impl/codec.hpp>
+#include <wick/codec/impl/crop_index.hpp>
 #include <wick/codec/impl/decoders_seen.hpp>
 #include <wick/codec/impl/gif.hpp>
 #include <wick/codec/impl/png.hpp>

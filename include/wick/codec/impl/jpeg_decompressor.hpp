@@ -20,6 +20,7 @@
 #include <jerror.h>
 
 #include <wick/codec/codec.hpp>
+#include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/codec/impl/jpeg_memory.hpp>
@@ -70,7 +71,7 @@ class jpeg_decompressor {
   std::size_t own_mcus() const noexcept { return scan_.done(); }
 
   /// \param own_scan whether Huffman codes are read here, where they can be, rather than by libjpeg
-  /// \throws wick::error for damaged data; what the sink throws
+  /// \throws wick::error for damaged data; wrong_jpeg_place; what the sink throws
   void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
               row_sink& sink, bool own_scan) {
     struct at_end {
@@ -83,7 +84,29 @@ class jpeg_decompressor {
     begin(encoded, about, request);
     scan_.forget();
     if (own_scan) scan_.install(&info_, {source_.next_input_byte, source_.bytes_in_buffer});
+    const JDIMENSION whole_width = info_.output_width;
     const rect part = choose_part(request.wanted);
+    const bool cuts = part.y > 0 || info_.output_width < whole_width;
+    if (request.index == nullptr || scan_.walk() == nullptr || !cuts) return read_rows(part, request, sink);
+    const std::uint64_t key = crop_index::key_of(encoded);
+    try {
+      request.index->begin(key, *scan_.walk());
+      read_rows(part, request, sink);
+      request.index->end(key, *scan_.walk());
+    } catch (const wrong_jpeg_place&) {
+      request.index->drop(key);
+      throw;
+    }
+  }
+
+ private:
+  static constexpr int too_many_scans = -1;  // none of libjpeg's codes
+  struct error_state {
+    jpeg_error_mgr mgr;  // first: libjpeg knows this by it
+    std::jmp_buf back;
+  };
+
+  void read_rows(const rect& part, const decode_request& request, row_sink& sink) {
     sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
                 part.y * 8 / scale_, scale_ / 8.0});
     if (part.y != 0) check(guarded([&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.y)); }));
@@ -107,13 +130,6 @@ class jpeg_decompressor {
       sink.written(static_cast<int>(got));
     }
   }
-
- private:
-  static constexpr int too_many_scans = -1;  // none of libjpeg's codes
-  struct error_state {
-    jpeg_error_mgr mgr;  // first: libjpeg knows this by it
-    std::jmp_buf back;
-  };
 
   /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of fresh
   /// captures would wait until all stores before are done, those of the pixels too.
@@ -159,6 +175,7 @@ class jpeg_decompressor {
   }
   void check(bool good) {
     if (good) return;
+    if (errors_.mgr.msg_code == jpeg_scan_reader::misplaced) throw wrong_jpeg_place();
     if (errors_.mgr.msg_code == too_many_scans) throw_too_many_scans();
     if (errors_.mgr.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
     if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");

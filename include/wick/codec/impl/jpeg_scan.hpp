@@ -12,6 +12,7 @@
 #include <span>
 
 #include <wick/codec/detail/jpeg_scan.hpp>
+#include <wick/codec/detail/jpeg_walk.hpp>
 
 namespace wick::detail {
 
@@ -53,7 +54,14 @@ class jpeg_scan_reader {
 
   /// How many MCUs were read here since then.
   std::size_t done() const noexcept { return done_; }
-  void forget() noexcept { done_ = 0; }
+  void forget() noexcept {
+    done_ = 0;
+    installed_ = false;
+  }
+  /// The walk over the scan that this reads; null when libjpeg reads the picture.
+  jpeg_walk* walk() noexcept { return installed_ ? &walk_ : nullptr; }
+  /// libjpeg's error code for a wrong_jpeg_place, none of its own.
+  static constexpr int misplaced = -2;
 
   /// To be called between jpeg_start_decompress and the first row. The picture may be of any kind; those that
   /// this reads not are left to libjpeg. `data` is what follows the scan's header.
@@ -72,12 +80,13 @@ class jpeg_scan_reader {
       if (dc == nullptr || ac == nullptr) return;
       blocks[i] = {dc, ac, static_cast<unsigned>(component), c.component_needed && block_side(c) > 1};
     }
-    scan_.begin(data, {blocks.data(), count}, info->restart_interval);
     done_ = column_ = 0;
     columns_ = info->MCUs_per_row;
     want(0, columns_ - 1);
     slot_ = find_(info);
     if (slot_ == nullptr) return;
+    walk_.begin(data, {blocks.data(), count}, info->restart_interval, columns_, info->MCU_rows_in_scan);
+    installed_ = true;
     own_ = *slot_;
     info->client_data = this;
     *slot_ = &decode;
@@ -113,7 +122,12 @@ class jpeg_scan_reader {
   static boolean decode(j_decompress_ptr info, JBLOCKROW* out) {
     auto& self = *static_cast<jpeg_scan_reader*>(info->client_data);
     const bool wanted = out != nullptr && self.column_ >= self.first_ && self.column_ <= self.last_;
-    if (!self.scan_.next(wanted ? out : nullptr)) return self.give_back(info, out);
+    const jpeg_walk::outcome o = self.walk_.next(wanted ? out : nullptr);
+    if (o == jpeg_walk::outcome::unreadable) return self.give_back(info, out);
+    if (o == jpeg_walk::outcome::misplaced) {
+      info->err->msg_code = misplaced;
+      (*info->err->error_exit)(reinterpret_cast<j_common_ptr>(info));
+    }
     ++self.done_;
     if (++self.column_ == self.columns_) self.column_ = 0;
     return TRUE;
@@ -132,12 +146,13 @@ class jpeg_scan_reader {
   }
 
   std::array<std::array<std::unique_ptr<jpeg_huffman>, NUM_HUFF_TBLS>, 2> tables_;
-  jpeg_scan scan_;
+  jpeg_walk walk_;
   find_slot find_;
   mcu_decoder* slot_ = nullptr;
   mcu_decoder own_ = nullptr;
   std::size_t done_ = 0;
   JDIMENSION column_ = 0, columns_ = 0, first_ = 0, last_ = 0;
+  bool installed_ = false;
 };
 
 }  // namespace wick::detail

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/codec/detail/exif.hpp>
 #include <wick/codec/detail/stb.hpp>
@@ -23,7 +25,10 @@
 namespace wick::detail {
 
 decode_stage::decode_stage(const decode_options& options, const char* called)
-    : options_(options), called_(called) {
+    : options_(options),
+      called_(called),
+      index_(options.crop_index_bytes == 0 ? nullptr
+                                           : std::make_shared<crop_index>(options.crop_index_bytes)) {
   const std::string stage = std::string(called) + ": ";
   if (options.max_pixels < 1) {
     throw error(stage + "max_pixels = " + std::to_string(options.max_pixels) +
@@ -58,7 +63,8 @@ lazy_image decode_stage::operator()(bytes encoded, context&) const {
     }
   }
   const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
-  lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as);
+  lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as,
+                     info.format == "JPEG" ? index_ : nullptr);
   return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
 }
 
@@ -78,6 +84,9 @@ std::string decode_stage::note() const {
     add("PNG by zlib: install libdeflate (apt-get install libdeflate-dev), about three times as fast, and "
         "build "
         "wick again, without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)");
+  }
+  if (const std::string of_index = index_ == nullptr ? "" : index_->note(); !of_index.empty()) {
+    add(of_index.c_str());
   }
   return text;
 }

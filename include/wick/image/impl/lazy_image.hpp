@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <wick/codec/codec.hpp>
+#include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
@@ -25,9 +27,10 @@
 namespace wick {
 
 lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bool exact,
-                       const detail::pixel_numbers& as) noexcept
+                       const detail::pixel_numbers& as, std::shared_ptr<detail::crop_index> index) noexcept
     : encoded_(std::move(encoded)),
       info_(info),
+      index_(std::move(index)),
       exact_(exact),
       as_(as),
       channels_(channels),
@@ -267,10 +270,19 @@ void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer
 
 void lazy_image::decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
                              const detail::picture_target& to, detail::phase_timer& timer) const {
-  detail::row_resampler sink(plan_, scratch, to, &timer);
-  info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
-  if (!sink.finished())
-    throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+  const auto decode = [&](detail::crop_index* index) {
+    decode_request with = wanted;
+    with.index = index;
+    detail::row_resampler sink(plan_, scratch, to, &timer);
+    info_.decoder->decode_rows(encoded_.span(), info_, with, sink);
+    if (!sink.finished())
+      throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+  };
+  try {
+    decode(index_.get());
+  } catch (const detail::wrong_jpeg_place&) {
+    decode(nullptr);
+  }
 }
 
 void lazy_image::decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,

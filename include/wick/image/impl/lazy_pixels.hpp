@@ -65,6 +65,7 @@ lazy_image lazy_image::clone() const {
   out.wide_ = wide_;
   out.shared_ = shared_;
   out.info_ = info_;
+  out.index_ = index_;
   out.exact_ = exact_;
   out.as_ = as_;
   out.channels_ = channels_;

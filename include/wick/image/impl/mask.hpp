@@ -87,7 +87,10 @@ void mask::write_to(slot to) const {
 namespace detail {
 
 decode_mask_stage::decode_mask_stage(const decode_mask_options& options)
-    : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
+    : numbers_({.mode = color::index,
+                .type = options.type,
+                .max_pixels = options.max_pixels,
+                .crop_index_bytes = 0},
                "decode_mask") {}
 
 mask decode_mask_stage::operator()(bytes encoded, context& c) const {

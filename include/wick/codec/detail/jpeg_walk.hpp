@@ -1,0 +1,121 @@
+/// \file
+/// A walk over the MCUs of a baseline JPEG's scan that looks at no more of them than it has to.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <wick/codec/detail/jpeg_place.hpp>
+#include <wick/codec/detail/jpeg_scan.hpp>
+
+namespace wick::detail {
+
+/// The MCUs of a scan, one after the other. It notes the places of some as it passes them: of the first in
+/// each row, of each eighth behind it, and the end. Those of an earlier walk may be given to it: then it only
+/// counts unwanted MCUs in front of the last of them, and starts at the nearest one when a wanted MCU comes.
+///
+/// Places are noted without a gap, from the start on, and behind MCUs that could be read: in front of the
+/// last one nothing is damaged. What it walks from one of them ends at the next, at the latest at the end of
+/// the row, and must arrive exactly there. So it never starts at the last one.
+class jpeg_walk {
+ public:
+  enum class outcome : std::uint8_t {
+    good,
+    unreadable,  ///< see jpeg_scan::next()
+    misplaced,   ///< a place that was given is wrong
+  };
+  static constexpr std::size_t stride = 8;             // MCUs from place to place
+  static constexpr std::size_t most_places = 1 << 16;  // of a picture; one with more does without
+
+  /// As jpeg_scan::begin(); `columns` and `rows` of MCUs.
+  void begin(std::span<const std::uint8_t> data, std::span<const jpeg_scan::block> blocks,
+             unsigned restart_interval, std::size_t columns, std::size_t rows) noexcept {
+    scan_.begin(data, blocks, restart_interval);
+    columns_ = columns;
+    each_row_ = (columns + stride - 1) / stride;
+    total_ =
+        data.size() < jpeg_scan::most_bytes && rows <= most_places / each_row_ ? each_row_ * rows + 1 : 0;
+    asked_ = walked_ = known_ = column_ = walked_column_ = 0;
+    places_.clear();
+    notes_ = false;
+  }
+  /// How many places the scan has; 0: none can be noted.
+  std::size_t total() const noexcept { return total_; }
+  /// Before the first MCU: notes places, and uses those of an earlier walk. False: they are none of this
+  /// scan.
+  bool use(std::span<const jpeg_place> known) {
+    if (known.size() > total_) return false;
+    places_.reserve(total_);  // so that none is taken below libjpeg
+    places_.assign(known.begin(), known.end());
+    notes_ = true;
+    if (places_.empty()) places_.push_back(scan_.here());
+    const std::size_t last = places_.size() - 1;
+    known_ = mcu_at(last);
+    return places_[0] == scan_.here();
+  }
+  /// All that are known now.
+  std::span<const jpeg_place> places() const noexcept { return places_; }
+
+  /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
+  outcome next(std::int16_t (*const* to)[64]) noexcept {
+    if (!notes_) return scan_.next(to) ? outcome::good : outcome::unreadable;
+    const bool counts =
+        to == nullptr && asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
+    if (!counts) {
+      if (const outcome o = go_to_asked(); o != outcome::good) return o;
+      if (const outcome o = step(to); o != outcome::good) return o;
+    }
+    ++asked_;
+    if (++column_ == columns_) column_ = 0;
+    return outcome::good;
+  }
+
+ private:
+  std::size_t mcu_at(std::size_t place) const noexcept {
+    return place / each_row_ * columns_ + place % each_row_ * stride;
+  }
+  outcome go_to_asked() noexcept {
+    if (walked_ == asked_) return outcome::good;
+    const std::size_t nearest = std::min(asked_ / columns_ * each_row_ + column_ / stride,
+                                         std::max<std::size_t>(places_.size(), 2) - 2);
+    if (const std::size_t mcu = mcu_at(nearest); mcu > walked_) {
+      if (!scan_.go_to(places_[nearest], mcu)) return outcome::misplaced;
+      walked_ = mcu;
+      walked_column_ = nearest % each_row_ * stride;
+    }
+    while (walked_ < asked_) {
+      if (const outcome o = step(nullptr); o != outcome::good) return o;
+    }
+    return outcome::good;
+  }
+  outcome step(std::int16_t (*const* to)[64]) noexcept {
+    if (!scan_.next(to)) return walked_ < known_ ? outcome::misplaced : outcome::unreadable;
+    ++walked_;
+    if (++walked_column_ == columns_) walked_column_ = 0;
+    return walked_column_ % stride == 0 ? arrive() : outcome::good;
+  }
+  outcome arrive() noexcept {
+    const std::size_t place = walked_ / columns_ * each_row_ + walked_column_ / stride;
+    if (place < places_.size()) {
+      return scan_.here() == places_[place] ? outcome::good : outcome::misplaced;
+    }
+    if (place < total_) {
+      places_.push_back(scan_.here());
+      known_ = walked_;
+    }
+    return outcome::good;
+  }
+
+  jpeg_scan scan_;
+  std::vector<jpeg_place> places_;
+  std::size_t columns_ = 1, each_row_ = 1, total_ = 0;  // of MCUs; of places
+  std::size_t asked_ = 0, column_ = 0;                  // the next MCU
+  std::size_t walked_ = 0, walked_column_ = 0;          // the one that scan_ is in front of
+  std::size_t known_ = 0;                               // the one at the last place
+  bool notes_ = false;
+};
+
+}  // namespace wick::detail
