@@ -30,7 +30,7 @@ ARROWS = {
     "batch": {"async", "pipeline"},
     "pixels": {"pipeline"},
     "codec": {"pipeline", "pixels"},
-    "image": {"batch", "codec", "pipeline", "pixels"},
+    "image": {"batch", "codec", "io", "pipeline", "pixels"},
     "transforms": {"batch", "image", "pipeline", "pixels"},
     "profile": {"async", "io", "pipeline"},
     "recovery": {"async", "batch", "io", "pipeline", "profile", "sampling"},

@@ -53,6 +53,10 @@ struct decode_options {
   /// Memory in which the places of blocks in JPEGs are kept, so that from the second epoch on the decoding of
   /// a crop starts near it; about 3 % of the files' bytes. 0: none. The pixels are the same.
   std::size_t crop_index_bytes = std::size_t{64} << 20;
+  /// A file in which these places are kept from run to run; empty: none. It is read when the stage is made,
+  /// and written when the stage and its copies are gone. A file that is damaged is not used, and the report
+  /// says so.
+  std::string crop_index_file = {};
 };
 
 namespace detail {
@@ -76,8 +80,8 @@ class decode_stage {
     return with_first<still_bytes>(std::move(item),
                                    [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
-  /// Without max_pixels, allow_truncated, reduce_16_bits and crop_index_bytes: a training may resume with
-  /// other values of these.
+  /// Without max_pixels, allow_truncated, reduce_16_bits and the crop index: a training may resume
+  /// with other values of these.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, and which decoder would be faster.
   std::string note() const;

@@ -10,10 +10,12 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/jpeg_walk.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::detail {
@@ -76,6 +78,7 @@ void crop_index::keep(std::uint64_t key, std::span<const jpeg_place> places, std
   if (places.size() <= e.places.size()) return;
   e.places.assign(places.begin(), places.end());
   e.checksum = checksum(key, e.places);
+  changed_.store(true, std::memory_order_relaxed);
 }
 
 void crop_index::drop(std::uint64_t key) noexcept {
@@ -87,13 +90,62 @@ void crop_index::drop(std::uint64_t key) noexcept {
   bytes_.fetch_sub(size_of(found->second.places.capacity()), std::memory_order_relaxed);
   pictures_.fetch_sub(1, std::memory_order_relaxed);
   s.entries.erase(found);
+  changed_.store(true, std::memory_order_relaxed);
+}
+
+namespace {
+/// Of an entry in the saved bytes, in front of its places.
+struct saved_places {
+  std::uint64_t key;
+  std::uint32_t count, total;
+};
+/// A name, whose bytes say the machine's order, the version of this layout, and which MCUs have places.
+using saved_header = std::array<std::uint64_t, 3>;
+constexpr saved_header saved_as{0x7769'636B'6372'6F70u, 1, jpeg_walk::stride};
+}  // namespace
+
+std::vector<std::byte> crop_index::saved() {
+  kept_writer out;
+  out.number(saved_as);
+  changed_.store(false, std::memory_order_relaxed);
+  for (shard& s : shards_) {
+    const std::lock_guard lock(s.lock);
+    for (const auto& [key, e] : s.entries) {
+      out.number(saved_places{key, static_cast<std::uint32_t>(e.places.size()),
+                              static_cast<std::uint32_t>(e.places.capacity())});
+      out.put(e.places.data(), e.places.size() * sizeof(jpeg_place));
+    }
+  }
+  out.number(key_of(out.written()));
+  return {out.written().begin(), out.written().end()};
+}
+
+bool crop_index::load(std::span<const std::byte> saved) {
+  const bool had_changed = changed();
+  if (saved.size() < sizeof saved_as + sizeof(std::uint64_t)) return false;
+  const std::span<const std::byte> all = saved.first(saved.size() - sizeof(std::uint64_t));
+  kept_reader in(all), sum(saved.subspan(all.size()));
+  if (sum.number<std::uint64_t>() != key_of(all) || in.number<saved_header>() != saved_as) return false;
+  std::vector<jpeg_place> places;
+  while (in.left() != 0) {
+    if (in.left() < sizeof(saved_places)) return false;
+    const auto about = in.number<saved_places>();
+    if (about.count == 0 || about.count > about.total || about.total > jpeg_walk::most_places + 1 ||
+        in.left() < about.count * sizeof(jpeg_place))
+      return false;
+    places.resize(about.count);
+    in.take(places.data(), places.size() * sizeof(jpeg_place));
+    keep(about.key, places, about.total);
+  }
+  changed_.store(had_changed, std::memory_order_relaxed);
+  return true;
 }
 
 std::string crop_index::note() const {
-  std::string text;
+  std::string text = of_file_;
   if (const std::size_t n = dropped(); n != 0) {
-    text = "the crop index was wrong at " + std::to_string(n) +
-           " pictures, which were decoded again without it: memory or the index's file was damaged";
+    text += (text.empty() ? "" : "; ") + std::string("the crop index was wrong at ") + std::to_string(n) +
+            " pictures, which were decoded again without it: memory or the index's file was damaged";
   }
   if (full()) {
     text += (text.empty() ? "" : "; ") + std::string("the crop index is full with ") +

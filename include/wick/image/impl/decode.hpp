@@ -14,6 +14,7 @@
 #include <wick/codec/detail/exif.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
+#include <wick/image/impl/crop_index_file.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
@@ -27,8 +28,9 @@ namespace wick::detail {
 decode_stage::decode_stage(const decode_options& options, const char* called)
     : options_(options),
       called_(called),
-      index_(options.crop_index_bytes == 0 ? nullptr
-                                           : std::make_shared<crop_index>(options.crop_index_bytes)) {
+      index_(options.crop_index_bytes == 0
+                 ? nullptr
+                 : crop_index_file::make(options.crop_index_file, options.crop_index_bytes)) {
   const std::string stage = std::string(called) + ": ";
   if (options.max_pixels < 1) {
     throw error(stage + "max_pixels = " + std::to_string(options.max_pixels) +
@@ -37,6 +39,9 @@ decode_stage::decode_stage(const decode_options& options, const char* called)
   if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
     throw error(stage + ".type = " + std::string(to_string(options.type)) +
                 (options.mode == color::index ? "; give uint8 or int32" : "; give uint8, int32 or float32"));
+  }
+  if (options.crop_index_bytes == 0 && !options.crop_index_file.empty()) {
+    throw error(stage + "a .crop_index_file, and .crop_index_bytes = 0; leave one of them out");
   }
   if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
     throw error(stage +
