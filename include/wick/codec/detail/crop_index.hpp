@@ -15,6 +15,7 @@
 
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/jpeg_walk.hpp>
+#include <wick/codec/detail/packed_places.hpp>
 
 namespace wick::detail {
 
@@ -31,6 +32,9 @@ class crop_index {
   /// Of all bytes of a file, about 20 GB/s.
   static std::uint64_t key_of(std::span<const std::byte> encoded) noexcept;
 
+  /// Whether this file's places may be kept here, or could be. Looks at some of its bytes only: where there
+  /// is room for no more files, those that are not in here should cost nothing.
+  bool may_have(std::span<const std::byte> encoded) noexcept;
   /// Gives the walk what is known of this file. It notes more places as long as there is room for them.
   /// \throws wrong_jpeg_place when the entry is damaged
   void begin(std::uint64_t key, jpeg_walk& walk);
@@ -62,22 +66,25 @@ class crop_index {
 
  private:
   struct entry {
-    std::vector<jpeg_place> places;  // with room for all that the file has
+    packed_places places;
     std::uint64_t checksum = 0;
   };
   struct alignas(64) shard {
     std::mutex lock;
     std::unordered_map<std::uint64_t, entry> entries;
   };
-  static std::uint64_t checksum(std::uint64_t key, std::span<const jpeg_place> places) noexcept;
+  static std::uint64_t checksum(std::uint64_t key, const packed_places& places) noexcept;
   static std::size_t size_of(std::size_t places) noexcept;
+  std::atomic<std::uint64_t>& seen_bit(std::span<const std::byte> encoded, std::uint64_t& bit) noexcept;
   shard& shard_of(std::uint64_t key) noexcept { return shards_[key % shards_.size()]; }
 
   std::array<shard, 16> shards_;
+  std::array<std::atomic<std::uint64_t>, 1 << 13>
+      seen_{};  // a bit for what may_have() saw while there was room
   const std::size_t budget_;
   std::string of_file_;
   std::atomic<std::size_t> bytes_{0}, pictures_{0}, dropped_{0};
-  std::atomic<bool> full_{false}, changed_{false};
+  std::atomic<bool> full_{false}, changed_{false}, loaded_{false};
 };
 
 }  // namespace wick::detail

@@ -46,10 +46,13 @@ class jpeg_walk {
   std::size_t total() const noexcept { return total_; }
   /// Before the first MCU: notes places, and uses those of an earlier walk. False: they are none of this
   /// scan.
-  bool use(std::span<const jpeg_place> known) {
-    if (known.size() > total_) return false;
+  /// \param known  appends them to the vector that it is given
+  template <class Known>
+  bool use(Known&& known) {
+    places_.clear();
     places_.reserve(total_);  // so that none is taken below libjpeg
-    places_.assign(known.begin(), known.end());
+    known(places_);
+    if (places_.size() > total_) return false;
     notes_ = true;
     if (places_.empty()) places_.push_back(scan_.here());
     const std::size_t last = places_.size() - 1;

@@ -2,6 +2,7 @@
 /// The bodies of what codec/detail/crop_index.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -33,13 +34,35 @@ std::uint64_t crop_index::key_of(std::span<const std::byte> encoded) noexcept {
   return all.add(encoded.data() + at, encoded.size() - at).add(std::uint64_t{encoded.size()}).value();
 }
 
-std::uint64_t crop_index::checksum(std::uint64_t key, std::span<const jpeg_place> places) noexcept {
-  return fingerprint_hash().add(key).add(places.data(), places.size_bytes()).value();
+std::uint64_t crop_index::checksum(std::uint64_t key, const packed_places& places) noexcept {
+  const std::span<const std::uint8_t> all = places.bytes();
+  return fingerprint_hash().add(key).add(std::uint64_t{places.size()}).add(all.data(), all.size()).value();
 }
 
 std::size_t crop_index::size_of(std::size_t places) noexcept {
   constexpr std::size_t of_map = 64;  // a node, a bucket, and what malloc has in front of each block
-  return places * sizeof(jpeg_place) + sizeof(entry) + of_map;
+  return places * packed_places::expected + sizeof(entry) + of_map;
+}
+
+std::atomic<std::uint64_t>& crop_index::seen_bit(std::span<const std::byte> encoded,
+                                                 std::uint64_t& bit) noexcept {
+  const std::size_t some = std::min<std::size_t>(encoded.size(), 64);
+  const std::uint64_t h = fingerprint_hash()
+                              .add(std::uint64_t{encoded.size()})
+                              .add(encoded.data() + (encoded.size() - some) / 2, some)
+                              .value();
+  bit = std::uint64_t{1} << h % 64;
+  return seen_[h / 64 % seen_.size()];
+}
+
+bool crop_index::may_have(std::span<const std::byte> encoded) noexcept {
+  if (loaded_.load(std::memory_order_relaxed)) return true;  // of files that were not seen here
+  std::uint64_t bit = 0;
+  std::atomic<std::uint64_t>& word = seen_bit(encoded, bit);
+  if ((word.load(std::memory_order_relaxed) & bit) != 0) return true;
+  if (full()) return false;
+  word.fetch_or(bit, std::memory_order_relaxed);
+  return true;
 }
 
 void crop_index::begin(std::uint64_t key, jpeg_walk& walk) {
@@ -48,11 +71,13 @@ void crop_index::begin(std::uint64_t key, jpeg_walk& walk) {
   const std::lock_guard lock(s.lock);
   const auto found = s.entries.find(key);
   if (found == s.entries.end()) {
-    if (!full()) (void)walk.use({});
+    if (!full()) (void)walk.use([](std::vector<jpeg_place>&) {});
     return;
   }
   const entry& e = found->second;
-  if (checksum(key, e.places) != e.checksum || !walk.use(e.places)) throw wrong_jpeg_place();
+  const bool whole = checksum(key, e.places) == e.checksum;
+  if (!whole || !walk.use([&e](std::vector<jpeg_place>& known) { e.places.unpack(known); }))
+    throw wrong_jpeg_place();
 }
 
 void crop_index::end(std::uint64_t key, const jpeg_walk& walk) {
@@ -71,12 +96,11 @@ void crop_index::keep(std::uint64_t key, std::span<const jpeg_place> places, std
       return;
     }
     found = s.entries.try_emplace(key).first;
-    found->second.places.reserve(total);  // so that later epochs take no memory
     pictures_.fetch_add(1, std::memory_order_relaxed);
   }
   entry& e = found->second;
   if (places.size() <= e.places.size()) return;
-  e.places.assign(places.begin(), places.end());
+  e.places.assign(places, total);
   e.checksum = checksum(key, e.places);
   changed_.store(true, std::memory_order_relaxed);
 }
@@ -87,7 +111,7 @@ void crop_index::drop(std::uint64_t key) noexcept {
   dropped_.fetch_add(1, std::memory_order_relaxed);
   const auto found = s.entries.find(key);
   if (found == s.entries.end()) return;  // another worker was first
-  bytes_.fetch_sub(size_of(found->second.places.capacity()), std::memory_order_relaxed);
+  bytes_.fetch_sub(size_of(found->second.places.total()), std::memory_order_relaxed);
   pictures_.fetch_sub(1, std::memory_order_relaxed);
   s.entries.erase(found);
   changed_.store(true, std::memory_order_relaxed);
@@ -106,14 +130,17 @@ constexpr saved_header saved_as{0x7769'636B'6372'6F70u, 1, jpeg_walk::stride};
 
 std::vector<std::byte> crop_index::saved() {
   kept_writer out;
+  std::vector<jpeg_place> places;
   out.number(saved_as);
   changed_.store(false, std::memory_order_relaxed);
   for (shard& s : shards_) {
     const std::lock_guard lock(s.lock);
     for (const auto& [key, e] : s.entries) {
-      out.number(saved_places{key, static_cast<std::uint32_t>(e.places.size()),
-                              static_cast<std::uint32_t>(e.places.capacity())});
-      out.put(e.places.data(), e.places.size() * sizeof(jpeg_place));
+      places.clear();
+      e.places.unpack(places);
+      out.number(saved_places{key, static_cast<std::uint32_t>(places.size()),
+                              static_cast<std::uint32_t>(e.places.total())});
+      out.put(places.data(), places.size() * sizeof(jpeg_place));
     }
   }
   out.number(key_of(out.written()));
@@ -136,6 +163,7 @@ bool crop_index::load(std::span<const std::byte> saved) {
     places.resize(about.count);
     in.take(places.data(), places.size() * sizeof(jpeg_place));
     keep(about.key, places, about.total);
+    loaded_.store(true, std::memory_order_relaxed);
   }
   changed_.store(had_changed, std::memory_order_relaxed);
   return true;

@@ -87,7 +87,8 @@ class jpeg_decompressor {
     const JDIMENSION whole_width = info_.output_width;
     const rect part = choose_part(request.wanted);
     const bool cuts = part.y > 0 || info_.output_width < whole_width;
-    if (request.index == nullptr || scan_.walk() == nullptr || !cuts) return read_rows(part, request, sink);
+    if (request.index == nullptr || scan_.walk() == nullptr || !cuts || !request.index->may_have(encoded))
+      return read_rows(part, request, sink);
     const std::uint64_t key = crop_index::key_of(encoded);
     try {
       request.index->begin(key, *scan_.walk());
