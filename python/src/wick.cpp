@@ -21,6 +21,9 @@
 
 #include <wick/core.hpp>
 #include <wick/python/add_loader.hpp>
+#ifdef WICK_PYTHON_URLS
+#include <wick/stores/remote.hpp>
+#endif
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -301,6 +304,13 @@ wick::detail::array_rows rows_of(const given_array& a, const char* name) {
           wick::detail::row_format(row, type_of(a, name)), a.shape(0)};
 }
 
+/// What f() makes, while other Python threads run: it may wait for a disk or a server.
+template <class F>
+auto without_gil(F f) {
+  const nb::gil_scoped_release released;
+  return f();
+}
+
 }  // namespace
 
 NB_MODULE(_wick, m) {
@@ -311,29 +321,34 @@ NB_MODULE(_wick, m) {
       m, "image_folder",
       [](const std::string& folder, std::size_t batch, std::vector<transform> transforms, bool shuffle,
          bool drop_last) {
-        return pictures(wick::image_folder(folder), {batch, std::move(transforms), shuffle, drop_last});
+        return pictures(without_gil([&] { return wick::image_folder(folder); }),
+                        {batch, std::move(transforms), shuffle, drop_last});
       },
       "folder"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "shuffle"_a = true,
       "drop_last"_a = false,
-      "Pictures in a folder a class, as for torchvision's ImageFolder: batches of (images, labels). The "
-      "transforms must "
+      "Pictures in a folder a class, as for torchvision's ImageFolder, or \"s3://bucket/train/\": batches of "
+      "(images, labels). The transforms must "
       "bring all pictures to one size. With torchrun's RANK and WORLD_SIZE each rank gets its share of each "
       "batch.");
   m.def(
-      "image_classes", [](const std::string& folder) { return wick::image_folder(folder).classes(); },
+      "image_classes",
+      [](const std::string& folder) {
+        return without_gil([&] { return wick::image_folder(folder).classes(); });
+      },
       "folder"_a, "The names of the classes of an image_folder; a label is an index into them.");
   wick::python::add_loader(
       m, "tar",
       [](const strings& shards, std::size_t batch, std::vector<transform> transforms, bool shuffle,
          bool drop_last, bool keep_index) {
-        return pictures(wick::tar(list_of(shards), {.keep_index = keep_index}),
+        return pictures(without_gil([&] { return wick::tar(list_of(shards), {.keep_index = keep_index}); }),
                         {batch, std::move(transforms), shuffle, drop_last});
       },
       "shards"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "shuffle"_a = true,
       "drop_last"_a = false, "keep_index"_a = false,
       "Tar shards as WebDataset writes them, of KEY.jpg (or png, …) and KEY.cls: batches of (images, "
       "labels). "
-      "\"train-{000..146}.tar\", \"train-*.tar\", or a list. keep_index: the next start reads no shard.");
+      "\"train-{000..146}.tar\", \"train-*.tar\", URLs (https://, s3://), or a list. "
+      "keep_index: the next start reads no shard.");
   wick::python::add_loader(
       m, "csv",
       [](const std::string& table, std::size_t batch, std::vector<transform> transforms,

@@ -1,10 +1,13 @@
 """The package wick: its pipelines over real files, its transforms, what it refuses."""
 
+import functools
+import http.server
 import io
 import os
 import struct
 import tarfile
 import tempfile
+import threading
 import unittest
 import zlib
 
@@ -93,6 +96,34 @@ class Files(unittest.TestCase):
         self.assertEqual(sorted(self.pairs(wick.csv(self.path("list.csv"), batch=5, tensors="numpy"))), self.expected())
         with self.assertRaisesRegex(wick.Error, "file"):
             wick.csv(self.path("list.csv"), path_column="file")
+
+    def test_urls(self):
+        class Quiet(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            def handle_error(self, *_):
+                pass  # it knows no ranges, so that a reader goes away when it has enough
+
+        server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=self.root))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        try:
+            loader = wick.tar(url + "train-{0..1}.tar", batch=5, tensors="numpy")
+        except wick.Error as error:
+            if "wick::curl" not in str(error):
+                raise
+            self.skipTest("the package was built without libcurl")
+        else:
+            self.assertEqual(sorted(self.pairs(loader)), self.expected())
+            listed = wick.csv(self.path("list.csv"), root=url, batch=5, tensors="numpy")
+            self.assertEqual(sorted(self.pairs(listed)), self.expected())
+            with self.assertRaisesRegex(wick.Error, "404"):
+                wick.tar(url + "none.tar")
+        finally:
+            server.shutdown()
+            server.server_close()
 
     def test_transforms(self):
         loader = self.folder(transforms=[T.RandomResizedCrop(8), T.RandomHorizontalFlip()], seed=1, workers=1)

@@ -19,9 +19,11 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/files.hpp>
+#include <wick/sources/image_folder.hpp>
 #include <wick/sources/tar.hpp>
 #include <wick/stores/detail/percent_encoding.hpp>
 #include <wick/stores/remote.hpp>
+#include <wick/tables/csv.hpp>
 
 using wick_test::background;
 using wick_test::contains;
@@ -161,6 +163,64 @@ TEST_CASE(
   CHECK(wick::files("s3://data/train/f*.txt").fingerprint() == before);
   write_file(paths[3], "another");
   CHECK(wick::files("s3://data/train/f*.txt").fingerprint() != before);
+}
+
+TEST_CASE("a folder of pictures in S3 is what it is on the disk") {
+  if (skipped()) return;
+  const temp_dir folder;
+  for (const char* name :
+       {"dog/b.jpg", "dog/a.JPG", "cat/z.png", "cat/young/a.jpg", "cat/10.jpg", "cat/9.jpg",
+        "cat/.hidden.jpg", "cat/.checkpoints/a.jpg", "cat/notes.txt", "top.jpg", "emu/old/x.jpg"})
+    write_file(folder.path() / "data" / "train" / name, std::string("of ") + name);
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  const wick::image_folder local((folder.path() / "data" / "train").string());
+  for (const wick::image_folder& remote :
+       {wick::image_folder("s3://data/train/"), wick::image_folder("s3://data/train"),
+        wick::image_folder(wick::remote("s3://data/train/", {.endpoint = server.endpoint()}))}) {
+    CHECK(remote.classes() == local.classes());
+    REQUIRE(remote.size() == local.size());
+    wick::loader train(remote | wick::read() | wick::group(1));
+    std::uint64_t i = 0;
+    for (auto& group : train.epoch(0)) {
+      const std::string path = local.at(i).data.path, below = path.substr(path.find("/data/train/") + 12);
+      CHECK(remote.key(i) == "s3://data/train/" + below);
+      CHECK(group[0].data.text() == "of " + below);
+      CHECK(group[0].target == local.at(i++).target);
+    }
+  }
+  const auto before = wick::image_folder("s3://data/train/").fingerprint();
+  CHECK(wick::image_folder("s3://data/train/").fingerprint() == before);
+  write_file(folder.path() / "data" / "train" / "dog/b.jpg", "another");
+  CHECK(wick::image_folder("s3://data/train/").fingerprint() != before);
+  CHECK(contains(message_of([] { return wick::image_folder("s3://data/none/"); }), "s3://data/none/",
+                 "matches no object"));
+  CHECK(contains(message_of([] { return wick::image_folder("s3://data/train/", {.extensions = {".webp"}}); }),
+                 "s3://data/train", "has no pictures", ".webp"));
+  CHECK(contains(message_of([] { return wick::image_folder(wick::remote("s3://data/train/*.jpg")); }),
+                 "one folder"));
+  CHECK(contains(message_of([] { return wick::image_folder("https://host/train/"); }), "https://host/train/",
+                 "lists no names"));
+}
+
+TEST_CASE("a list in CSV may name objects") {
+  if (skipped()) return;
+  const temp_dir folder;
+  for (const char* name : {"a", "b"}) write_file(folder.path() / "data" / name, std::string("of ") + name);
+  write_file(folder.path() / "list.csv", "url,label\ns3://data/b,1\ns3://data/a,0\n");
+  write_file(folder.path() / "names.csv", "name,label\nb,1\na,0\n");
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  const wick::csv list((folder.path() / "list.csv").string()), names((folder.path() / "names.csv").string());
+  for (const wick::files& source : {list.files("url"), names.files("name", {.root = "s3://data"})}) {
+    wick::loader train(source | wick::read() | wick::group(2));
+    for (auto& group : train.epoch(0)) {
+      CHECK(group[0].text() == "of b");
+      CHECK(group[1].text() == "of a");
+    }
+  }
 }
 
 TEST_CASE("keys of S3 may have any characters") {

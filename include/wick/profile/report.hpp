@@ -93,6 +93,7 @@ struct report {
   double taking = 0;           ///< of these, while an epoch was being taken: from epoch() to its end
   std::size_t workers = 0;     ///< of the executor
   std::size_t io_threads = 0;  ///< of the executor
+  std::size_t requests = 0;    ///< to servers, at a time; 0: none are asked
   std::size_t cpus = 0;        ///< processors that the program may use
   std::uint64_t batches = 0;   ///< delivered
   std::uint64_t samples = 0;   ///< delivered

@@ -54,7 +54,8 @@ class csv {
   std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
   const std::vector<std::string>& columns() const noexcept { return columns_; }
 
-  /// A source of the files that a column names. \throws wick::error for an empty field
+  /// A source of the files that a column names, also by URL: see wick::files. \throws wick::error for an
+  /// empty field
   wick::files files(std::string_view column, const csv_files_options& options = {}) const;
   /// \throws wick::error for what is no whole number
   std::vector<std::int64_t> integers(std::string_view column) const;

@@ -92,6 +92,7 @@ class object_store {
 struct remote_list {
   std::shared_ptr<object_store> store;
   std::vector<remote_name> names;
+  std::string folder = {};  ///< "s3://bucket/train/", when they are all that is in it
 };
 
 /// Whether it begins as a URL does: "https://…".

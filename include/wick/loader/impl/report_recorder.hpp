@@ -166,6 +166,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   r.taking = in_seconds(used_.time);
   r.workers = of.on.workers();
   r.io_threads = of.on.io().threads();
+  r.requests = of.on.reads_at_a_time() - r.io_threads;
   r.cpus = available_cpus();
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
@@ -331,7 +332,7 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
   measured_load& load = r.load;
   load_model& m = load.model;
   m.workers = r.workers;
-  m.io_threads = r.io_threads;
+  m.io_threads = r.io_threads + r.requests;
   m.processors = r.cpus;
   m.in_flight = of.figures.in_flight;
   m.prefetch = of.figures.prefetch;

@@ -238,10 +238,12 @@ class adviser {
     }
     if (most == nullptr || latency_ <= 0 || calls + most->waits.io_thread < 0.1 * latency_) return {};
     const std::size_t more = 4 * r_.io_threads;
-    const std::string what =
-        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")";
+    const std::string what = "I/O in " + most->name + " (" + each(calls, *most) + ", " +
+                             (r_.requests != 0 ? number(r_.requests, "request") + " at a time"
+                                               : number(r_.io_threads, "I/O thread")) +
+                             ")";
     // The loader has found how many calls at a time give the most: what is left is the storage.
-    if (r_.load.chooses_io_threads)
+    if (r_.load.chooses_io_threads || r_.requests != 0)
       return make(bound::reads, most->name, what, {faster(most->name), more_prefetch()});
     option both = more_prefetch();
     both.change.io_threads = more;

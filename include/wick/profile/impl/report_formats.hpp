@@ -96,7 +96,7 @@ std::string report::to_json() const {
   out.add("seconds", seconds).add("taking", taking).add("samples", samples).add("batches", batches);
   out.add("samples_per_second", samples_per_second()).add("iterations", iterations);
   out.add("workers", std::uint64_t{workers}).add("io_threads", std::uint64_t{io_threads});
-  out.add("cpus", std::uint64_t{cpus});
+  out.add("requests", std::uint64_t{requests}).add("cpus", std::uint64_t{cpus});
   out.add("worked", worked).add("others", others).add("helped", helped).add("io_calls", io_calls);
   out.add("worker_processor", worker_processor).add("io_processor", io_processor).add("processor", processor);
   out.add("wait_mean", wait_mean)

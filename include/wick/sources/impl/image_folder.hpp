@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,10 +11,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <wick/async/detail/owned.hpp>
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
@@ -34,6 +37,8 @@ struct image_folder::table {
   std::vector<detail::owned<char[]>> paths;  // a block a class: path NUL path NUL …
   std::vector<entry> samples;
   std::size_t root_size = 0;
+  std::shared_ptr<detail::object_store> store;       // of a folder in S3, and
+  std::unique_ptr<detail::remote_object[]> objects;  // its pictures
 
   static std::vector<std::string> list_classes(const std::string& root, const image_folder_options& options);
   static error no_pictures(const std::string& folder, const image_folder_options& options);
@@ -102,12 +107,90 @@ bool image_folder::table::keep(const std::vector<detail::folder_files>& found) {
   return count != 0;
 }
 
-image_folder::image_folder(const std::string& root, image_folder_options options) {
-  std::string folder = root;
-  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+namespace {
+
+void lower_case_extensions(image_folder_options& options) {
   for (std::string& e : options.extensions) {
     for (char& c : e) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
+}
+
+/// A picture in S3, by what its name says.
+struct listed_picture {
+  std::string_view folder, name;  // "s3://bucket/train/cat/young", "a.jpg"
+  const detail::remote_name* object;
+
+  bool hidden(std::size_t root_size) const noexcept {
+    return name.starts_with('.') || folder.find("/.", root_size) != std::string_view::npos;
+  }
+  std::string_view label(std::size_t root_size) const noexcept {
+    const std::string_view below = folder.substr(root_size + 1);
+    return below.substr(0, below.find('/'));
+  }
+};
+
+}  // namespace
+
+image_folder::image_folder(const detail::remote_list& folder, image_folder_options options) {
+  keep(folder, std::move(options));
+}
+
+void image_folder::keep(const detail::remote_list& objects, image_folder_options options) {
+  if (objects.folder.empty() || objects.names.empty())
+    throw error("image_folder: remote() names single objects; give it one folder: \"s3://bucket/train/\"");
+  lower_case_extensions(options);
+  std::string_view root = objects.folder;
+  while (root.ends_with('/')) root.remove_suffix(1);
+  auto data = std::make_shared<table>();
+  data->root_size = root.size();
+  std::vector<listed_picture> found;
+  for (const detail::remote_name& n : objects.names) {
+    const std::size_t slash = n.url.rfind('/');
+    const listed_picture p{std::string_view(n.url).substr(0, slash),
+                           std::string_view(n.url).substr(slash + 1), &n};
+    if (p.folder.size() > root.size() && !p.hidden(root.size()) &&
+        detail::has_extension(p.name, options.extensions))
+      found.push_back(p);
+  }
+  if (found.empty()) throw table::no_pictures(std::string(root), options);
+  // As walk_files() has them.
+  std::sort(found.begin(), found.end(), [&](const listed_picture& a, const listed_picture& b) {
+    return std::tuple(a.label(root.size()), a.folder, a.name) <
+           std::tuple(b.label(root.size()), b.folder, b.name);
+  });
+  data->objects = std::make_unique<detail::remote_object[]>(found.size());
+  for (std::size_t first = 0, end = 0; first < found.size(); first = end) {
+    const std::string_view label = found[first].label(root.size());
+    std::vector<detail::folder_files> of_class;
+    for (; end < found.size() && found[end].label(root.size()) == label; ++end) {
+      const listed_picture& p = found[end];
+      if (of_class.empty() || of_class.back().folder != p.folder)
+        of_class.push_back({std::string(p.folder), {}});
+      of_class.back().names.emplace_back(p.name);
+      data->objects[end].store = objects.store.get();
+      data->objects[end].size.store(p.object->size, std::memory_order_relaxed);
+      data->objects[end].version.store(data->objects[end].indexed = p.object->version,
+                                       std::memory_order_relaxed);
+    }
+    data->classes.emplace_back(label);
+    data->keep(of_class);
+  }
+  data->samples.shrink_to_fit();
+  data->store = objects.store;
+  data_ = std::move(data);
+}
+
+image_folder::image_folder(const std::string& root, image_folder_options options) {
+  std::string folder = root;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  if (detail::is_url(root)) {
+    folder += '/';
+    std::shared_ptr<detail::object_store> store = detail::store_of(root, "image_folder");
+    std::vector<detail::remote_name> names = store->names(folder);
+    keep({std::move(store), std::move(names), std::move(folder)}, std::move(options));
+    return;
+  }
+  lower_case_extensions(options);
   auto data = std::make_shared<table>();
   data->root_size = folder.size();
   data->classes = table::list_classes(folder, options);
@@ -127,13 +210,24 @@ const std::vector<std::string>& image_folder::classes() const noexcept { return 
 
 sample<file_range, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
   const table::entry e = data_->samples[i];
-  return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
+  return {{.path = data_->paths[e.target].get() + e.offset,
+           .remote = data_->objects == nullptr ? nullptr : &data_->objects[i]},
+          static_cast<std::int64_t>(e.target)};
+}
+
+std::string image_folder::note() const {
+  return data_->store == nullptr ? std::string() : data_->store->note();
 }
 
 std::uint64_t image_folder::fingerprint() const noexcept {
   fingerprint_hash h;
   for (const std::string& c : classes()) h.add(c);
-  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(at(i).data.path + data_->root_size));
+  for (std::uint64_t i = 0; i < size(); ++i) {
+    h.add(std::string_view(at(i).data.path + data_->root_size));
+    if (data_->objects == nullptr) continue;
+    const detail::remote_object& object = data_->objects[i];
+    h.add(object.size.load(std::memory_order_relaxed)).add(object.indexed);
+  }
   return h.add(size()).value();
 }
 

@@ -12,30 +12,20 @@
 #include <cstdint>
 #include <cstdio>
 #include <curl/curl.h>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
-#include <pthread.h>
-#include <random>
-#include <signal.h>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/concurrency.hpp>
-#include <wick/async/detail/cpu_set.hpp>
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/signal_mask.hpp>
-#include <wick/async/detail/thread_name.hpp>
-#include <wick/async/stop_token.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/impl/http_request.hpp>
 #include <wick/stores/impl/http_transfers.hpp>
 #include <wick/stores/remote.hpp>
 
@@ -131,13 +121,16 @@ std::string http_client::note() const {
   const state& s = *state_;
   const usage u = used();
   if (u.requests == 0) return {};
+  const http_clock::duration busy(s.busy.load(std::memory_order_relaxed));
+  const double seconds = std::max(std::chrono::duration<double>(busy).count(), 1e-3);
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(),
-                "servers: %" PRIu64 " requests, %" PRIu64 " of them again and %" PRIu64
-                " twice; %.3g GB; %" PRIu64
+                "servers: %.3g GB at %.3g MB/s; %" PRIu64 " requests (%" PRIu64 " again, %" PRIu64
+                " twice), %zu at a time, %" PRIu64
                 " connections; the first byte after %.3g ms (median), %.3g ms (p99)",
-                u.requests, u.retries, u.seconds, 1e-9 * static_cast<double>(u.bytes), u.connections,
-                1e3 * s.first_bytes.median(), 1e3 * s.first_bytes.p99());
+                1e-9 * static_cast<double>(u.bytes), 1e-6 * static_cast<double>(u.bytes) / seconds,
+                u.requests, u.retries, u.seconds, at_a_time(), u.connections, 1e3 * s.first_bytes.median(),
+                1e3 * s.first_bytes.p99());
   return text.data();
 }
 

@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what stores/detail/http_client.hpp declares. Included in exactly one file of a program,
-/// which links curl.
+/// The thread of an http_client: which requests are under way, and what becomes of those that fail. Only for
+/// http_client.hpp beside it.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,6 @@
 
 #include <wick/async/detail/concurrency.hpp>
 #include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/signal_mask.hpp>
 #include <wick/async/detail/thread_name.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/object_store.hpp>
@@ -105,6 +103,7 @@ struct http_transfers {
   http_clock::time_point probe{};  // when the next attempt is made in trouble
   std::minstd_rand random;
   latencies answers, first_bytes;
+  std::atomic<http_clock::rep> busy{0};  // time with requests under way
 
   std::atomic<std::size_t> limit{at_a_time.limit()};
   std::atomic<std::uint64_t> requests{0}, retries{0}, seconds{0}, connections{0}, bytes{0};
@@ -117,7 +116,7 @@ inline void http_transfers::run() {
   ::sigemptyset(&pipe);
   ::sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-  for (;;) {
+  for (http_clock::time_point last = http_clock::now();;) {
     bool look_for_called_off = false;
     {
       const std::lock_guard lock(mutex);
@@ -136,6 +135,8 @@ inline void http_transfers::run() {
       if (stopping && fresh.empty()) return;
     }
     const http_clock::time_point now = http_clock::now();
+    if (!active.empty()) busy.fetch_add((now - last).count(), std::memory_order_relaxed);
+    last = now;
     start_some(now);
     if (may_hedge()) hedge(now);
     int running = 0;

@@ -73,6 +73,7 @@ detail::remote_list detail::named_by(std::shared_ptr<object_store> store,
     out.names.insert(out.names.end(), std::make_move_iterator(found.begin()),
                      std::make_move_iterator(found.end()));
   }
+  if (patterns.size() == 1 && patterns[0].ends_with('/')) out.folder = patterns[0];
   if (out.names.empty()) throw error("remote: the list is empty; give it at least one URL");
   return out;
 }

@@ -81,9 +81,10 @@ std::vector<remote_name> web_names(const std::string& pattern) {
         is_url(pattern) ? shown_url(pattern) : pattern, "remote",
         "does not begin with https://, http:// or s3://; give a local path to the source itself");
   }
-  if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos) {
+  if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos ||
+      pattern.ends_with('/')) {
     throw source_error(shown_url(pattern), "remote",
-                       "has a wildcard, and a web server lists no names; write them with braces: "
+                       "stands for several names, and a web server lists no names; write them with braces: "
                        "train-{000..146}.tar");
   }
   std::vector<remote_name> out;

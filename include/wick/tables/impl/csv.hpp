@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/files.hpp>
@@ -82,7 +83,7 @@ files csv::files(std::string_view column, const csv_files_options& options) cons
       throw detail::field_error(path_, text_, row, columns_[number], field,
                                 "names no file; leave the row out");
     std::string path = options.prefix + std::string(field) + options.suffix;
-    paths.push_back(path.starts_with('/') ? std::move(path) : root + path);
+    paths.push_back(path.starts_with('/') || detail::is_url(path) ? std::move(path) : root + path);
   });
   return wick::files(paths);
 }
