@@ -16,8 +16,10 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -81,7 +83,7 @@ class nginx {
            "keepalive_requests 1000000; root "
         << at << "; client_body_temp_path " << at << "/t1; proxy_temp_path " << at
         << "/t2; fastcgi_temp_path " << at << "/t3; uwsgi_temp_path " << at << "/t4; scgi_temp_path " << at
-        << "/t5;\nserver { listen 127.0.0.1:" << port_ << "; } }\n";
+        << "/t5;\nserver { listen 127.0.0.1:" << port_ << "; if (-f " << at << "/busy) { return 503; } } }\n";
     child_ = ::fork();
     if (child_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -125,14 +127,23 @@ class reader {
 
   std::uint64_t bytes = 0;
   wick_bench::lap run() {
-    const wick_bench::stopwatch watch;
+    const wick_bench::stopwatch took;
     wick_bench::stopwatch waiting;
     for (auto& group : train_.epoch(epoch_++)) {
       waits.push_back(waiting.seconds());
+      if (watch != nullptr) arrivals.push_back(watch->seconds());
       for (auto& r : group) bytes += r[0].size();
       waiting = {};
     }
-    return watch.read();
+    return took.read();
+  }
+  const wick_bench::stopwatch* watch = nullptr;
+  std::vector<double> arrivals;  // of batches, by it
+  std::uint64_t requests() const {
+    unsigned long long n = 0;
+    const std::string text = note();
+    std::sscanf(text.c_str() + text.find("MB/s; ") + 6, "%llu", &n);
+    return n;
   }
   std::vector<double> waits;  // for each batch, in seconds
   double p99_wait() const {
@@ -148,6 +159,45 @@ class reader {
                         wick::group(16))) train_;
   int epoch_ = 0;
 };
+
+/// Refusals of the server for some seconds, in the middle of reading: when its speed is back, and how many
+/// requests that takes.
+std::string storm(const std::filesystem::path& folder, int port, const wick_bench::options& o) {
+  const double lasts = o.quick ? 2 : 20, before = o.quick ? 2 : 10;
+  reader wick(port, o.workers);
+  wick.run();
+  wick.arrivals.clear();
+  const wick_bench::stopwatch watch;
+  wick.watch = &watch;
+  std::thread switches([&] {
+    const auto wait_until = [&](double time) {
+      while (watch.seconds() < time) ::usleep(1000);
+    };
+    wait_until(before);
+    std::ofstream(folder / "busy") << "1";
+    wait_until(before + lasts);
+    std::filesystem::remove(folder / "busy");
+  });
+  const std::uint64_t asked = wick.requests(), bytes = wick.bytes;
+  while (watch.seconds() < before + lasts + 10) wick.run();
+  switches.join();
+  const auto rate = [&](double from, double to) {
+    const auto in = [&](double t) { return t >= from && t < to; };
+    return static_cast<double>(std::count_if(wick.arrivals.begin(), wick.arrivals.end(), in)) / (to - from);
+  };
+  const double usual = rate(1, before), end = before + lasts;
+  double back = 0;
+  while (back < 10 && rate(end + back, end + back + 1) < 0.95 * usual) back += 0.1;
+  const double ideal = static_cast<double>(wick.bytes - bytes) / range_bytes;
+  const double times = static_cast<double>(wick.requests() - asked) / ideal;
+  std::printf(
+      "%.0f s of refusals (503): 95 %% of the speed is back after %.1f s; %.3f times the requests that were "
+      "needed\n\n",
+      lasts, back, times);
+  char text[96];
+  std::snprintf(text, sizeof text, " storm_back_s=%.1f storm_requests=%.3f", back, times);
+  return text;
+}
 
 }  // namespace
 
@@ -223,6 +273,8 @@ int main(int argc, char** argv) try {
                   hedged.p99_wait() / plain.p99_wait());
     result += text;
   }
+  if (o.which.empty() || std::string_view("storm").starts_with(o.which))
+    result += storm(folder.path(), link.port(), o);
   std::printf("RESULT stores%s\n", result.c_str());
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());
