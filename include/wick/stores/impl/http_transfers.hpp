@@ -77,7 +77,7 @@ struct http_transfers {
   void succeeded(http_request& r) noexcept;
   /// False: it is sent again. \throws wick::error
   bool done(http_request& r, CURLcode code);
-  void again(http_request& r, std::string why);
+  void again(http_request& r, const std::string& why);
   void release(http_request& r) noexcept;
   void finish(http_request& r, std::exception_ptr failed) noexcept;
   void drop_called_off();
@@ -279,7 +279,7 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
       why = r.message.data();
     if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
   }
-  again(r, std::move(why));
+  again(r, why);
   return false;
 }
 
@@ -342,7 +342,7 @@ inline void http_transfers::second_ended(http_request& second, CURLcode code) {
   finish(r, nullptr);
 }
 
-inline void http_transfers::again(http_request& r, std::string why) {
+inline void http_transfers::again(http_request& r, const std::string& why) {
   constexpr double first_pause = 0.1, longest_pause = 2;
   const http_clock::time_point now = http_clock::now();
   if (now - r.begun >= in_seconds(options.give_up_after)) throw error(r.gave_up(why, options));

@@ -43,7 +43,7 @@ http_address s3_locator::address_of(const s3_address& object, const name_values&
   if (!query.empty()) out.url += "?" + encoded_query(query);
   const aws_request request{.host = url.host, .path = url.path, .query = query};
   for (const auto& [name, value] : signer.sign(request, std::time(nullptr)))
-    out.headers.push_back(name + ": " + value);
+    out.headers.push_back(std::string(name).append(": ").append(value));
   return out;
 }
 
