@@ -27,6 +27,9 @@ TRANSFER = "include/wick/torch/impl/transfer.hpp"
 AUDIT = "include/wick/tools/impl/audit.hpp"
 LOG = "include/wick/recovery/impl/delivery_log.hpp"
 DELIVERY = "include/wick/loader/impl/delivery.hpp"
+ANSWER = "include/wick/stores/impl/http_answer.hpp"
+REQUEST = "include/wick/stores/impl/http_request.hpp"
+TRANSFERS = "include/wick/stores/impl/http_transfers.hpp"
 
 # name, file, what stands there, what stands there instead, the program, its test
 MUTANTS = [
@@ -91,6 +94,62 @@ MUTANTS = [
     ("numbers of ranks are not compared", AUDIT, "if (!before->same_samples(now)) {", "if (false) {", "tools", "tools/audit"),
     ("the source's samples are not compared", AUDIT, "samples_hash == hash_of_all(any->source);", "true;", "tools", "tools/audit"),
     ("other data are not found", AUDIT, "of.data != by.is.data || of.source != by.is.source", "false", "tools", "tools/audit"),
+    # servers: what is checked, retried, shown
+    ("servers: another part than asked for is taken", ANSWER, "first == from && end <= to", "true", "stores", "stores/remote"),
+    ("servers: a changed object is read", REQUEST, "before != answer.version", "false", "stores", "stores/remote"),
+    ("servers: a busy one is an error at once", ANSWER, "status == 503 ||", "", "stores", "stores/remote"),
+    (
+        "servers: one that is gone is asked for ever",
+        TRANSFERS,
+        "now - r.begun >= in_seconds(options.give_up_after)",
+        "false",
+        "stores",
+        "stores/remote",
+    ),
+    (
+        "servers: one that is down gets all requests",
+        TRANSFERS,
+        "return failures >= std::max<std::size_t>(8, at_a_time.limit());",
+        "return false;",
+        "stores",
+        "stores/remote",
+    ),
+    ("servers: no request is sent twice", TRANSFERS, "return options.hedge &&", "return false &&", "stores", "stores/remote"),
+    (
+        "servers: a silent one keeps the loader",
+        "include/wick/stores/impl/http_client.hpp",
+        "s.any_called_off = true;",
+        "",
+        "stores",
+        "stores/remote",
+    ),
+    ("servers: headers go to other hosts", REQUEST, "to.headers.empty() ? 1L : 0L", "1L", "stores", "stores/remote"),
+    (
+        "servers: queries are shown",
+        "include/wick/io/impl/object_store.hpp",
+        'url.substr(0, url.find_first_of("?#"))',
+        "url",
+        "stores",
+        "stores/remote",
+    ),
+    ("servers: headers have no end", ANSWER, "if (bytes > most_bytes) return false;", "", "stores", "stores/remote"),
+    # places in JPEGs
+    (
+        "crop index: a wrong place is not seen",
+        "include/wick/codec/detail/jpeg_walk.hpp",
+        "scan_.here() == places_[place] ? outcome::good : outcome::misplaced",
+        "outcome::good",
+        "codec",
+        "codec/crop_index",
+    ),
+    (
+        "crop index: it starts at the last place",
+        "include/wick/codec/detail/jpeg_walk.hpp",
+        "std::max<std::size_t>(places_.size(), 2) - 2",
+        "std::max<std::size_t>(places_.size(), 1) - 1",
+        "codec",
+        "codec/crop_index",
+    ),
 ]
 
 

@@ -321,7 +321,7 @@ TEST_CASE("a server that refuses all for a while gets few requests until it answ
     for (wick::bytes& b : group) CHECK(b.text() == "f" + std::to_string(i++));
   }
   CHECK(i == 300);
-  CHECK(server.count("requests") <= 390);
+  CHECK(server.count("requests") <= 365);  // those under way at first, and one now and then
 }
 
 TEST_CASE("an object that changes between epochs is an error of its sample") {
