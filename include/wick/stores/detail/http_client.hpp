@@ -57,7 +57,7 @@ class http_client : public object_store {
   std::string get(const http_address& from, std::size_t most);
 
   struct usage {
-    std::uint64_t requests = 0, retries = 0, seconds = 0, connections = 0, bytes = 0;
+    std::uint64_t requests = 0, retries = 0, twice = 0, connections = 0, bytes = 0;
   };
   usage used() const noexcept;
 

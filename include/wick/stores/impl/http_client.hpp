@@ -113,7 +113,7 @@ std::string http_client::get(const http_address& from, std::size_t most) {
 http_client::usage http_client::used() const noexcept {
   const state& s = *state_;
   return {s.requests.load(std::memory_order_relaxed), s.retries.load(std::memory_order_relaxed),
-          s.seconds.load(std::memory_order_relaxed), s.connections.load(std::memory_order_relaxed),
+          s.twice.load(std::memory_order_relaxed), s.connections.load(std::memory_order_relaxed),
           s.bytes.load(std::memory_order_relaxed)};
 }
 
@@ -129,7 +129,7 @@ std::string http_client::note() const {
                 " twice), %zu at a time, %" PRIu64
                 " connections; the first byte after %.3g ms (median), %.3g ms (p99)",
                 1e-9 * static_cast<double>(u.bytes), 1e-6 * static_cast<double>(u.bytes) / seconds,
-                u.requests, u.retries, u.seconds, at_a_time(), u.connections, 1e3 * s.first_bytes.median(),
+                u.requests, u.retries, u.twice, at_a_time(), u.connections, 1e3 * s.first_bytes.median(),
                 1e3 * s.first_bytes.p99());
   return text.data();
 }

@@ -46,7 +46,7 @@ std::chrono::nanoseconds in_seconds(double s) {
 
 }  // namespace
 
-/// Requests of a client. What any thread may call is first; the rest is the thread's.
+/// Requests of a client, and its thread, which alone calls these functions.
 struct http_transfers {
   http_transfers(const remote_options& o, std::unique_ptr<http_locator> l)
       : options(o),
@@ -106,7 +106,7 @@ struct http_transfers {
   std::atomic<http_clock::rep> busy{0};  // time with requests under way
 
   std::atomic<std::size_t> limit{at_a_time.limit()};
-  std::atomic<std::uint64_t> requests{0}, retries{0}, seconds{0}, connections{0}, bytes{0};
+  std::atomic<std::uint64_t> requests{0}, retries{0}, twice{0}, connections{0}, bytes{0};
 };
 
 inline void http_transfers::run() {
@@ -297,7 +297,7 @@ inline void http_transfers::succeeded(http_request& r) noexcept {
 inline bool http_transfers::may_hedge() const noexcept {
   constexpr std::uint64_t of = 33;  // one request in so many
   return options.hedge && !in_trouble() && std::isfinite(answers.late()) &&
-         of * (seconds.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
+         of * (twice.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
 }
 
 inline void http_transfers::hedge(http_clock::time_point now) {
@@ -317,7 +317,7 @@ inline void http_transfers::hedge(http_clock::time_point now) {
     auto* const second = new http_request(*longest);
     active.push_back(second);
     start(*second);
-    seconds.fetch_add(1, std::memory_order_relaxed);
+    twice.fetch_add(1, std::memory_order_relaxed);
   } catch (...) {  // the first is still under way
     drop_second(*longest);
   }
