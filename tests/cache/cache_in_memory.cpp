@@ -21,14 +21,16 @@ using namespace wick_test;
 TEST_CASE("what stands before it runs once a sample, and what stands behind it in every epoch") {
   const counted before, behind;
   const numbers source{200};
-  wick::loader l(source | wick::shuffle() | before | wick::cache_in_memory() | behind |
-                     wick::map("draw", add_random) | wick::array_batch(16),
-                 {.seed = 2, .workers = 3});
+  wick::loader l(
+      source | wick::shuffle() | before | wick::cache_in_memory() | behind | wick::map("draw", add_random) |
+          wick::array_batch(16),
+      // The first of the next epoch may be among those that are still being made: they are made twice.
+      {.seed = 2, .workers = 3, .prefetch_next_epoch = false});
   std::vector<batches> epochs;
   for (std::uint64_t e = 0; e < 3; ++e) epochs.push_back(targets_of(l, e));
   CHECK(*before.runs == 200);
   CHECK(*source.asked == 200);
-  CHECK(*behind.runs >= 600);  // and those begun of the next
+  CHECK(*behind.runs == 600);
   CHECK(epochs[0] != epochs[1]);
   wick::loader without(numbers{200} | wick::shuffle() | counted() |
                            wick::cache_in_memory({.bytes = nothing}) | counted() |
