@@ -188,6 +188,9 @@ TEST_CASE("what a server does wrong is an error of the sample that says what it 
   CHECK(contains(message_of([&] { return read_one(server.url("ok", "b.bin")); }), "404 Not Found",
                  "check the URL"));
   CHECK(contains(message_of([&] { return read_one("http://127.0.0.1:1/a", patient(0.5)); }), "attempts"));
+  CHECK(contains(
+      message_of([] { return wick::tar(wick::remote("http://127.0.0.1:1/a.tar", patient(0.3)), {"jpg"}); }),
+      "http://127.0.0.1:1/a.tar.wickidx", "attempts"));  // the shard is not tried for as long again
   CHECK(contains(message_of([&] { return wick::remote("ftp://host/a"); }), "ftp://host/a", "https://",
                  "s3://"));
   CHECK(contains(message_of([&] { return wick::remote("a/b"); }), "a/b", "https://"));
@@ -303,6 +306,31 @@ TEST_CASE("a request that gets no answer is sent a second time, and few others a
   CHECK(contains(source.note(), "(0 again, "));
   CHECK(contains(train.report().to_string(), "servers: "));
   CHECK(server.count("requests") <= 1031);
+}
+
+TEST_CASE("of many requests that get no answer only 3 % are sent a second time") {
+  const temp_dir folder;
+  std::vector<std::string> urls;
+  const faulty_server server(folder);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    write_file(folder.path() / name, name);
+    urls.push_back(server.url(i < 200 ? "ok" : "unsteady", name));
+  }
+  const wick::files source(wick::remote(urls, {.stalled_after = 1}));
+  wick::loader train(source | wick::read() | wick::group(4), {.workers = 2, .prefetch_next_epoch = false});
+  std::size_t i = 0;
+  for (auto& group : train.epoch(0)) {
+    for (wick::bytes& b : group) CHECK(b.text() == "f" + std::to_string(i++));
+  }
+  CHECK(i == 1000);
+  const std::string note = source.note();
+  CAPTURE(note);
+  const std::size_t at = note.find("again, ");
+  REQUIRE(at != std::string::npos);
+  const int twice = std::atoi(note.c_str() + at + 7);
+  CHECK(twice > 3);
+  CHECK(twice <= server.count("requests") * 3 / 100 + 1);
 }
 
 TEST_CASE("a server that refuses all for a while gets few requests until it answers") {

@@ -272,7 +272,7 @@ TEST_CASE(
   CHECK(contains(read, "s3://data/f0", "403", "credentials"));
   CHECK_FALSE(contains(read, "SECRET"));
   ::setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null", 1);
-  CHECK(contains(message_of([] { return wick::files("s3://data/*"); }), "AWS_ACCESS_KEY_ID"));
+  CHECK(contains(message_of([] { return wick::files("s3://data/*"); }), "s3://data/*", "AWS_ACCESS_KEY_ID"));
   ::setenv("AWS_SHARED_CREDENTIALS_FILE", (home.path() / "credentials").c_str(), 1);
 
   write_keys(key, secret);
@@ -345,6 +345,22 @@ TEST_CASE("a list of many objects comes in pages") {
   const wick::files all("s3://many/k*");
   REQUIRE(all.size() == static_cast<std::uint64_t>(n));
   CHECK(all.key(static_cast<std::uint64_t>(n) - 1) == "s3://many/k" + std::to_string(n - 1));
+}
+
+TEST_CASE("the index of a shard is found beside it, whatever its name") {
+  if (skipped()) return;
+  const temp_dir folder;
+  for (const char* name : {"odd?a=1.tar", "odd #2.tar"}) {
+    const std::string path = (folder.path() / "data" / name).string();
+    write_file(path, wick_test::tar_writer().add("k.txt", name).done());
+    CHECK(wick::write_tar_index(path) == 1);
+  }
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  const auto source = wick::tar("s3://data/odd*.tar", {"txt"});
+  CHECK(source.size() == 2);
+  CHECK(source.bytes_scanned() == 0);
 }
 
 TEST_CASE("a training on shards in S3 resumes on another number of ranks, and loses nothing") {

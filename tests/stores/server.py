@@ -134,12 +134,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_hang(self, file, times):
         time.sleep(3600)
 
-    def serve_stuck(self, file, times):  # one request in 100 gets no answer
+    def serve_stuck(self, file, times, one_in=100):  # one request in 100 gets no answer
         with LOCK:
-            stuck = LOG["requests"] % 100 == 0
+            stuck = LOG["requests"] % one_in == 0
         if stuck:
             time.sleep(3600)
         self.serve_ok(file, times)
+
+    def serve_unsteady(self, file, times):
+        self.serve_stuck(file, times, 22)
 
     def serve_drip(self, file, times):  # a byte now and then
         self.send_response(200)

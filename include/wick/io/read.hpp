@@ -2,6 +2,7 @@
 /// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <coroutine>
@@ -185,10 +186,10 @@ class [[nodiscard]] read_operation {
       : where_(std::move(where)), context_(&c), options_(options) {}
 
   bool await_ready() {
-    remote_ = is_remote();
     if (context_->on() == nullptr) {  // no loader: a plain call
-      if (remote_) {
-        std::vector<remote_part> parts = remote_parts(where_);
+      std::vector<remote_part> parts = remote_parts(where_);
+      if (std::any_of(parts.begin(), parts.end(),
+                      [](const remote_part& p) { return p.where.remote != nullptr; })) {
         read_remote_now(parts, options_.max_bytes);
         out_ = from_parts(where_, parts);
         return true;
@@ -198,7 +199,7 @@ class [[nodiscard]] read_operation {
       out_ = detail::read_now(where_, known);
       return true;
     }
-    return !remote_ && try_cached();
+    return try_cached();
   }
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
     slow_ = remote_ ? detail::read_from_store<From>(std::move(where_), context_, options_)
@@ -212,15 +213,6 @@ class [[nodiscard]] read_operation {
   }
 
  private:
-  bool is_remote() const {
-    bool remote = false;
-    typename shape::lengths lengths{};
-    shape::measure(where_, lengths, [&remote](const file_range& l) {
-      remote = remote || l.remote != nullptr;
-      return std::uint64_t{0};
-    });
-    return remote;
-  }
   bool try_cached() {
     detail::cached_reader reader;
     bool at_hand = true;
@@ -228,7 +220,9 @@ class [[nodiscard]] read_operation {
     const std::uint64_t total = shape::measure(where_, known, [&](const file_range& l) {
       // Of a record only what is open already: one descriptor at a time is enough for a sample.
       std::uint64_t length = 0;
-      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, file_range>)&&reader.measure(l, length);
+      remote_ = remote_ || l.remote != nullptr;
+      at_hand =
+          at_hand && !remote_ && (l.file >= 0 || std::is_same_v<From, file_range>)&&reader.measure(l, length);
       return length;
     });
     if (!at_hand) return false;

@@ -118,9 +118,9 @@ class tar_records {
 /// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
 /// unless the shard has another size or time; an index that can't be written is a note in the report. Of
 /// shards on servers SHARD.wickidx is asked for; where there is none the whole shard is read for its headers:
-/// write one with wick-index, and store it beside the shard. \throws wick::error when a shard is missing, cut
-/// off, compressed or damaged, a wanted member is sparse or there twice, a KEY.cls holds no number, or a
-/// sample is incomplete
+/// write one with wick-index, and store it beside the shard, again when the shard changes. \throws
+/// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
+/// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to

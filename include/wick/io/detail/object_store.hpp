@@ -18,6 +18,7 @@
 #include <wick/async/task.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::detail {
@@ -32,6 +33,12 @@ struct remote_object {
   std::uint64_t indexed = 0;                 ///< its version when the source looked into it; 0: it did not
   std::atomic<std::uint64_t> size{unknown};  ///< bytes, as the first answer says
   std::atomic<std::uint64_t> version{0};     ///< a hash of the first answer's ETag, or date; 0: no answer yet
+};
+
+/// The server answers, and doesn't give the object: it is not there, or not for this user.
+class store_refusal : public error {
+ public:
+  using error::error;
 };
 
 /// A read that is under way: pieces of one object, by one request. Belongs to the caller, who keeps it where

@@ -20,7 +20,8 @@ namespace wick::detail {
 /// member are in base 128, least digits first, as in DWARF's LEB128.
 class kept_tar_writer {
  public:
-  void add(const tar_entry& member, std::string_view data);
+  /// \param from  gave the member last
+  void add(const tar_entry& member, tar_scan& from);
   std::string finish(const file_stamp& shard) const;
   /// Whose data are kept: small ones of labels.
   static bool keeps_data(const tar_entry& member) noexcept;

@@ -58,7 +58,7 @@ bool kept_tar_writer::keeps_data(const tar_entry& member) noexcept {
                     [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
 }
 
-void kept_tar_writer::add(const tar_entry& member, std::string_view data) {
+void kept_tar_writer::add(const tar_entry& member, tar_scan& from) {
   const std::string& name = member.name;
   const auto differs = std::mismatch(name.begin(), name.end(), last_.begin(), last_.end());
   const auto shared = static_cast<std::size_t>(differs.first - name.begin());
@@ -68,7 +68,7 @@ void kept_tar_writer::add(const tar_entry& member, std::string_view data) {
   members_ += static_cast<char>(member.what);
   kept_tar::put_number(members_, member.offset - end_);
   kept_tar::put_number(members_, member.length);
-  if (keeps_data(member)) members_ += data;
+  if (keeps_data(member)) members_ += from.data(member);
   last_ = name;
   end_ = member.offset;
   ++count_;

@@ -97,8 +97,7 @@ std::uint64_t write_tar_index(const std::string& shard) {
   detail::tar_scan members(shard, opened.file.get(), opened.stamp.size);
   detail::kept_tar_writer out;
   std::uint64_t count = 0;
-  for (detail::tar_entry entry; members.next(entry); ++count)
-    out.add(entry, detail::kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+  for (detail::tar_entry entry; members.next(entry); ++count) out.add(entry, members);
   detail::require_unchanged(opened, shard, "tar");
   const std::string all = out.finish(opened.stamp);
   detail::replace_file(shard + ".wickidx", std::as_bytes(std::span(all)), "index");

@@ -97,7 +97,7 @@ void tar_index::add_shard(std::size_t shard) {
     kept_tar_writer out;
     walk(shard, members, [&](const tar_entry& entry) {
       if (!keep_) return;
-      out.add(entry, kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+      out.add(entry, members);
     });
     require_unchanged(opened, path, "tar");
     bytes_scanned_ += members.bytes_read();
@@ -146,7 +146,9 @@ void tar_index::fetch_remote() {
 std::string tar_index::fetch(std::size_t shard) {
   const std::string& url = paths_[shard];
   remote_object& object = objects_[shard];
-  const std::string beside = std::string(url).insert(std::min(url.find('?'), url.size()), ".wickidx");
+  const std::string& name = shards_[shard];
+  const std::size_t query = url.starts_with("s3://") ? url.size() : std::min(url.find('?'), url.size());
+  const std::string beside = std::string(url).insert(query, ".wickidx");
   try {
     remote_object index;
     index.store = object.store;
@@ -159,8 +161,9 @@ std::string tar_index::fetch(std::size_t shard) {
       object.indexed = fingerprint_hash().add(kept).value();
       return kept;
     }
-  } catch (const error&) {
-    // There is none, as a rule; if the server can't be reached, reading the shard says so.
+  } catch (const store_refusal&) {  // there is none
+  } catch (const error& e) {
+    throw source_error(name + ".wickidx", "tar", e.what());
   }
   try {
     std::byte first{};
@@ -169,20 +172,17 @@ std::string tar_index::fetch(std::size_t shard) {
     stamp.size = object.size.load(std::memory_order_acquire);
     object.indexed = object.version.load(std::memory_order_acquire);
     stamp.seconds = static_cast<std::int64_t>(object.indexed);
-    const std::string kept_at = keep_ ? kept_tar_reader::place_of(shards_[shard]) : std::string();
+    const std::string kept_at = keep_ ? kept_tar_reader::place_of(name) : std::string();
     if (std::optional<std::string> kept = keep_ ? kept_tar_reader::load(kept_at, stamp) : std::nullopt)
       return std::move(*kept);
-    tar_scan members(shards_[shard], url.c_str(), object, stamp.size);
+    tar_scan members(name, url.c_str(), object, stamp.size);
     kept_tar_writer out;
-    tar_entry entry;
-    while (members.next(entry))
-      out.add(entry, kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+    for (tar_entry entry; members.next(entry);) out.add(entry, members);
     bytes_scanned_.fetch_add(members.bytes_read(), std::memory_order_relaxed);
     std::string all = out.finish(stamp);
     if (keep_) keep(kept_at, all);
     return all;
   } catch (const error& e) {
-    const std::string& name = shards_[shard];
     if (std::string_view(e.what()).starts_with(printable(name))) throw;
     throw source_error(name, "tar", e.what());
   }

@@ -12,6 +12,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/stores/detail/http_answer.hpp>
+#include <wick/stores/detail/percent_encoding.hpp>
 
 namespace wick::detail {
 
@@ -21,15 +22,6 @@ std::string_view without_blanks(std::string_view text) noexcept {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-bool same_name(std::string_view found, std::string_view lower) noexcept {
-  if (found.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const char c = found[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower[i]) return false;
-  }
-  return true;
 }
 
 /// All of `text`, and less than 2^63.
@@ -87,19 +79,20 @@ bool http_answer::add(std::string_view line) {
   }
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return true;
-  const std::string_view name = line.substr(0, colon), value = without_blanks(line.substr(colon + 1));
-  if (same_name(name, "content-range")) {
+  const std::string name = lower_case(line.substr(0, colon));
+  const std::string_view value = without_blanks(line.substr(colon + 1));
+  if (name == "content-range") {
     parse_content_range(value, *this);
-  } else if (same_name(name, "content-length")) {
+  } else if (name == "content-length") {
     parse_number(value, length);
-  } else if (same_name(name, "etag")) {
+  } else if (name == "etag") {
     version = version_of(value);
-  } else if (same_name(name, "last-modified") && version == 0) {
+  } else if (name == "last-modified" && version == 0) {
     version = version_of(value);
-  } else if (same_name(name, "retry-after")) {
+  } else if (name == "retry-after") {
     std::uint64_t seconds = 0;
     if (parse_number(value, seconds)) retry_after = static_cast<double>(seconds);
-  } else if (same_name(name, "location")) {
+  } else if (name == "location") {
     location = value.substr(0, 1024);
   }
   return true;

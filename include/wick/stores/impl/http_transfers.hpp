@@ -271,12 +271,11 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   if (!why.empty()) {
     const int status = r.answer.status;
     const bool refused = r.whole == nullptr && (status == 400 || status == 401 || status == 403);
-    if (!r.answer.may_pass() && !(refused && locator->has_other_keys(r.keys))) throw error(r.verdict());
+    if (!r.answer.may_pass() && !(refused && locator->has_other_keys(r.keys)))
+      throw store_refusal(r.verdict());
   } else {
-    if (r.message[0] == '\0')
-      why = code == CURLE_OK ? "the answer ends early" : curl_easy_strerror(code);
-    else
-      why = r.message.data();
+    why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);
+    if (code == CURLE_OK) why = "the answer ends early";
     if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
   }
   again(r, why);

@@ -116,7 +116,12 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
   const bool all = prefix.size() == wanted.key.size();
   // As in paths: a star stays in a folder, two don't.
   const int flags = wanted.key.find("**") == std::string::npos ? FNM_PATHNAME : 0;
-  const aws_settings with = settings();
+  aws_settings with;
+  try {
+    with = settings();
+  } catch (const error& e) {
+    throw error(printable(pattern) + ": " + e.what());
+  }
   aws_signer signer(with);
   std::vector<remote_name> out;
   std::string token;
