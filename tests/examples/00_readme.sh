@@ -9,17 +9,8 @@ grep -q '^usage: train FOLDER' "$scratch/message"
 if "$program" "$scratch/none" 2>"$scratch/message"; then echo "ran without pictures"; exit 1; fi
 grep -q 'none' "$scratch/message"
 
-# Two classes of pictures: PPM is not what image_folder looks for, so BMP, written by hand.
-bmp() {  # width = height = 8, one color
-  printf 'BM\xf6\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x08\x00\x00\x00\x08\x00\x00\x00\x01\x00\x18\x00\x00\x00\x00\x00\xc0\x00\x00\x00'
-  printf '\x00%.0s' {1..16}
-  for _ in {1..64}; do printf "$1"; done
-}
-mkdir -p "$scratch/pictures/"{red,blue}
-for i in {1..80}; do
-  bmp '\x00\x00\xff' >"$scratch/pictures/red/$i.bmp"
-  bmp '\xff\x00\x00' >"$scratch/pictures/blue/$i.bmp"
-done
+source "$(dirname "${BASH_SOURCE[0]}")/../support/red_and_blue.sh"
+red_and_blue "$scratch/pictures" 80
 out=$("$program" "$scratch/pictures")
 echo "$out"
 mapfile -t losses < <(sed -n 's/^epoch [0-9]*: loss //p' <<<"$out")

@@ -1,15 +1,7 @@
 # One damaged file of 40: replaced, reported, and left alone by the next run.
 program=$1 scratch=$3
-bmp() {
-  printf 'BM\xf6\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x08\x00\x00\x00\x08\x00\x00\x00\x01\x00\x18\x00\x00\x00\x00\x00\xc0\x00\x00\x00'
-  printf '\x00%.0s' {1..16}
-  for _ in {1..64}; do printf "$1"; done
-}
-mkdir -p "$scratch/pictures/"{red,blue}
-for i in {1..20}; do
-  bmp '\x00\x00\xff' >"$scratch/pictures/red/$i.bmp"
-  bmp '\xff\x00\x00' >"$scratch/pictures/blue/$i.bmp"
-done
+source "$(dirname "${BASH_SOURCE[0]}")/../support/red_and_blue.sh"
+red_and_blue "$scratch/pictures" 20
 echo 'GIF' >"$scratch/pictures/red/7.bmp"
 cd "$scratch"
 out=$("$program" pictures --batch 8 --size 16 --workers 2)

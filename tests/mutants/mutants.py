@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TREE, BUILD = ROOT / "build/mutants/tree", ROOT / "build/mutants/build"
 
 TRANSFER = "include/wick/torch/impl/transfer.hpp"
+NORMALIZE = "include/wick/torch/impl/normalize.hpp"
+KEPT = "include/wick/pipeline/detail/kept_value.hpp"
 AUDIT = "include/wick/tools/impl/audit.hpp"
 LOG = "include/wick/recovery/impl/delivery_log.hpp"
 DELIVERY = "include/wick/loader/impl/delivery.hpp"
@@ -83,6 +85,12 @@ MUTANTS = [
     ("memory counts as read at once", TRANSFER, "c.read || !c.done->query()", "c.read", "torch", "torch/(transfer|pin)"),
     ("any batch has any event", TRANSFER, "if (!c.is(batch)) continue;", "", "torch", "torch/transfer"),
     ("a missing device is the CPU", TRANSFER, "if (devices != 0 && to.index() >= devices) {", "if (false) {", "torch", "torch/transfer"),
+    # normalize() on a device: its constants
+    ("constants of another stream are read", NORMALIZE, "k.stream == stream && ", "", "torch", "torch/transfer"),
+    ("constants of another type are taken", NORMALIZE, "k.unit == unit && ", "", "torch", "torch/transfer"),
+    ("constants of another shape are taken", NORMALIZE, "k.shape == shape;", "true;", "torch", "torch/transfer"),
+    ("constants are copied for each batch", KEPT, "value == nullptr || ", "true || ", "torch", "torch/transfer"),
+    ("a worker waits for the constants", NORMALIZE, "/*non_blocking=*/true", "/*non_blocking=*/false", "torch", "torch/transfer"),
     # the delivery log and its audit
     ("a jump has no first line", LOG, "if (next_ != place ||", "if (!next_ ||", "tools", "tools/audit"),
     ("the log counts failed batches as whole", "include/wick/loader/impl/loader_core.hpp", "if (!there) b.samples =", "if (false) b.samples =", "tools", "tools/audit"),

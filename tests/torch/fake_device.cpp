@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
@@ -398,6 +399,14 @@ at::Tensor& sub_(at::Tensor& self, const at::Tensor& other, const at::Scalar& al
   return write_difference(self, other, alpha, self);
 }
 
+/// One kernel: out = self + value * a * b, computed in floats, in out's type.
+at::Tensor& write_sum_with_product(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+                                   const at::Scalar& value, at::Tensor& out) {
+  return launch(a, out, [add = place(self), by = place(b), value](const at::Tensor& t) {
+    return at::addcmul(add.on_cpu(), t.to(at::kFloat), by.on_cpu(), value);
+  });
+}
+
 C10_REGISTER_GUARD_IMPL(PrivateUse1, guard_impl)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -409,6 +418,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("mul_.Tensor", &mul_);
   m.impl("sub.out", &write_difference);
   m.impl("sub_.Tensor", &sub_);
+  m.impl("addcmul.out", &write_sum_with_product);
 }
 
 }  // namespace

@@ -139,6 +139,18 @@ TEST_CASE("floats are in [0, 1] already") {
   }
 }
 
+TEST_CASE("behind batch() it gives tensors of the type that is asked for") {
+  for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
+    wick::loader floats(pictures(8, 3) | wick::batch(4) | stage_of(of_three));
+    wick::loader loader(pictures(8, 3) | wick::batch(4) |
+                        wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, type));
+    while (auto batch = loader.next()) {
+      CHECK((batch->data.scalar_type() == type));
+      CHECK(batch->data.equal(floats.next().value().data.to(type)));
+    }
+  }
+}
+
 TEST_CASE("what it was given stays as it was") {
   const at::Tensor t = at::full({2, 3, 2, 2}, 9, at::kFloat);
   CHECK_FALSE(normalized(t, of_three).is_alias_of(t));

@@ -2,17 +2,60 @@
 /// normalize() behind batch(): on whole tensors, on the device when transfer() came before.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include <ATen/core/Tensor.h>
 
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/stage.hpp>
 #include <wick/transforms/normalize.hpp>
 
-namespace wick::detail {
+namespace wick {
 
-/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → float32 of the
-/// same shape and strides, (x / 255 - mean) / std. Moving uint8 and normalizing on the device is the fast
-/// order: a quarter of the bytes travel. \throws wick::error when no dimension has as many channels as there
-/// are means
+namespace detail {
+
+/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → `type` in the
+/// same shape and strides, (x / 255 - mean) / std. On a device it is one kernel, computed in float32; means
+/// and deviations are copied there once. Moving uint8 and normalizing on the device is the fast order: a
+/// quarter of the bytes travel. \throws wick::error when no dimension has as many channels as there are means
+at::Tensor normalized(const normalize_stage& by, const at::Tensor& t, at::ScalarType type);
+
 at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&);
 
-}  // namespace wick::detail
+/// normalize() that gives tensors of a type of the caller's.
+class normalize_as_stage : public normalizes {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "normalize";
+
+  normalize_as_stage(normalize_stage by, at::ScalarType type);
+
+  at::Tensor operator()(const at::Tensor& t, context&) const { return normalized(by_, t, type_); }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(by_.fingerprint(), static_cast<int>(type_));
+  }
+
+  template <class Item, class... Before>
+  static consteval bool check() {
+    return normalize_stage::check<Item, Before...>();
+  }
+
+ private:
+  normalize_stage by_;
+  at::ScalarType type_;
+};
+
+}  // namespace detail
+
+/// Behind batch(), the same as tensors of `type`, for a model of half precision:
+/// `transfer(torch::kCUDA) | normalize(mean, std, torch::kBFloat16)`. From bytes to that type is one pass on
+/// the device. \throws wick::error for a type that is no floating-point number
+inline detail::normalize_as_stage normalize(const channel_values& mean, const channel_values& std,
+                                            at::ScalarType type) {
+  return {normalize(mean, std), type};
+}
+
+}  // namespace wick

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
+#include <type_traits>
 
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/kept_value.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
@@ -30,7 +32,10 @@ struct channel_values {
 
 namespace detail {
 
-class normalize_stage : public color_stage<normalize_stage> {
+/// Of stages of which a pipeline has one.
+struct normalizes {};
+
+class normalize_stage : public color_stage<normalize_stage>, public normalizes {
  public:
   using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "normalize";
@@ -45,10 +50,12 @@ class normalize_stage : public color_stage<normalize_stage> {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept;
+  /// Of torch/normalize.hpp: the numbers as tensors, on the device of the batches.
+  const kept_value& kept() const noexcept { return kept_; }
 
   template <class, class... Before>
   static consteval bool check() {
-    constexpr bool first = !(std::is_same_v<Before, normalize_stage> || ...);
+    constexpr bool first = !(std::is_base_of_v<normalizes, Before> || ...);
     static_assert(
         first,
         "wick: this pipeline normalizes already; a second normalize() was found; write one of the two");
@@ -57,6 +64,7 @@ class normalize_stage : public color_stage<normalize_stage> {
 
  private:
   normalization by_;
+  kept_value kept_;
 };
 
 }  // namespace detail
