@@ -9,7 +9,7 @@
 #include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/loader/sequencer.hpp>
+#include <wick/async/detail/sequencer.hpp>
 
 using namespace wick_test::interleaving;
 
@@ -227,12 +227,12 @@ TEST_CASE("the same with three publishers and a ring of 4 in random interleaving
 }
 
 TEST_CASE("each order of memory in the sequencer is needed: a weaker one is found") {
-  each_order_is_needed("loader/sequencer.hpp", all, spared_in_sequencer);
+  each_order_is_needed("async/detail/sequencer.hpp", all, spared_in_sequencer);
 }
 
 TEST_CASE("each operation of the sequencer is needed: a fault in it is found") {
   // await_ready saves an exchange, which would find the same.
-  each_operation_is_needed("loader/sequencer.hpp", all, {"await_ready load as zero"});
+  each_operation_is_needed("async/detail/sequencer.hpp", all, {"await_ready load as zero"});
 }
 
 TEST_CASE("a publisher that touches the sequencer once more after its item is there is found") {

@@ -16,6 +16,7 @@
 #include "../support/future.hpp"
 #include "world.hpp"
 #include <wick/async/async_semaphore.hpp>
+#include <wick/async/detail/sequencer.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/job.hpp>
 #include <wick/async/scope.hpp>
@@ -23,7 +24,6 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
-#include <wick/loader/sequencer.hpp>
 
 namespace wick_stress {
 namespace {

@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
+#include <wick/async/detail/sequencer.hpp>
 #include <wick/async/task.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
-#include <wick/loader/sequencer.hpp>
 
 namespace wick::detail {
 

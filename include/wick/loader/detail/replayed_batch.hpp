@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/sequencer.hpp>
 #include <wick/async/task.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/batch_completion.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
-#include <wick/loader/sequencer.hpp>
 #include <wick/recovery/detail/draw_notes.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/receipt.hpp>

@@ -11,6 +11,7 @@
 
 #include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/owned.hpp>
+#include <wick/async/detail/sequencer.hpp>
 #include <wick/async/detail/tokens.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
@@ -25,7 +26,6 @@
 #include <wick/loader/detail/source_size.hpp>
 #include <wick/loader/detail/worker_jobs.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/loader/sequencer.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 

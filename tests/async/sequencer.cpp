@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "../async/support.hpp"
 #include "../support/doctest.hpp"
+#include "support.hpp"
+#include <wick/async/detail/sequencer.hpp>
 #include <wick/async/sync_wait.hpp>
-#include <wick/loader/sequencer.hpp>
 
 using wick::executor;
 using wick::task;
