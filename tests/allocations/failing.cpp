@@ -20,6 +20,7 @@
 #include <wick/async/when_all.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/sampling/mix.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace {
@@ -360,6 +361,81 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or continued from
           CHECK(n == 28);
           CHECK(last == "35");
         });
+  }
+}
+
+namespace {
+
+/// A loader of a mixture of which an edit holds since batch 3 of epoch 0, behind its batch 5.
+auto edited_loader() {
+  using wick::weighted_source;
+  wick::loader l(wick::mix(wick::mix_until::all_exhausted, weighted_source{numbers{60}, 1, "a"},
+                           weighted_source{numbers{30}, 1, "b"}) |
+                     wick::map("f", plain) | wick::array_batch(4),
+                 {.workers = 1, .prefetch = 2});
+  l.epoch(0);
+  for (int i = 0; i < 3; ++i) REQUIRE(l.next());
+  l.set_mix_weights({{"b", 3}});
+  for (int i = 0; i < 2; ++i) REQUIRE(l.next());
+  return l;
+}
+template <class Loader>
+std::vector<std::int64_t> rest_of(Loader& l) {
+  std::vector<std::int64_t> out;
+  while (auto batch = l.next()) ids_of(*batch, out);
+  return out;
+}
+
+/// The k-th allocation of `change` fails, for each k: the loader is where it was, or where it was to go, and
+/// continues from there.
+template <class Change>
+void with_failing_change(Change&& change) {
+  auto changed = edited_loader();
+  change(changed);
+  const std::vector<std::byte> there = changed.state(), here = edited_loader().state();
+  REQUIRE(there != here);
+  const std::vector<std::int64_t> behind = rest_of(changed);
+  auto same = edited_loader();
+  const std::vector<std::int64_t> before = rest_of(same);
+  bool reached = true, threw = false;
+  for (std::uint64_t first = 0; reached; ++first) {
+    CAPTURE(first);
+    auto l = edited_loader();
+    bool failed = false;
+    {
+      const failing memory(first, 1, true);
+      try {
+        change(l);
+      } catch (const std::bad_alloc&) {
+        failed = threw = true;
+      }
+      reached = memory.any();
+    }
+    const std::vector<std::byte> now = l.state();
+    CHECK((now == there || (failed && now == here)));
+    CHECK(rest_of(l) == (now == there ? behind : before));
+  }
+  CHECK(threw);
+}
+
+}  // namespace
+
+TEST_CASE("a change that finds no memory leaves a loader whole: where it was, or where it was to go") {
+  std::vector<std::byte> state;
+  {
+    auto l = edited_loader();
+    l.epoch(2);
+    REQUIRE(l.next());
+    state = l.state();
+  }
+  SUBCASE("load_state()") {
+    with_failing_change([&](auto& l) { l.load_state(state); });
+  }
+  SUBCASE("epoch()") {
+    with_failing_change([](auto& l) { l.epoch(3); });
+  }
+  SUBCASE("set_mix_weights()") {
+    with_failing_change([](auto& l) { l.set_mix_weights({{"a", 5}}); });
   }
 }
 

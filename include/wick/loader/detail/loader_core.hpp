@@ -20,8 +20,8 @@
 #include <wick/loader/detail/mixture_edits.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/replayed_batch.hpp>
-#include <wick/loader/detail/sample_group.hpp>
 #include <wick/loader/detail/scheduler.hpp>
+#include <wick/loader/detail/standing.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 #include <wick/profile/report.hpp>
@@ -60,8 +60,8 @@ class loader_core {
   std::vector<source_weight> mixture() const;
   std::vector<std::byte> state() const;
   void load_state(std::span<const std::byte> bytes);
-  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
-  std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
+  std::uint64_t current_epoch() const noexcept { return stands_.current_epoch(); }
+  std::uint64_t next_epoch() const noexcept { return stands_.next_epoch(); }
   /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
   /// caller holds user() until it has that. \throws wick::cancelled when the check says so, and takes nothing
   bool next(const wait_check* check);
@@ -91,17 +91,19 @@ class loader_core {
     if (pass != this->pass()) refuse_outrun();
   }
   /// Batches that are left; without batch() samples, some of which may be left out.
-  std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
+  std::uint64_t items_left() const noexcept {
+    return settings_.facts().batched ? stands_.left : samples_left();
+  }
   std::uint64_t samples_left() const noexcept;
   std::uint64_t samples_taken() const noexcept { return records_.prints.samples(); }
-  bool at_hand() const noexcept { return group_.under_way(); }
+  bool at_hand() const noexcept { return stands_.group.under_way(); }
 
   // ---- for the typed loader ----
 
   /// `has(slot)`: whether the group that was taken has a sample there.
   template <class Has>
   bool next_of_group(Has has) {
-    const std::optional<std::size_t> found = group_.next(plan(), records_, has);
+    const std::optional<std::size_t> found = stands_.group.next(plan(), records_, has);
     if (found) slot_ = *found;
     return found.has_value();
   }
@@ -137,7 +139,7 @@ class loader_core {
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
   void begin(std::uint64_t e);
   void seek();
-  bool ends(const loader_state& s) const noexcept;
+  static bool ends(const loader_state& s, const erased_plan& by) noexcept;
   bool begun();
   bool at_end();
   [[noreturn]] void refuse_outrun() const;
@@ -155,28 +157,21 @@ class loader_core {
   void require_goes_on(const loader_state& s, const char* what) const;
   std::uint64_t data() const;
   pipeline_identity identity() const;
-  mixture_journal::place next_place() const noexcept;
-  void take_over(loader_state s);
+  void require_stands(const loader_state& s, const erased_plan& by) const;
   void change(const std::vector<source_weight>& weights, const edit_options& at);
 
   owned<executor> own_;
   run_settings settings_;
   scheduler scheduler_;
-  std::optional<std::uint64_t> epoch_;
-  std::uint64_t left_ = 0;
+  standing stands_;
   std::atomic<std::uint64_t> pass_{0};  // read by a range before it is known who else uses the loader
-  bool sought_ = true;                  // the scheduler is where these say
   bool refreshed_ = true;               // the last refresh() has gone well
-  data_round round_;
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  owned<const loader_state> resume_;  // loaded, and not yet resumed from
   // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;
 
-  moved_samples moved_;
-  sample_group group_;
   std::size_t slot_ = 0;
   std::vector<told_failure> told_;
   delivery_records records_;

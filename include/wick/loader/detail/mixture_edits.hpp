@@ -8,12 +8,22 @@
 #include <vector>
 
 #include <wick/async/detail/owned.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/scheduler.hpp>
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/state.hpp>
 
 namespace wick::detail {
+
+/// What a scheduler needs to go by another plan.
+struct next_plan {
+  owned<const erased_plan> plan;
+  owned<stop_source> stop;
+  std::uint64_t epoch = 0;
+  explicit operator bool() const noexcept { return static_cast<bool>(plan); }
+};
 
 class mixture_edits {
  public:
@@ -34,27 +44,23 @@ class mixture_edits {
   mixture_journal& open(const pipeline_identity& of);
   const mixture_journal* journal() const noexcept { return journal_.get(); }
 
-  /// True when the scheduler has another plan, and the prefetched batches are gone.
-  /// \throws wick::error when the epoch can't be planned; nothing has changed then
-  bool plan_for(std::uint64_t epoch);
+  /// The plan of that epoch, or none where the scheduler goes by it already.
+  /// \throws wick::error when the epoch can't be planned
+  next_plan plan_for(std::uint64_t epoch) const;
+  /// The prefetched batches are gone then.
+  void go_by(next_plan next) noexcept;
   /// The scheduler has planned over what there is now, without edits.
   void refreshed() noexcept { planned_.reset(); }
-  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
-  /// left.
-  struct stand {
-    place next;
-    std::uint64_t epoch;
-    std::uint64_t& left;
-    bool& sought;
-  };
   /// Takes an edit into the order, and then into the journal unless it is there. Changes nothing when it
   /// throws. Batches of the epoch that were handed over stay so, whatever number of batches it has now.
-  void add(mixture_edit e, stand at);
+  /// \param next  the batch that is handed over next
+  /// \param epoch  the one under way
+  void add(mixture_edit e, place next, std::uint64_t epoch);
   /// The same for those of a journal that was opened.
   void add_all(const std::vector<mixture_edit>& edits);
 
  private:
-  owned<const erased_plan> plan(std::uint64_t epoch) const;
+  next_plan plan(std::uint64_t epoch) const;
   void require_place() const;
   void require_reached(const mixture_edit& e) const;
 

@@ -81,8 +81,8 @@ class scheduler {
   /// Order stages are about to change: no worker looks at them from now on, until a batch is opened.
   void stop_preparing() noexcept { orders_.forget(); }
   /// Drops what is under way, and goes by another plan from then on, as refresh() does.
-  /// \throws std::bad_alloc; nothing has changed then
-  void replan(owned<const erased_plan> next);
+  /// \param stop  a new one
+  void replan(owned<const erased_plan> next, owned<stop_source> stop) noexcept;
 
   /// The next batch if it is finished, else null. Keep it until release().
   batch_job* try_take() noexcept {

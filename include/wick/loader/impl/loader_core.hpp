@@ -85,21 +85,16 @@ void loader_core::begin(std::uint64_t e) {
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
-  if (edits_.plan_for(e)) sought_ = left_ == 0;
-  records_.prints.begin(e);  // before anything has changed: it may throw
+  next_plan by = edits_.plan_for(e);
   if (records_.deliveries) data();
-  const bool goes_on = resume_ && resume_->epoch == e;
-  const std::uint64_t number = goes_on ? resume_->batch : 0;
-  moved_.begin(goes_on ? resume_->moved : 0);
-  group_.begin(goes_on ? resume_->sample : 0);
-  resume_.reset();
-  round_.begin(e);
-  if (!goes_on) records_.account.begin(e);
-  records_.drops.begin(number == 0);
-  epoch_ = e;
-  left_ = batches() - number;
-  sought_ = false;
   records_.report.begin(subject());
+  records_.prints.begin(e);
+  // From here on nothing is thrown before the loader stands in the epoch.
+  if (by) edits_.go_by(std::move(by));
+  if (!stands_.resumes(e)) records_.account.begin(e);
+  stands_.begin(e, plan());
+  const std::uint64_t number = stands_.number(plan());
+  records_.drops.begin(number == 0);
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek();
   else
@@ -108,15 +103,15 @@ void loader_core::begin(std::uint64_t e) {
 
 /// What it has not done when it throws it does the next time.
 void loader_core::seek() {
-  sought_ = false;
-  if (left_ != 0) scheduler_.seek(*epoch_, batches() - left_, moved_.now());
-  sought_ = true;
+  stands_.sought = false;
+  if (stands_.left != 0) scheduler_.seek(*stands_.epoch, stands_.number(plan()), stands_.moved.now());
+  stands_.sought = true;
 }
 
 bool loader_core::begun() {
   on().require_workers();
-  if (!epoch_ || resume_) begin(current_epoch());
-  return left_ != 0 || group_.under_way();
+  if (!stands_.epoch || stands_.loaded) begin(current_epoch());
+  return stands_.left != 0 || stands_.group.under_way();
 }
 
 bool loader_core::at_end() {
@@ -127,24 +122,24 @@ bool loader_core::at_end() {
 
 bool loader_core::next(const wait_check* check) {
   if (!begun()) return at_end();
-  if (!sought_) seek();
+  if (!stands_.sought) seek();
   for (;;) {
-    if (group_.under_way() && next_in_group()) return true;
-    if (left_ == 0) return at_end();
+    if (stands_.group.under_way() && next_in_group()) return true;
+    if (stands_.left == 0) return at_end();
     if (deliver(*wait(check))) return true;
   }
 }
 
 task<bool> loader_core::next_async(loader_core* self) {
   if (!self->begun()) co_return self->at_end();
-  if (!self->sought_) {
+  if (!self->stands_.sought) {
     task<void> leaving = self->scheduler_.left_async();
     co_await leaving;
     self->seek();
   }
   for (;;) {
-    if (self->group_.under_way() && self->next_in_group()) co_return true;
-    if (self->left_ == 0) co_return self->at_end();
+    if (self->stands_.group.under_way() && self->next_in_group()) co_return true;
+    if (self->stands_.left == 0) co_return self->at_end();
     const std::uint64_t begun_at = self->records_.report.begin_wait();
     batch_job* job = nullptr;
     {
@@ -212,7 +207,7 @@ class taken_job {
 
 /// False when there is more to take first.
 bool loader_core::deliver(batch_job& j) {
-  --left_;
+  --stands_.left;
   records_.report.took_batch();
   if (records_.report.looks()) look(j);
   if (settings_.facts().batched) return deliver_batch(j);
@@ -226,7 +221,7 @@ bool loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
   tell_in_order(j, settings_, plan(), told_);
-  moved_.add(j.number, j.moved);
+  stands_.moved.add(j.number, j.moved);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
   const auto dropped = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
@@ -259,8 +254,8 @@ bool loader_core::deliver_batch(batch_job& j) {
 void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
   loader_state behind;
   behind.batch = b.batch + 1;
-  behind.moved = moved_.now();
-  b.batches = ends(behind) ? b.batch + 1 : batches();
+  behind.moved = stands_.moved.now();
+  b.batches = ends(behind, plan()) ? b.batch + 1 : batches();
   if (!there) b.samples = b.replaced = b.order_hash = b.samples_hash = 0;
   const shard_stage& share = settings_.facts().shard;
   delivery_start whose;
@@ -276,14 +271,14 @@ void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
 void loader_core::deliver_group(batch_job& j) {
   taken_job taken(scheduler_, j);
   tell_in_order(j, settings_, plan(), told_);
-  group_.take(plan(), j, told_, records_);
+  stands_.group.take(plan(), j, told_, records_);
   take(j);
 }
 
 std::uint64_t loader_core::samples_left() const noexcept {
   const std::uint64_t all = plan().batches();
-  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(left_, all));
-  return settings_.facts().batched ? left : group_.left_with(left);
+  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(stands_.left, all));
+  return settings_.facts().batched ? left : stands_.group.left_with(left);
 }
 
 // ---- failures ----
@@ -352,11 +347,11 @@ owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
-  round_.require(epoch, resume_ ? std::nullopt : epoch_);
+  stands_.round.require(epoch, stands_.loaded ? std::nullopt : stands_.epoch);
   replayed_batch::which what{epoch, number, 0};
   if (settings_.facts().batched && settings_.policy.options().compact) {
-    const bool under_way = !resume_ && epoch == epoch_;
-    const std::optional<std::uint64_t> moved = under_way ? moved_.before(number) : std::nullopt;
+    const bool under_way = !stands_.loaded && epoch == stands_.epoch;
+    const std::optional<std::uint64_t> moved = under_way ? stands_.moved.before(number) : std::nullopt;
     if (!moved) refuse_replay_of_compacted(epoch, number);
     what.moved = *moved;
   }
@@ -374,7 +369,7 @@ receipt loader_core::receipt(std::uint64_t epoch, std::uint64_t batch, const rep
   return again->written();
 }
 
-loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.stands_.under_way()) {
   if (under_way_) of_.records_.report.end(of_.subject());
 }
 

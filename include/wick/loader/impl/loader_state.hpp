@@ -30,41 +30,19 @@ pipeline_identity loader_core::identity() const {
       *stages_};
 }
 
-/// The batch handed over next.
-mixture_journal::place loader_core::next_place() const noexcept {
-  if (resume_) return {resume_->epoch, resume_->batch};
-  if (!epoch_) return {};
-  if (left_ == 0) return {*epoch_ + 1, 0};
-  return {*epoch_, batches() - left_};
-}
-
 /// No batch of its epoch is left: what is behind stands in the gaps before.
-bool loader_core::ends(const loader_state& s) const noexcept {
-  return s.batch == batches() ||
-         (s.moved != 0 && s.batch * plan().batch_size() + s.moved >= plan().ordered());
+bool loader_core::ends(const loader_state& s, const erased_plan& by) noexcept {
+  return s.batch == by.batches() || (s.moved != 0 && s.batch * by.batch_size() + s.moved >= by.ordered());
 }
 
 std::vector<std::byte> loader_core::state() const {
   loader_state s;
   s.of = identity();
-  s.rounds = round_.count;
   s.filtered = records_.drops.of_training;
   records_.account.write(s);
   if (edits_.any()) edits_.journal()->write(s);
-  if (resume_) {
-    s.moved = resume_->moved;
-    s.epoch = resume_->epoch;
-    s.batch = resume_->batch;
-    s.sample = resume_->sample;
-  } else if (epoch_) {
-    s.epoch = *epoch_;
-    s.batch = batches() - left_;
-    if (settings_.facts().batched)
-      s.moved = moved_.now();
-    else
-      group_.write(s);
-    if (ends(s)) s.begin_next_epoch();
-  }
+  stands_.write(s, plan(), settings_.facts().batched);
+  if (ends(s, plan())) s.begin_next_epoch();
   return s.to_bytes();
 }
 
@@ -73,35 +51,29 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   loader_state s = loader_state::from_bytes(bytes);
   require_goes_on(s, "load_state: the state is of ");
   edits_.require_same(s);
-  const auto plan_for = [&](std::uint64_t e) {
-    if (edits_.plan_for(e)) sought_ = left_ == 0;
-  };
-  const std::uint64_t under_way = current_epoch();
-  plan_for(s.epoch);
-  try {
-    take_over(std::move(s));
-  } catch (...) {
-    plan_for(under_way);
-    throw;
-  }
+  next_plan by = edits_.plan_for(s.epoch);
+  const erased_plan& then = by ? *by.plan : plan();
+  require_stands(s, then);
+  if (ends(s, then)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  auto loaded = make_owned<const loader_state>(std::move(s));
+  records_.account.read(*loaded);
+  // From here on nothing is thrown.
+  records_.drops.of_training = records_.drops.reported = loaded->filtered;
+  if (by) edits_.go_by(std::move(by));
+  stands_.load(std::move(loaded));
 }
 
 /// \throws wick::error when the state stands where this loader's epoch has no batch
-void loader_core::take_over(loader_state s) {
-  if (s.batch > batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == batches()))) {
+void loader_core::require_stands(const loader_state& s, const erased_plan& by) const {
+  if (s.batch > by.batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
     throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                std::to_string(batches()) + "; it was not written by wick");
+                std::to_string(by.batches()) + "; it was not written by wick");
   }
-  if (ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   if (s.moved != 0 && !settings_.policy.options().compact) {
     throw error("load_state: " + std::to_string(s.moved) +
                 " samples of the rest of its epoch were delivered already, in the place of others; set "
                 "error_options::compact as it was when the state was written, or begin the next epoch");
   }
-  resume_ = make_owned<const loader_state>(std::move(s));
-  round_.go_on(resume_->rounds, resume_->epoch);
-  records_.drops.of_training = records_.drops.reported = resume_->filtered;
-  records_.account.read(*resume_);
 }
 
 /// \throws wick::error when the state can't be resumed from here
@@ -118,21 +90,18 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  if (epoch_) records_.prints.seal(data(), batch_of_prints());
+  if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
-  left_ = 0;
-  sought_ = true;
-  moved_.begin(0);
-  group_.begin(0);
+  stands_.end_epoch();
   records_.drops.begin(false);
   data_.reset();
   stages_.reset();
   scheduler_.refresh();
   edits_.refreshed();
-  edits_.plan_for(current_epoch());
-  if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
-  round_.refreshed();
+  if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
+  if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");
+  stands_.round.refreshed();
   refreshed_ = true;
 }
 
@@ -146,8 +115,12 @@ void loader_core::set_mix_weights(const std::vector<source_weight>& weights, con
 void loader_core::change(const std::vector<source_weight>& weights, const edit_options& at) {
   edits_.require_possible();
   on().require_workers();
-  if (auto e = edits_.open(identity()).resolve(weights, at, next_place(), settings_.facts().shard.world == 1))
-    edits_.add(std::move(*e), {next_place(), current_epoch(), left_, sought_});
+  const mixture_journal::place next = stands_.next(plan());
+  auto e = edits_.open(identity()).resolve(weights, at, next, settings_.facts().shard.world == 1);
+  if (!e) return;
+  const std::uint64_t taken = stands_.number(plan());
+  edits_.add(std::move(*e), next, current_epoch());
+  stands_.replan(taken, plan());
 }
 
 void loader_core::replay_edits(const std::string& journal_file) {
@@ -159,7 +132,7 @@ void loader_core::replay_edits(const std::string& journal_file) {
 
 std::vector<source_weight> loader_core::mixture() const {
   edits_.require_possible();
-  return edits_.at(next_place());
+  return edits_.at(stands_.next(plan()));
 }
 
 }  // namespace wick::detail

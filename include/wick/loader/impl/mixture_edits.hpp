@@ -41,27 +41,27 @@ mixture_journal& mixture_edits::open(const pipeline_identity& of) {
   return *journal_;
 }
 
-bool mixture_edits::plan_for(std::uint64_t epoch) {
-  if (!any() || planned_ == epoch) return false;
+next_plan mixture_edits::plan_for(std::uint64_t epoch) const {
+  if (!any() || planned_ == epoch) return {};
   require_place();
-  scheduler_.replan(plan(epoch));
-  planned_ = epoch;
-  return true;
+  return plan(epoch);
 }
 
-void mixture_edits::add(mixture_edit e, stand at) {
+void mixture_edits::go_by(next_plan next) noexcept {
+  planned_ = next.epoch;
+  scheduler_.replan(std::move(next.plan), std::move(next.stop));
+}
+
+void mixture_edits::add(mixture_edit e, place next, std::uint64_t epoch) {
   erased_mix& mix = *settings_.pipeline->mix();
   require_reached(e);
-  if (e.epoch == at.next.epoch && at.next.batch != 0 && settings_.policy.options().compact)
-    refuse_when_compact();
+  if (e.epoch == next.epoch && next.batch != 0 && settings_.policy.options().compact) refuse_when_compact();
   require_place();
-  const bool ended = at.left == 0;
-  const std::uint64_t taken = scheduler_.plan().batches() - at.left;
   scheduler_.stop_preparing();
   mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
-  owned<const erased_plan> next;
+  next_plan by;
   try {
-    next = plan(at.epoch);
+    by = plan(epoch);
     // The weights hold in all later epochs: where one of these would be empty, they hold nowhere.
     plan(e.epoch);
     plan(e.epoch + 1);
@@ -70,11 +70,7 @@ void mixture_edits::add(mixture_edit e, stand at) {
     mix.take_back_edit();
     throw;
   }
-  at.sought = ended;
-  planned_.reset();  // until the next line has succeeded
-  scheduler_.replan(std::move(next));
-  planned_ = at.epoch;
-  if (!ended) at.left = scheduler_.plan().batches() - taken;
+  go_by(std::move(by));
 }
 
 void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
@@ -84,11 +80,11 @@ void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
     if (i + 1 == edits.size() || edits[i + 1].epoch != e.epoch) require_reached(e);
     settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
   }
-  plan_for(0);
+  if (next_plan by = plan_for(0)) go_by(std::move(by));
 }
 
-owned<const erased_plan> mixture_edits::plan(std::uint64_t epoch) const {
-  return settings_.pipeline->plan(settings_.facts().shard, epoch);
+next_plan mixture_edits::plan(std::uint64_t epoch) const {
+  return {settings_.pipeline->plan(settings_.facts().shard, epoch), make_owned<stop_source>(), epoch};
 }
 
 void mixture_edits::require_place() const {

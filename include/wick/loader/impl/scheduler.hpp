@@ -159,8 +159,7 @@ void scheduler::refresh() {
   size_.take_anew();
 }
 
-void scheduler::replan(owned<const erased_plan> next) {
-  owned<stop_source> stop = make_owned<stop_source>();
+void scheduler::replan(owned<const erased_plan> next, owned<stop_source> stop) noexcept {
   if (started_) drain(std::move(stop));
   started_ = left_ = run_ahead_ = false;
   orders_.forget();

@@ -172,6 +172,7 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
 }
 
 void fingerprint_recorder::begin(std::uint64_t epoch) {
+  epochs_.reserve(max_kept);  // nothing is thrown behind it
   std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
   epochs_.push_back({epoch, {}});
