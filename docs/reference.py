@@ -651,7 +651,8 @@ def names_page(house):
         lines += [f"## {title}", "", "| name | header | |", "|---|---|---|"]
         for n in mine:
             d = house.main(n)
-            about = writer.prose(first_sentence(summary_of(house, n)), n).replace("](", "](reference/").replace("|", "\\|")
+            about = writer.prose(first_sentence(summary_of(house, n)), n).replace("|", "\\|")
+            about = re.sub(r"\]\((?=\w+\.md)", "](reference/", about)
             lines.append(f"| [`{n}`](reference/{writer.link(n)}) | `{d.header}` | {about} |")
         lines.append("")
     lines += ["## Macros", "", "| name | |", "|---|---|"]

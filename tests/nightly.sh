@@ -17,11 +17,12 @@
 #   torch-2    the newest LibTorch from PyPI (several GB)
 #   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun, servers of S3
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
+#   site       the documentation as a site, its links, and nothing in it from a network
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   mutants    rules that are broken, one at a time: a test of each must fail
 #   stress     the stress program for 30 minutes under ThreadSanitizer
-#   fuzz       the fuzzers of pictures and of files for 30 minutes each
+#   fuzz       the fuzzers of pictures, of files and of servers' answers for 30 minutes each
 #
 #   --no-install  only name what is missing, and stop with 1
 #
@@ -32,7 +33,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel valgrind kill mutants stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel site valgrind kill mutants stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -57,6 +58,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
     torch-2 | python | wheel) echo "$build torch data venv python" ;;
+    site) echo "build venv" ;;
     *) echo "$build" ;;
   esac
 }
@@ -111,6 +113,8 @@ part_wheel() {
   done
 }
 
+part_site() { bash docs/site.sh; }
+
 part_valgrind() {
   local room rooms=(codec sources tables text)
   wick_build_preset default "${rooms[@]/#/wick_test_}" || return
@@ -130,7 +134,7 @@ part_stress() {
 }
 
 part_fuzz() {
-  wick_build_preset asan wick_fuzz_pictures wick_fuzz_files || return
+  wick_build_preset asan wick_fuzz_pictures wick_fuzz_files wick_fuzz_stores || return
   WICK_FUZZ_SECONDS=${WICK_FUZZ_SECONDS:-1800} wick_test_preset asan -R '^fuzz/'
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The guides show code that is compiled: each block of C++ in docs/guides is in the program that its guide names.
+"""The guides show code that is compiled: each block of C++ in them and in the tutorial is in the program that is named.
 
 check.py ROOT
 """
@@ -20,7 +20,7 @@ def without_blanks(text: str) -> str:
 def main() -> int:
     root = Path(sys.argv[1]).resolve()
     faults, blocks = [], 0
-    guides = sorted((root / "docs" / "guides").glob("*.md"))
+    guides = [root / "docs/tutorial.md", *sorted((root / "docs/guides").glob("*.md"))]
     for guide in guides:
         text = guide.read_text(encoding="utf-8")
         name = guide.relative_to(root)
