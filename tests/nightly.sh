@@ -17,6 +17,7 @@
 #   torch-2    the newest LibTorch from PyPI (several GB)
 #   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun, servers of S3
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
+#   packages   the packages of Debian and Conan, each where nothing of wick is (2 GB)
 #   site       the documentation as a site, its links, and nothing in it from a network
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
@@ -33,7 +34,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel site valgrind kill mutants stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages site valgrind kill mutants stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -58,6 +59,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
     torch-2 | python | wheel) echo "$build torch data venv python" ;;
+    packages) echo "$build torch venv" ;;
     site) echo "build venv" ;;
     *) echo "$build" ;;
   esac
@@ -112,6 +114,8 @@ part_wheel() {
     wick_step "wheel-$test" build/torch-venv/bin/python "tests/python/$test.py"
   done
 }
+
+part_packages() { bash tests/packages/run.sh; }
 
 part_site() { bash docs/site.sh; }
 

@@ -1,0 +1,32 @@
+# A Debian package of what is installed: cpack -G DEB --config build/CPackConfig.cmake -B FOLDER
+set(CPACK_PACKAGE_NAME libwick-dev)
+set(CPACK_PACKAGE_VENDOR wick)
+set(CPACK_PACKAGE_CONTACT "the authors of wick")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_STRIP_FILES OFF)  # the libraries are static
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # of the tools
+
+# What wickConfig.cmake looks for where a program links wick.
+set(_depends zlib1g-dev)
+if(WICK_HAS_LIBJPEG_TURBO)
+  list(APPEND _depends libjpeg-dev)
+endif()
+if(WICK_HAS_LIBDEFLATE)
+  list(APPEND _depends libdeflate-dev)
+endif()
+if(WICK_TORCH AND LibTorch_ROOT_DIR STREQUAL "/usr")
+  list(APPEND _depends libtorch-dev)
+endif()
+list(JOIN _depends ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
+set(_suggests "")
+if(WICK_HAS_LMDB)
+  list(APPEND _suggests liblmdb-dev)
+endif()
+if(WICK_HAS_CURL)
+  list(APPEND _suggests libcurl4-openssl-dev libssl-dev libpugixml-dev)
+endif()
+list(JOIN _suggests ", " CPACK_DEBIAN_PACKAGE_SUGGESTS)
+include(CPack)
