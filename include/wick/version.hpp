@@ -11,6 +11,14 @@ inline constexpr int version_major = 0;
 inline constexpr int version_minor = 1;
 inline constexpr int version_patch = 0;
 
+/// What is compiled once has this function for its own version. A program with headers of another one doesn't
+/// link: it asks for another function.
+template <int Major, int Minor, int Patch>
+struct compiled {
+  static void here() noexcept;
+};
+using compiled_for_these_headers = compiled<version_major, version_minor, version_patch>;
+
 }  // namespace detail
 
 /// The version of wick, "MAJOR.MINOR.PATCH".

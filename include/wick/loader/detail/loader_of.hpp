@@ -18,6 +18,7 @@
 #include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/recovery/receipt.hpp>
+#include <wick/version.hpp>
 
 namespace wick::detail {
 
@@ -29,7 +30,9 @@ template <class Batch>
 class loader_of final : public loader_core {
  public:
   loader_of(owned<executor> own, owned<pipeline_of<Batch>> what, const loader_options& options)
-      : loader_of(std::move(own), what.release(), options) {}
+      : loader_of(std::move(own), what.release(), options) {
+    compiled_for_these_headers::here();
+  }
 
   /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples a hold,
   /// and a look which thread this is, would cost more than handing one over: both were had with the group.

@@ -25,8 +25,12 @@
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
+#include <wick/version.hpp>
 
 namespace wick::detail {
+
+template <>
+void compiled_for_these_headers::here() noexcept {}
 
 loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options)
     : own_(std::move(own)),
