@@ -60,6 +60,64 @@ static_assert(sizeof(cifar) == 3073);
 
 }  // namespace
 
+TEST_CASE("records that are read into memory give the batches of those that are read one by one") {
+  for (const std::size_t padding : {0, 5}) {
+    const temp_dir dir;
+    write_positions(dir, {5, 0, 7, 1}, 16, padding);
+    const wick::records_options options{.header = 16,
+                                        .stride = padding == 0 ? 0 : sizeof(position) + padding};
+    const wick::files files(pattern(dir));
+    const auto kept = wick::in_memory<position>(files, options);
+    CHECK(kept.size() == 13);
+    wick::loader one_by_one(wick::records<position>(files, options) | wick::shuffle() | wick::read() |
+                                wick::decode_struct<position>() | wick::array_batch(4),
+                            {.seed = 5, .workers = 2});
+    wick::loader in_memory(kept | wick::shuffle() | wick::array_batch(4), {.seed = 5, .workers = 2});
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+      one_by_one.epoch(epoch);
+      in_memory.epoch(epoch);
+      while (auto batch = one_by_one.next()) {
+        const auto same = in_memory.next();
+        REQUIRE(same);
+        const std::size_t rows = static_cast<std::size_t>(std::get<2>(*batch).extents()[0]);
+        CHECK(std::memcmp(std::get<0>(*batch).data(), std::get<0>(*same).data(), rows * 8) == 0);
+        CHECK(std::memcmp(std::get<1>(*batch).data(), std::get<1>(*same).data(), rows * 4) == 0);
+        CHECK(std::memcmp(std::get<2>(*batch).data(), std::get<2>(*same).data(), rows * 4) == 0);
+      }
+      CHECK_FALSE(in_memory.next());
+    }
+  }
+}
+
+TEST_CASE("more than is read at once, and other contents, are read into memory whole") {
+  const temp_dir dir;
+  std::string text(std::size_t{20} * 750'000, ' ');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 31 + i / 4096);
+  dir.write("all.bin", text);
+  using row = std::array<char, 20>;
+  const wick::files files(dir.path().string() + "/all.bin");
+  const auto all = wick::in_memory<row>(files);
+  REQUIRE(all.size() == 750'000);
+  CHECK(std::memcmp(&all.at(0), text.data(), text.size()) == 0);
+  const std::uint64_t before = all.fingerprint();
+  text[7'000'000] = static_cast<char>(text[7'000'000] + 1);
+  dir.write("all.bin", text);
+  CHECK(wick::in_memory<row>(files).fingerprint() != before);
+}
+
+TEST_CASE("a file that shrinks while it is read into memory is an error that names it") {
+  const temp_dir dir;
+  write_positions(dir, {5}, 0);
+  const wick::files files(pattern(dir));
+  const wick::detail::fixed_records source = wick::records<position>(files);
+  std::filesystem::resize_file(dir.path() / "games-0.bin", 2 * sizeof(position));
+  std::vector<position> to(5);
+  CHECK(contains(message_of([&] { source.read_into(reinterpret_cast<std::byte*>(to.data())); }),
+                 "games-0.bin: in_memory: ", "was changed since it was indexed"));
+  CHECK(contains(message_of([&] { return wick::in_memory<position>(wick::files("/none/x.bin")).size(); }),
+                 "/none/x.bin"));
+}
+
 TEST_CASE("records follow each other through the files, and a batch has an array a field") {
   const temp_dir dir;
   write_positions(dir, {5, 0, 7, 1}, 16);

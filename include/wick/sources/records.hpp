@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <wick/io/file_range.hpp>
@@ -18,6 +19,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/files.hpp>
+#include <wick/sources/memory.hpp>
 
 namespace wick {
 
@@ -39,6 +41,8 @@ class fixed_records {
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many records each file has.
   std::uint64_t fingerprint() const noexcept;
+  /// All of them, side by side. Blocks. \throws wick::error when a file can't be read, or has changed
+  void read_into(std::byte* to) const;
 
  private:
   struct place {
@@ -88,6 +92,19 @@ detail::fixed_records records(const files& of, const records_options& options = 
       "wick: records<T>() are read as they lie in the file, and T has pointers or constructors; give a plain "
       "struct of numbers and arrays");
   return {of, sizeof(T), options};
+}
+
+/// All of these records read into memory here: `in_memory<move>(files("games-*.bin")) | shuffle() |
+/// batch(256)` has no read(), and takes a record about as fast as memory gives it.
+/// \throws wick::error as records(), and when a file can't be read or changes meanwhile
+template <class T>
+detail::memory_items<T> in_memory(const files& of, const records_options& options = {}) {
+  static_assert(std::is_default_constructible_v<T>,
+                "wick: in_memory<T>(files) reads into a vector of T, and T has no default constructor");
+  const detail::fixed_records all = records<T>(of, options);
+  std::vector<T> items(static_cast<std::size_t>(all.size()));
+  all.read_into(reinterpret_cast<std::byte*>(items.data()));
+  return detail::memory_items<T>(std::move(items));
 }
 
 /// Bytes that were read are a `T`, in the machine's byte order and with the padding that the compiler gives

@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <wick/io/detail/source_file.hpp>
+#include <wick/io/file_range.hpp>
+#include <wick/io/read.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/records.hpp>
 
@@ -54,6 +59,26 @@ fixed_records::place fixed_records::find(std::uint64_t i) const noexcept {
 file_range fixed_records::at(std::uint64_t i) const noexcept {
   const place p = find(i);
   return files_->at(p.file, p.record, 1);
+}
+
+void fixed_records::read_into(std::byte* to) const {
+  const auto size = static_cast<std::size_t>(bytes_);
+  const auto stride = static_cast<std::size_t>(options_.stride == 0 ? bytes_ : options_.stride);
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, (std::uint64_t{8} << 20) / stride);
+  for (std::size_t file = 0; file < files_->rows().size(); ++file) {
+    const std::uint64_t rows = files_->rows()[file];
+    for (std::uint64_t row = 0; row < rows; row += at_once) {
+      const std::uint64_t n = std::min(at_once, rows - row);
+      const file_range where = files_->at(file, row, n);
+      bytes some;
+      try {
+        some = file_range_reader().read(where, where.length);
+      } catch (const std::exception& e) {
+        throw source_error(where.path, "in_memory", e.what());
+      }
+      for (std::size_t i = 0; i < n; ++i, to += size) std::memcpy(to, some.data() + i * stride, size);
+    }
+  }
 }
 
 std::string fixed_records::key(std::uint64_t i) const {
