@@ -346,7 +346,7 @@ class Writer:
 
     def signature(self, d, wrap=True):
         text = re.sub(r"\[\[.*?\]\] ?", "", d.declared)
-        text = re.sub(r"\b(inline|constexpr|consteval|explicit|friend) ", "", text)
+        text = re.sub(r"\b(inline|constexpr|consteval|friend) ", "", text)
         if d.kind == "function":
             text = re.sub(r"\)((?: const)?(?: &&?)?)(?: noexcept(?:\(.*\))?)(?: override)?$", r")\1", text)
             result = self.result(d)
@@ -469,6 +469,9 @@ class Writer:
         if m.declared.startswith("virtual"):  # for a user's class to override
             return True
         private = re.findall(r"detail::(\w+)", re.sub(r"std::vector<detail::\w+>", "", m.declared))
+        result = self.result(m)
+        if result and self.kind_of(result):  # shown as a source or a stage
+            private.remove(result)
         if not all(t.endswith("_options") or t in ("environment", "error_rule") for t in private):
             return False
         if m.name == d.name:  # a constructor

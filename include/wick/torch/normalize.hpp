@@ -50,7 +50,7 @@ class normalize_as_stage : public normalizes {
 
 }  // namespace detail
 
-/// Behind batch(), the same as tensors of `type`, for a model of half precision:
+/// Behind batch(), what normalize(mean, std) gives, as tensors of `type`, for a model of half precision:
 /// `transfer(torch::kCUDA) | normalize(mean, std, torch::kBFloat16)`. From bytes to that type is one pass on
 /// the device. \throws wick::error for a type that is no floating-point number
 inline detail::normalize_as_stage normalize(const channel_values& mean, const channel_values& std,
