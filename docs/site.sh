@@ -11,6 +11,7 @@ source tools/install_deps.sh
 source tests/parts.sh
 
 [[ ${1:-} != -h && ${1:-} != --help ]] || { wick_usage "${BASH_SOURCE[0]}" && exit; }
+(($# == 0)) || wick_die "docs/site.sh: takes no arguments, found $1"
 wick_require build venv
 wick_make_venv site-venv mkdocs-material
 export NO_MKDOCS_2_WARNING=1

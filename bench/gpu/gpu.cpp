@@ -106,6 +106,8 @@ class training {
 
 int run(const wick_bench::options& o) {
   const std::string wanted = o.more.contains("--device") ? o.more.at("--device") : "cuda";
+  if (wanted != "cpu" && !wanted.starts_with("cuda"))
+    throw wick::error("--device is " + wanted + "; give cuda, cuda:1, or cpu");
   const c10::Device device(wanted);
   if (device.is_cuda() && !torch::cuda::is_available()) {
     std::printf("gpu: skipped: Torch has no GPU here (LibTorch %s); --device cpu --quick only tries it\n",

@@ -223,17 +223,24 @@ TEST_CASE("a coroutine that finds the item there does not suspend") {
   CHECK(wick::sync_wait(consume(&s, &ex)) == wick_test::this_thread());
 }
 
+namespace {
+
+/// Publishes the item to each of `n` sequencers, as soon as it is there.
+void publish_to_each(std::atomic<sequencer<numbered>*>& to, numbered& item, int n) {
+  for (int i = 0; i < n; ++i) {
+    sequencer<numbered>* s = nullptr;
+    while ((s = to.exchange(nullptr)) == nullptr) std::this_thread::yield();
+    s->publish(0, &item);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("the consumer may destroy the sequencer as soon as it has the last item") {
   const int n = rounds(10'000, 1'000);
   std::atomic<sequencer<numbered>*> to{nullptr};
   numbered item;
-  std::thread publisher([&] {
-    for (int i = 0; i < n; ++i) {
-      sequencer<numbered>* s = nullptr;
-      while ((s = to.exchange(nullptr)) == nullptr) std::this_thread::yield();
-      s->publish(0, &item);
-    }
-  });
+  std::thread publisher([&] { publish_to_each(to, item, n); });
   int right = 0;
   for (int i = 0; i < n; ++i) {
     const auto s = std::make_unique<sequencer<numbered>>(std::size_t{1});
@@ -256,13 +263,7 @@ TEST_CASE("a consuming coroutine may destroy the sequencer as soon as it has the
   const int n = rounds(10'000, 1'000);
   std::atomic<sequencer<numbered>*> to{nullptr};
   numbered item;
-  std::thread publisher([&] {
-    for (int i = 0; i < n; ++i) {
-      sequencer<numbered>* s = nullptr;
-      while ((s = to.exchange(nullptr)) == nullptr) std::this_thread::yield();
-      s->publish(0, &item);
-    }
-  });
+  std::thread publisher([&] { publish_to_each(to, item, n); });
   int right = 0;
   for (int i = 0; i < n; ++i) {
     auto s = std::make_unique<sequencer<numbered>>(std::size_t{1});

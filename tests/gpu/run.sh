@@ -14,5 +14,5 @@ python=${WICK_TORCH_VENV:+$WICK_TORCH_VENV/bin/}python3
 wick_step gpu-configure cmake --preset release -B build/gpu -D LibTorch_PYTHON="$(command -v "$python")" \
   -D WICK_TESTS=all -D WICK_BUILD_EXAMPLES=OFF -D WICK_ARROW=OFF
 wick_step gpu-build cmake --build build/gpu --parallel "$(nproc)" --target wick_test_gpu bench_gpu
-build/gpu/tests/gpu/wick_test_gpu
+build/gpu/tests/gpu/wick_test_gpu --no-version
 build/gpu/bench/bench_gpu --workers "$(nproc)" "$@"

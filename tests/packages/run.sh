@@ -14,8 +14,7 @@ source tests/support/red_and_blue.sh
 here=$wick_root/build/packages
 mkdir -p "$here"
 
-# Trains README's program, which is in $1, on a few pictures.
-try_readme() {
+try_readme() {  # try_readme COMMAND…: trains README's program, which the command runs, on a few pictures
   rm -rf "$here/pictures"
   red_and_blue "$here/pictures" 40
   "$@" "$here/pictures" >"$here/readme.log"
@@ -45,13 +44,12 @@ test_debian() {
   cp tests/packages/CMakeLists.txt "$here/root/program"
   wick_step deb-install in_root apt-get install -y --no-install-recommends /wick.deb g++ cmake make
   wick_step deb-consumer in_root sh -c 'cmake -S /program -B /program/build -D CMAKE_BUILD_TYPE=Release && cmake --build /program/build'
-  mkdir -p "$here/root$here"
-  try_readme in_deb_root
+  try_readme readme_in_root
   in_root sh -c 'wick-audit --help >/dev/null && wick-index --help >/dev/null' || wick_die "packages: debian: a tool does not start"
   rm -rf --one-file-system "$here/root"
 }
-in_deb_root() {
-  cp -r "$here/pictures" "$here/root/pictures"
+readme_in_root() {
+  cp -r "$1" "$here/root/pictures"
   in_root /program/build/readme /pictures
 }
 
@@ -66,9 +64,9 @@ test_conan() {
   cp tests/packages/CMakeLists.txt "$here/conan-recipe/test_package"
   cp examples/00_readme.cpp "$here/conan-recipe/test_package/main.cpp"
   wick_step conan-create build/conan-venv/bin/conan create "$here/conan-recipe" -s compiler.cppstd=20 -o '&:system_libraries=True'
-  try_readme find_conan_program
+  try_readme readme_of_conan
 }
-find_conan_program() { "$(find "$here/conan-recipe/test_package" -name readme -type f -perm -u+x | head -n 1)" "$@"; }
+readme_of_conan() { "$(find "$here/conan-recipe/test_package" -name readme -type f -perm -u+x | head -n 1)" "$@"; }
 
 [[ ${1:-} != -h && ${1:-} != --help ]] || { wick_usage "${BASH_SOURCE[0]}" && exit; }
 parts=("$@")

@@ -506,6 +506,15 @@ TEST_CASE("one normalize() serves batches of any shape, type and stream") {
       CHECK(found.sub(at::full(shape, -1.2)).abs().max().item<float>() < 1e-6f);
     }
   }
+  const wick::detail::normalize_stage of_channels = wick::normalize({0.5, 0.25, 0.125}, {0.25, 0.5, 0.25});
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{5, 3}, {2, 3, 4, 5}, {2, 4, 3}}) {
+    const at::Tensor levels = at::full(shape, 51, at::kByte);
+    const at::Tensor there = apply_stage(of_channels, levels.to(fake::device()), c);
+    REQUIRE(fake::finish_all());
+    const at::Tensor found = fake::read(there), expected = apply_stage(of_channels, levels, c);
+    REQUIRE((found.sizes() == expected.sizes()));
+    CHECK(found.sub(expected).abs().max().item<float>() < 1e-6f);
+  }
   // What one stream has not copied yet another doesn't read.
   const wick::detail::normalize_stage other = wick::normalize(0.5, 0.25);
   const c10::Stream held = fake::make_stream(), free = fake::make_stream();
@@ -524,6 +533,13 @@ TEST_CASE("one normalize() serves batches of any shape, type and stream") {
   CHECK(fake::read(found).sub(at::full({4}, -1.2)).abs().max().item<float>() < 1e-6f);
   gate.open();
   REQUIRE(fake::finish_all());
+}
+
+TEST_CASE("normalize() to another type is another stage for a state") {
+  const auto to = [](at::ScalarType type) { return wick::normalize(0.5, 0.25, type).fingerprint(); };
+  CHECK(to(at::kHalf) != to(at::kBFloat16));
+  CHECK(to(at::kHalf) != wick::normalize(0.5, 0.5, at::kHalf).fingerprint());
+  CHECK(to(at::kHalf) == to(at::kHalf));
 }
 
 TEST_CASE("normalize() to a type that is no floating-point number is refused") {
