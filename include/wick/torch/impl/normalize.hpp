@@ -28,8 +28,8 @@ namespace {
 /// Which dimension has the channels; -1 where one mean serves all.
 std::int64_t channel_dimension(const at::Tensor& t, int channels) {
   if (channels == 1) return -1;
-  const bool first = t.dim() >= 2 && t.size(1) == channels;
-  if (first && t.dim() > 2 && t.size(-1) == channels) {
+  const bool first = t.dim() > 2 && t.size(1) == channels;
+  if (first && t.size(-1) == channels) {
     throw error(
         "normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
         ", where the channels may be the second axis or the last; normalize the pictures before batch()");
