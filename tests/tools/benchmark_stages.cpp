@@ -102,6 +102,24 @@ TEST_CASE("behind a stage that is cached nothing before it is called, and its it
   check(wick::from(values) | wick::shuffle() | first | second | hop | wick::array_batch(64));
 }
 
+TEST_CASE("a sample that the end of a run calls off has not failed") {
+  const auto values = up_to(10'000);
+  auto pipeline = wick::from(values) | hop | wick::array_batch(1);
+  using pipeline_type = decltype(pipeline);
+  wick::executor on(4);
+  auto* const typed = new wick::detail::typed_pipeline<pipeline_type>(pipeline, on);
+  wick::detail::run_settings settings(wick::detail::owned<wick::detail::erased_pipeline>(typed),
+                                      {.in_flight = 256}, on);
+  wick::detail::isolated_runs<pipeline_type> isolated(*typed, settings);
+  using runs = decltype(isolated);
+  isolated_failures failures;
+  for (int i = 0; i < 200; ++i) {
+    isolated.run<runs::types::order_end, runs::types::batching, runs::none, isolated_end::all, void, void>(
+        0.001, nullptr, nullptr, failures);
+  }
+  CHECK(failures.count() == 0);
+}
+
 TEST_CASE("as many samples are under way as the loader has") {
   const auto values = up_to(100'000);
   for (const std::size_t in_flight : {1, 3, 40}) {

@@ -160,7 +160,7 @@ class isolated_runs {
       failure f;
       f.index = c.index();
       f.take_cause(std::move(cause), c.stage());
-      if (f.dropped || settings.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
+      if (f.dropped || settings.is_bad(f.to_blame()) || called_off(j, f.cause)) return;
       tell(settings.printable_key(f.to_blame()), f.stage, c.position(), f.cause);
     } catch (...) {
       lose(j);
@@ -187,7 +187,7 @@ class isolated_runs {
   }
   void failed_batch(const job& j, std::size_t stage, const std::exception_ptr& cause) noexcept {
     try {
-      if (!ended_by_stop(cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
+      if (!called_off(j, cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
     } catch (...) {
       failures_->add({});
     }
@@ -242,8 +242,9 @@ class isolated_runs {
     stopped_ = false;
   }
 
-  bool ended_by_stop(const std::exception_ptr& cause) const {
-    if (!run_.stop->stop_requested()) return false;
+  /// By the end of a run, which marks the jobs before it requests the stop.
+  static bool called_off(const job& j, const std::exception_ptr& cause) {
+    if (!j.cancelled.load(std::memory_order_relaxed)) return false;
     try {
       std::rethrow_exception(cause);
     } catch (const cancelled&) {
