@@ -21,8 +21,10 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/memory.hpp>
 #include <wick/transforms/affine.hpp>
+#include <wick/transforms/augment.hpp>
 #include <wick/transforms/jitter.hpp>
 #include <wick/transforms/letterbox.hpp>
+#include <wick/transforms/random_iou_crop.hpp>
 #include <wick/transforms/transforms.hpp>
 
 using namespace wick_test;
@@ -155,6 +157,29 @@ TEST_CASE(
           {0.919734f, 2, 39.060738f, 27.971815f},
           {32.723148f, 5.233361f, 36.190779f, 6.848386f}}},
         {{{6.045470f, 6.438134f}, {19.790834f, 14.093164f}, {35.089951f, 4.689627f}}});
+}
+
+TEST_CASE(
+    "stages of geometry say what is visible also of what they leave alone, so that a batch has it of all") {
+  const auto check = [](const auto& stage) {
+    for (std::uint64_t position = 0; position < 40; ++position) {
+      scene s{photo(60, 50),
+              photo(60, 50, 1),
+              {.xyxy = {{20, 20, 40, 30}, {0, 0, 60, 50}}},
+              {.xy = {{30, 25}}},
+              0};
+      s = run(std::move(s), position, stage);
+      REQUIRE(s.objects.visible.size() == s.objects.size());
+      for (const float share : s.objects.visible) CHECK((share > 0 && share <= 1));
+      REQUIRE(s.points.visible.size() == 1);
+    }
+  };
+  check(wick::random_horizontal_flip());
+  check(wick::random_horizontal_flip(0));
+  check(wick::random_perspective());
+  check(wick::random_iou_crop());
+  check(wick::rand_augment());
+  check(wick::resize(50, 60));
 }
 
 TEST_CASE("what a rotation leaves nothing of is gone, and a mask has its own fill") {

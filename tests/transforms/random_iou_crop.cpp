@@ -147,7 +147,8 @@ TEST_CASE("one of the boxes overlaps the crop by the share that was drawn") {
 
 TEST_CASE("without boxes, for a share of 1, or where nothing fits the picture stays whole") {
   const auto whole = [](const scene& s) {
-    return std::get<0>(s).pixels() == places() && std::get<2>(s).visible.empty();
+    const auto& [picture, classes, objects] = s;
+    return picture.pixels() == places() && objects.visible == std::vector<float>(objects.size(), 1);
   };
   int left_alone = 0;
   for (std::uint64_t position = 0; position < 70; ++position) {

@@ -25,11 +25,15 @@ struct boxes {
   std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
   std::vector<std::int64_t>
       ids{};  ///< a number of yours for each, such as where else to find it; as many, or none
-  std::vector<float>
-      visible{};  ///< share of each that crops have left, in (0, 1]; none before the first crop
+  /// Share of each that crops have left, in (0, 1]. None before the first stage of geometry.
+  std::vector<float> visible{};
 
   std::size_t size() const noexcept { return xyxy.size(); }
   bool empty() const noexcept { return xyxy.empty(); }
+  /// What a stage of geometry does first, whether or not it changes this picture.
+  void fill_visible() {
+    if (visible.empty()) visible.assign(size(), 1.0f);
+  }
   /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
   /// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
   /// border that is mirrored, in which things are that have no box

@@ -17,11 +17,16 @@ namespace wick {
 struct keypoints {
   std::vector<std::array<float, 2>> xy;  ///< x, y: the first pixel is 0, the last of a row width - 1
   /// Of each, 0 when it is not to be seen; other numbers are yours (COCO's 1 and 2). A point that is outside
-  /// after a step gets 0, and keeps it. None before the first step: all are seen.
+  /// after a step gets 0, and keeps it. None before the first stage of geometry: all are
+  /// seen.
   std::vector<std::uint8_t> visible{};
 
   std::size_t size() const noexcept { return xy.size(); }
   bool empty() const noexcept { return xy.empty(); }
+  /// What a stage of geometry does first, whether or not it changes this picture.
+  void fill_visible() {
+    if (visible.empty()) visible.assign(size(), 1);
+  }
   /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
   /// there are not as many marks as points, or for a border that is mirrored
   void follow(const detail::geometry_step& step, detail::frame in);

@@ -50,6 +50,7 @@ class augment_stage {
     requires(is_of_parts<any_placed, Item> && holds<any_colored, Item>())
   Item operator()(Item item, context& c) const {
     const frame size = frame_of(item);
+    fill_visible(item);
     for (const augment_op& op : self().draw(size, c)) {
       const auto color = [&](lazy_image& picture) { picture.apply(*op.color); };
       const auto move = [&](auto& part) { part.follow(op.move, size); };

@@ -40,7 +40,7 @@ struct any_boxes {
 class random_iou_crop_stage {
  public:
   using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "random_iou_crop";
   static constexpr auto in_slot = geometry_stage<random_iou_crop_stage>::in_slot;
 
@@ -54,12 +54,22 @@ class random_iou_crop_stage {
     const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
     for_each_part<any_boxes>(item, look);
     const std::optional<rect> part = choose(size, *of, c.random());
+    fill_visible(item);
     if (!part) return item;
     geometry_step step = geometry_step::crop(*part);
     step.by_middle = true;
     const auto follow = [&](auto& each) { each.follow(step, size); };
     for_each_part<any_placed>(item, follow);
     return item;
+  }
+
+  template <class Item, class...>
+  static consteval bool check() {
+    constexpr bool has_boxes = !holds<any_with_pixels, Item>() || holds<any_boxes, Item>();
+    static_assert(has_boxes,
+                  "wick: random_iou_crop() crops around boxes, and the sample has none; give wick::boxes "
+                  "beside the picture: zip(files(paths), in_memory(boxes))");
+    return has_boxes;
   }
 
   /// The rectangle for such a picture, or none for all of it: torchvision's RandomIoUCrop.make_params.

@@ -46,6 +46,11 @@ struct any_with_pixels {
   template <class T>
   static constexpr bool is = with_pixels<T>;
 };
+/// It says of each thing in it how much of that is visible.
+struct any_with_visible {
+  template <class T>
+  static constexpr bool is = placed<T> && requires(T& part) { part.fill_visible(); };
+};
 struct any_colored {
   template <class T>
   static constexpr bool is = colored<T>;
@@ -135,6 +140,14 @@ frame frame_of(Item& item) {
   return size;
 }
 
+/// Comes first in each stage of geometry, also where that leaves the picture as it is: a batch has what is
+/// visible of all its samples.
+template <class Item>
+void fill_visible(Item& item) {
+  const auto fill = [](auto& part) { part.fill_visible(); };
+  for_each_part<any_with_visible>(item, fill);
+}
+
 /// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
 /// random once a sample.
 template <class Stage>
@@ -158,6 +171,7 @@ class geometry_stage {
   Item operator()(Item item, context& c) const {
     frame size = frame_of(item);
     require_pixels(size);
+    fill_visible(item);
     for (const geometry_step& step : self().decide(size, c)) {
       require_bounded(step, size);
       const auto follow = [&](auto& part) { part.follow(step, size); };

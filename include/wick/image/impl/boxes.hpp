@@ -66,7 +66,6 @@ void keep(boxes& of, Keep stays) {
 
 /// What reaches past the picture is cut off.
 inline void cut(boxes& of, frame size) {
-  if (of.visible.empty()) of.visible.assign(of.size(), 1.0f);
   const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
   for (std::size_t i = 0; i < of.size(); ++i) {
     std::array<float, 4>& box = of.xyxy[i];
@@ -109,6 +108,7 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
   namespace boxing = detail::boxing;
   using kind = detail::geometry_step::kind;
   boxing::check(*this);
+  fill_visible();
   switch (step.what) {
     case kind::crop:
       if (step.by_middle)

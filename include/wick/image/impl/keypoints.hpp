@@ -14,7 +14,7 @@ namespace wick {
 
 void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
   using kind = detail::geometry_step::kind;
-  if (visible.empty()) visible.assign(size(), 1);
+  fill_visible();
   if (visible.size() != size()) {
     throw error("keypoints: " + std::to_string(visible.size()) + " marks of " + std::to_string(size()) +
                 " points; give as many, or none");
