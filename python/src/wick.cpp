@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -352,18 +354,21 @@ NB_MODULE(_wick, m) {
   wick::python::add_loader(
       m, "csv",
       [](const std::string& table, std::size_t batch, std::vector<transform> transforms,
-         const std::string& path_column, const std::string& label_column, const std::string& root,
-         bool shuffle, bool drop_last) {
-        const wick::csv rows(table);
+         const std::string& path_column, const std::string& label_column,
+         const std::map<std::string, std::string>& where, const std::string& root, bool shuffle,
+         bool drop_last) {
+        wick::csv rows(table);
+        for (const auto& [column, text] : where) rows = rows.where(column, text);
         return pictures(
             wick::zip(rows.files(path_column, {.root = root}), wick::in_memory(rows.integers(label_column))),
             {batch, std::move(transforms), shuffle, drop_last});
       },
       "table"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "path_column"_a = "path",
-      "label_column"_a = "label", "root"_a = "", "shuffle"_a = true, "drop_last"_a = false,
-      "A CSV list of pictures and whole numbers: batches of (images, labels). Relative paths are below "
-      "`root`, or the "
-      "table's folder.");
+      "label_column"_a = "label", "where"_a = std::map<std::string, std::string>(), "root"_a = "",
+      "shuffle"_a = true, "drop_last"_a = false,
+      "A CSV list of pictures and whole numbers: batches of (images, labels). where={\"split\": \"train\"} "
+      "takes the rows with that text in that column. Relative paths are below `root`, or the table's "
+      "folder.");
   wick::python::add_loader(
       m, "tokens",
       [](const strings& files, std::uint64_t length, std::size_t batch, const std::string& dtype,

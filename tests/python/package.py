@@ -96,6 +96,10 @@ class Files(unittest.TestCase):
         self.assertEqual(sorted(self.pairs(wick.csv(self.path("list.csv"), batch=5, tensors="numpy"))), self.expected())
         with self.assertRaisesRegex(wick.Error, "file"):
             wick.csv(self.path("list.csv"), path_column="file")
+        some = wick.csv(self.path("list.csv"), where={"label": "2"}, batch=5, tensors="numpy")
+        self.assertEqual(sorted(self.pairs(some)), [pair for pair in self.expected() if pair[-1] == 2])
+        with self.assertRaisesRegex(wick.Error, 'no row has "7" in column "label"; there are 0, 1, 2'):
+            wick.csv(self.path("list.csv"), where={"label": "7"})
 
     def test_urls(self):
         class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -106,6 +106,29 @@ TEST_CASE("names of classes become labels, and columns of numbers rows") {
                  "empty_number"));
 }
 
+TEST_CASE("rows with a text in a column are a table of their own") {
+  const temp_dir dir;
+  const wick::csv all =
+      table(dir, "split,kind,n\ntrain,a,1\ntest,b,2\n\ntrain,b,3\ntrain,\"b\",x4\ntest,a,5\n");
+  const wick::csv train = all.where("split", "train");
+  CHECK(train.size() == 3);
+  CHECK(train.columns() == all.columns());
+  CHECK(train.texts("kind") == list{"a", "b", "b"});
+  CHECK(train.classes("kind").labels == numbers{0, 1, 1});
+  CHECK(all.where("split", "test").integers("n") == numbers{2, 5});
+  CHECK(all.where("split", "test").numbers({"n"}).size() == 2);
+  CHECK(all.where("split", "test").numbers({"n"}).at(1).as<float>()[0] == 5);
+  const wick::csv both = train.where("kind", "b");
+  CHECK(both.texts("n") == list{"3", "x4"});
+  // Errors name the line in the file.
+  CHECK(contains(message_of([&] { return both.integers("n"); }), "line 6", "\"x4\" is no whole number"));
+  CHECK(contains(message_of([&] { return all.where("split", "val"); }),
+                 "table.csv: csv: no row has \"val\" in column \"split\"; there are train, test"));
+  CHECK(contains(message_of([&] { return train.where("split", "test"); }), "no row has", "there are train"));
+  CHECK(contains(message_of([&] { return all.where("part", "test"); }), "no column is called \"part\""));
+  CHECK(all.size() == 5);
+}
+
 TEST_CASE("a list of pictures with labels trains, with paths below the table's folder or another") {
   const temp_dir dir;
   for (int i = 0; i < 6; ++i)

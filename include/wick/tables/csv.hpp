@@ -54,6 +54,10 @@ class csv {
   std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
   const std::vector<std::string>& columns() const noexcept { return columns_; }
 
+  /// The rows with this text in a column, as a table: `table.where("split", "train")`. \throws wick::error
+  /// where no row has it
+  csv where(std::string_view column, std::string_view text) const;
+
   /// A source of the files that a column names, also by URL: see wick::files. \throws wick::error for an
   /// empty field
   wick::files files(std::string_view column, const csv_files_options& options = {}) const;
@@ -62,7 +66,8 @@ class csv {
   /// Labels that are names: sorted, and numbered from 0.
   csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
-  /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
+  /// A source of rows of these columns as float32 [columns]: `numbers({"x", "y"}).at(i)` is a
+  /// wick::memory_view, whose `as<float>()` points to the two. \throws wick::error for what is no number
   detail::array_rows numbers(const std::vector<std::string>& columns) const;
 
  private:

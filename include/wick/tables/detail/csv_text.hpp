@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <wick/pipeline/sample.hpp>
@@ -20,7 +22,7 @@ class csv_text {
   /// \throws wick::error
   csv_text(const std::string& path, char separator, bool header);
 
-  std::uint64_t rows() const noexcept { return begins_.size() - 1; }
+  std::uint64_t rows() const noexcept { return picked_ ? picked_->size() : begins_.size() - 1; }
   /// The fields of the first row in the file.
   const std::vector<std::string>& first() const noexcept { return first_; }
   /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
@@ -41,13 +43,21 @@ class csv_text {
   }
   /// The line in the file where a row begins, from 1.
   std::uint64_t line_of(std::uint64_t row) const noexcept {
-    return line_at(static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]));
+    return line_at(static_cast<std::size_t>(begins_[in_file(row)]));
+  }
+  /// Leaves only these of rows().
+  void pick(std::vector<std::uint64_t> rows) {
+    for (std::uint64_t& row : rows) row = in_file(row);
+    picked_ = std::move(rows);
   }
 
  private:
   class row_finder;
 
   void read(const std::string& path);
+  std::size_t in_file(std::uint64_t row) const noexcept {
+    return static_cast<std::size_t>(picked_ ? (*picked_)[static_cast<std::size_t>(row)] : row);
+  }
   std::uint64_t line_at(std::size_t begin) const noexcept;
   std::string_view row(std::uint64_t r) const noexcept;
   /// The raw fields of a row, with their quotes.
@@ -58,7 +68,8 @@ class csv_text {
   std::shared_ptr<const bytes> file_;
   std::string_view text_;
   char separator_;
-  std::vector<std::uint64_t> begins_;  // of each row, and the end
+  std::vector<std::uint64_t> begins_;                 // of each row of the file, and the end
+  std::optional<std::vector<std::uint64_t>> picked_;  // of these rows; without it, all
   std::vector<std::string> first_;
 };
 

@@ -64,9 +64,36 @@ std::size_t csv::number_of(std::string_view column) const {
     std::string all;
     for (const std::string& one : columns_) all += (all.empty() ? "" : ", ") + detail::printable(one);
     throw detail::source_error(path_, "csv",
-                               "no column is called \"" + detail::printable(column) + "\"; there are " + all);
+                               "no column is called \"" + detail::printable(column) + "\"; there are " + all +
+                                   (options_.header ? "; say .header = false where the first row has values, "
+                                                      "and .separator where it is another one"
+                                                    : ""));
   }
   return static_cast<std::size_t>(found - columns_.begin());
+}
+
+csv csv::where(std::string_view column, std::string_view text) const {
+  const std::size_t number = number_of(column);
+  std::vector<std::uint64_t> rows;
+  std::vector<std::string> others;  // a few, for the message
+  text_.each(number, [&](std::uint64_t row, std::string_view field) {
+    if (field == text)
+      rows.push_back(row);
+    else if (rows.empty() && others.size() < 8 &&
+             std::find(others.begin(), others.end(), field) == others.end())
+      others.emplace_back(field);
+  });
+  if (rows.empty()) {
+    std::string some;
+    for (const std::string& one : others) some += (some.empty() ? "" : ", ") + detail::printable(one);
+    if (others.size() == 8) some += ", …";
+    throw detail::source_error(path_, "csv",
+                               "no row has \"" + detail::printable(text) + "\" in column \"" +
+                                   detail::printable(column) + "\"; there are " + some);
+  }
+  csv out = *this;
+  out.text_.pick(std::move(rows));
+  return out;
 }
 
 files csv::files(std::string_view column, const csv_files_options& options) const {

@@ -205,8 +205,9 @@ csv_text::csv_text(const std::string& path, char separator, bool header) : separ
 }
 
 std::string_view csv_text::row(std::uint64_t r) const noexcept {
-  const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r)]),
-             end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r) + 1]);
+  const std::size_t number = in_file(r);
+  const auto begin = static_cast<std::size_t>(begins_[number]),
+             end = static_cast<std::size_t>(begins_[number + 1]);
   std::string_view out(text_.data() + begin, end - begin);
   while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
   return out;
