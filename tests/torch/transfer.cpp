@@ -436,13 +436,13 @@ TEST_CASE(
 
 namespace {
 
-/// Batches of ten pictures [3, 2, 2], of 40.
-auto colors(wick::layout layout) {
+/// 40 pictures [3, 2, 2], and batches of ten of them.
+auto colors() {
   std::vector<std::uint8_t> levels(40 * 12);
   for (std::size_t i = 0; i < levels.size(); ++i) levels[i] = static_cast<std::uint8_t>(i * 7);
-  return wick::in_memory(std::move(levels), {3, 2, 2}, std::vector<std::int64_t>(40)) |
-         wick::batch(10, {.layout = layout});
+  return wick::in_memory(std::move(levels), {3, 2, 2}, std::vector<std::int64_t>(40));
 }
+auto colors(wick::layout layout) { return colors() | wick::batch(10, {.layout = layout}); }
 
 }  // namespace
 
@@ -475,6 +475,38 @@ TEST_CASE(
     }
   }
   REQUIRE(fake::finish_all());
+}
+
+namespace {
+
+struct labeled_pictures {
+  at::Tensor picture, label;
+};
+
+}  // namespace
+
+TEST_CASE("normalize() to a type is a function of tensors too, for a field of a batch that is a struct") {
+  const wick::channel_values mean{0.4, 0.5, 0.6}, deviation{0.2, 0.25, 0.3};
+  wick::loader on_cpu(colors() | wick::batch(10) | wick::normalize(mean, deviation));
+  const auto of_field = [f = wick::normalize(mean, deviation, at::kHalf)](labeled_pictures b) {
+    b.picture = f(b.picture);
+    return b;
+  };
+  wick::loader loader(colors() | wick::batch<labeled_pictures>(10) | wick::transfer(fake::device()) |
+                          wick::map("to_half", of_field),
+                      {.prefetch_next_epoch = false});
+  fake::forget_log();
+  std::size_t batches = 0;
+  for (const labeled_pictures& batch : loader.epoch(0)) {
+    const at::Tensor expected = on_cpu.next().value().data;
+    CHECK((batch.picture.scalar_type() == at::kHalf));
+    REQUIRE(fake::finish_all());
+    CHECK(fake::read(batch.picture).to(at::kFloat).sub(expected).abs().max().item<float>() < 2e-3f);
+    ++batches;
+  }
+  CHECK(batches == 4);
+  CHECK(fake::count(what::kernel) == batches);
+  CHECK(fake::count(what::copy) == 2 * batches + 2);  // the constants are copied once
 }
 
 TEST_CASE("a copy of a pipeline, and a batch of another shape, get constants of their own") {

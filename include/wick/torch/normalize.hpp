@@ -33,7 +33,7 @@ class normalize_as_stage : public normalizes {
 
   normalize_as_stage(normalize_stage by, at::ScalarType type);
 
-  at::Tensor operator()(const at::Tensor& t, context&) const { return normalized(by_, t, type_); }
+  at::Tensor operator()(const at::Tensor& t) const { return normalized(by_, t, type_); }
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_hash::of(by_.fingerprint(), static_cast<int>(type_));
   }
@@ -52,7 +52,9 @@ class normalize_as_stage : public normalizes {
 
 /// Behind batch(), what normalize(mean, std) gives, as tensors of `type`, for a model of half precision:
 /// `transfer(torch::kCUDA) | normalize(mean, std, torch::kBFloat16)`. From bytes to that type is one pass on
-/// the device. \throws wick::error for a type that is no floating-point number
+/// the device. A function of tensors as well, for a batch that is a struct:
+/// `[f = normalize(mean, std, type)](T b) { b.picture = f(b.picture); return b; }`.
+/// \throws wick::error for a type that is no floating-point number
 inline detail::normalize_as_stage normalize(const channel_values& mean, const channel_values& std,
                                             at::ScalarType type) {
   return {normalize(mean, std), type};
