@@ -46,6 +46,8 @@ struct cifar {
                          wick::batch(256),
                      {.seed = 42});
   for (auto& batch : train.epoch(0)) (void)batch.data, (void)batch.target;
+  const wick::csv validation = table.where("split", "val");  // its rows alone, as a table
+  (void)validation;
 }
 
 [[maybe_unused]] void numbers_in_csv() {

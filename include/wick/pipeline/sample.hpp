@@ -14,7 +14,8 @@
 namespace wick {
 
 /// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
-/// Built-in stages work on `data` and carry `target` along untouched.
+/// Built-in stages work on `data` and carry `target` along; masks, boxes and other parts in it follow the
+/// picture's geometry.
 template <class Data, class Target = std::int64_t>
 struct sample {
   using data_type = Data;

@@ -74,7 +74,7 @@ class matching_stage {
       static_assert(
           takes_data,
           "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
-          "and wants a bool");
+          "and wants a bool; a list of indices is a std::vector<std::uint64_t>");
       return static_cast<bool>(keep_(item.data));
     }
   }
