@@ -382,7 +382,7 @@ TEST_CASE(
                  "another global batch: 24 samples over all ranks, this loader has 48"));
   CHECK(contains(refused(numbers{500} | wick::shuffle() | wick::shard(0, 1) | wick::map("scribble", draw) |
                          hop | wick::array_batch(24)),
-                 "stage 3 behind the source was draw, now it is scribble"));
+                 "stage 3 behind the source was draw, now it is scribble; build the pipeline as it was"));
   CHECK(contains(refused(numbers{500} | wick::shuffle() | wick::shard(0, 1) | wick::map("draw", draw) | hop |
                          wick::array_batch(24, {.drop_last = true})),
                  "(batch) had other parameters"));
