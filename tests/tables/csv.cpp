@@ -120,6 +120,10 @@ TEST_CASE("rows with a text in a column are a table of their own") {
   CHECK(all.where("split", "test").numbers({"n"}).at(1).as<float>()[0] == 5);
   const wick::csv both = train.where("kind", "b");
   CHECK(both.texts("n") == list{"3", "x4"});
+  // Parts agree on the classes, also where one lacks some.
+  const wick::csv_classes of_part = train.where("n", "3").classes("kind");
+  CHECK(of_part.names == list{"a", "b"});
+  CHECK(of_part.labels == numbers{1});
   // Errors name the line in the file.
   CHECK(contains(message_of([&] { return both.integers("n"); }), "line 6", "\"x4\" is no whole number"));
   CHECK(contains(message_of([&] { return all.where("split", "val"); }),

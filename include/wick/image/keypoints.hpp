@@ -17,8 +17,8 @@ namespace wick {
 struct keypoints {
   std::vector<std::array<float, 2>> xy;  ///< x, y: the first pixel is 0, the last of a row width - 1
   /// Of each, 0 when it is not to be seen; other numbers are yours (COCO's 1 and 2). A point that is outside
-  /// after a step gets 0, and keeps it. None before the first stage of geometry: all are
-  /// seen.
+  /// after a step gets 0, and keeps it. None before the first stage of
+  /// geometry: all are seen.
   std::vector<std::uint8_t> visible{};
 
   std::size_t size() const noexcept { return xy.size(); }

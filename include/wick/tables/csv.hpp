@@ -63,7 +63,8 @@ class csv {
   wick::files files(std::string_view column, const csv_files_options& options = {}) const;
   /// \throws wick::error for what is no whole number
   std::vector<std::int64_t> integers(std::string_view column) const;
-  /// Labels that are names: sorted, and numbered from 0.
+  /// Labels that are names: sorted, and numbered from 0. Tables of where() have the names and numbers of the
+  /// whole table, so that parts agree.
   csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
   /// A source of rows of these columns as float32 [columns]: `numbers({"x", "y"}).at(i)` is a

@@ -41,6 +41,12 @@ class csv_text {
       for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
     }
   }
+  /// Calls f(field) for one column of the rows that pick() has left out, too.
+  template <class F>
+  void each_in_file(std::size_t column, F&& f) const {
+    std::string scratch;
+    for (std::size_t r = 0; r + 1 < begins_.size(); ++r) f(field(row_in_file(r), column, scratch));
+  }
   /// The line in the file where a row begins, from 1.
   std::uint64_t line_of(std::uint64_t row) const noexcept {
     return line_at(static_cast<std::size_t>(begins_[in_file(row)]));
@@ -59,7 +65,8 @@ class csv_text {
     return static_cast<std::size_t>(picked_ ? (*picked_)[static_cast<std::size_t>(row)] : row);
   }
   std::uint64_t line_at(std::size_t begin) const noexcept;
-  std::string_view row(std::uint64_t r) const noexcept;
+  std::string_view row(std::uint64_t r) const noexcept { return row_in_file(in_file(r)); }
+  std::string_view row_in_file(std::size_t r) const noexcept;
   /// The raw fields of a row, with their quotes.
   void split(std::string_view row, std::vector<std::string_view>& to) const;
   std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;

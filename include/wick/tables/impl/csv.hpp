@@ -134,7 +134,7 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
 csv_classes csv::classes(std::string_view column) const {
   const std::size_t number = number_of(column);
   csv_classes out;
-  text_.each(number, [&](std::uint64_t, std::string_view field) {
+  text_.each_in_file(number, [&](std::string_view field) {
     const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
     if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
   });

@@ -204,10 +204,8 @@ csv_text::csv_text(const std::string& path, char separator, bool header) : separ
   if (begins_.capacity() > begins_.size() / 2 * 3) begins_.shrink_to_fit();
 }
 
-std::string_view csv_text::row(std::uint64_t r) const noexcept {
-  const std::size_t number = in_file(r);
-  const auto begin = static_cast<std::size_t>(begins_[number]),
-             end = static_cast<std::size_t>(begins_[number + 1]);
+std::string_view csv_text::row_in_file(std::size_t r) const noexcept {
+  const auto begin = static_cast<std::size_t>(begins_[r]), end = static_cast<std::size_t>(begins_[r + 1]);
   std::string_view out(text_.data() + begin, end - begin);
   while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
   return out;
