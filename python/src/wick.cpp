@@ -355,9 +355,9 @@ NB_MODULE(_wick, m) {
       m, "csv",
       [](const std::string& table, std::size_t batch, std::vector<transform> transforms,
          const std::string& path_column, const std::string& label_column,
-         const std::map<std::string, std::string>& where, const std::string& root, bool shuffle,
-         bool drop_last) {
-        wick::csv rows(table);
+         const std::map<std::string, std::string>& where, const std::string& root, char separator,
+         bool header, bool shuffle, bool drop_last) {
+        wick::csv rows(table, {.separator = separator, .header = header});
         for (const auto& [column, text] : where) rows = rows.where(column, text);
         return pictures(
             wick::zip(rows.files(path_column, {.root = root}), wick::in_memory(rows.integers(label_column))),
@@ -365,10 +365,10 @@ NB_MODULE(_wick, m) {
       },
       "table"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "path_column"_a = "path",
       "label_column"_a = "label", "where"_a = std::map<std::string, std::string>(), "root"_a = "",
-      "shuffle"_a = true, "drop_last"_a = false,
+      "separator"_a = ',', "header"_a = true, "shuffle"_a = true, "drop_last"_a = false,
       "A CSV list of pictures and whole numbers: batches of (images, labels). where={\"split\": \"train\"} "
       "takes the rows with that text in that column. Relative paths are below `root`, or the table's "
-      "folder.");
+      "folder. header=False: the columns are \"0\", \"1\", and so on.");
   wick::python::add_loader(
       m, "tokens",
       [](const strings& files, std::uint64_t length, std::size_t batch, const std::string& dtype,

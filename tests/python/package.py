@@ -96,6 +96,11 @@ class Files(unittest.TestCase):
         self.assertEqual(sorted(self.pairs(wick.csv(self.path("list.csv"), batch=5, tensors="numpy"))), self.expected())
         with self.assertRaisesRegex(wick.Error, "file"):
             wick.csv(self.path("list.csv"), path_column="file")
+        with open(self.path("list.csv"), encoding="utf-8") as f, open(self.path("list.txt"), "w", encoding="utf-8") as to:
+            to.write("".join(f.readlines()[1:]).replace(",", " "))
+        plain = wick.csv(self.path("list.txt"), path_column="0", label_column="1", separator=" ", header=False,
+                         batch=5, tensors="numpy")
+        self.assertEqual(sorted(self.pairs(plain)), self.expected())
         some = wick.csv(self.path("list.csv"), where={"label": "2"}, batch=5, tensors="numpy")
         self.assertEqual(sorted(self.pairs(some)), [pair for pair in self.expected() if pair[-1] == 2])
         with self.assertRaisesRegex(wick.Error, 'no row has "7" in column "label"; there are 0, 1, 2'):

@@ -75,7 +75,10 @@ class matching_stage {
           takes_data,
           "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
           "and wants a bool; a list of indices is a std::vector<std::uint64_t>");
-      return static_cast<bool>(keep_(item.data));
+      if constexpr (takes_data)
+        return static_cast<bool>(keep_(item.data));
+      else
+        return false;
     }
   }
 
