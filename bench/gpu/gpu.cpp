@@ -1,7 +1,8 @@
 // What a step on a GPU loses when its batches come from wick: a ResNet-50 in bfloat16, channels-last.
 //
 // Two sides in turns: the same step on batches that lie on the device already, and on those of a loader that
-// crops and flips pictures in memory, copies them there, and normalizes them. Without a GPU it says so.
+// crops and flips pictures in memory, copies them there, and normalizes them. Then normalize() against a copy
+// that moves as many bytes. Without a GPU it says so.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -104,6 +105,38 @@ class training {
   at::Tensor loss_;
 };
 
+/// Milliseconds of f() on the device, when it has many to do.
+template <class F>
+double milliseconds(c10::Device device, int times, F f) {
+  const auto wait = [&] { return torch::zeros({}, torch::TensorOptions(device)).item<float>(); };
+  f();
+  wait();
+  const wick_bench::stopwatch watch;
+  for (int i = 0; i < times; ++i) f();
+  wait();
+  return 1e3 * watch.seconds() / times;
+}
+
+/// normalize() reads a byte and writes a number of 16 bits: three bytes, as a copy of one and a half.
+void compare_with_copy(c10::Device device, at::ScalarType type, const std::vector<std::int64_t>& shape,
+                       int rounds) {
+  const at::Tensor levels =
+      torch::randint(256, shape, torch::kByte).to(device).contiguous(at::MemoryFormat::ChannelsLast);
+  const auto bytes = levels.numel() * static_cast<std::int64_t>(1 + c10::elementSize(type)) / 2;
+  const at::Tensor some = torch::empty({bytes}, torch::TensorOptions(device).dtype(torch::kByte));
+  const auto normalize = wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, type);
+  std::vector<double> by_wick, by_copy;
+  for (int r = 0; r < rounds; ++r) {
+    by_wick.push_back(milliseconds(device, 50, [&] { normalize(levels); }));
+    by_copy.push_back(milliseconds(device, 50, [&] { some.clone(); }));
+  }
+  const double ms = wick_bench::median(by_wick), copied = wick_bench::median(by_copy);
+  std::printf("normalize() to %s: %.3f ms; a copy that moves as many bytes: %.3f ms\n", c10::toString(type),
+              ms, copied);
+  std::printf("RESULT gpu_normalize type=%s ms=%.4f ratio=%.3f gb_per_s=%.0f\n", c10::toString(type), ms,
+              ms / copied, 2e-6 * static_cast<double>(bytes) / ms);
+}
+
 int run(const wick_bench::options& o) {
   const std::string wanted = o.more.contains("--device") ? o.more.at("--device") : "cuda";
   if (wanted != "cpu" && !wanted.starts_with("cuda"))
@@ -160,6 +193,8 @@ int run(const wick_bench::options& o) {
               device.str().c_str(), batch, o.workers, 1e3 * on_device, 1e3 * with_wick);
   std::printf("RESULT gpu device=%s step_ms=%.3f ratio=%.4f pictures_per_s=%.0f\n", device.str().c_str(),
               1e3 * with_wick, with_wick / on_device, static_cast<double>(batch) / with_wick);
+  for (const auto to : {torch::kBFloat16, torch::kHalf, torch::kFloat})
+    compare_with_copy(device, to, {static_cast<std::int64_t>(batch), 3, size, size}, o.rounds);
   return 0;
 }
 

@@ -84,6 +84,7 @@ MUTANTS = [
     ("copies have no priority", TRANSFER, "/*isHighPriority=*/true", "/*isHighPriority=*/false", "torch", "torch/transfer"),
     ("memory counts as read at once", TRANSFER, "c.read || !c.done->query()", "c.read", "torch", "torch/(transfer|pin)"),
     ("any batch has any event", TRANSFER, "if (!c.is(batch)) continue;", "", "torch", "torch/transfer"),
+    ("the loop runs ahead without end", TRANSFER, "while (!event->query())", "while (false)", "torch", "torch/transfer"),
     ("a missing device is the CPU", TRANSFER, "if (devices != 0 && to.index() >= devices) {", "if (false) {", "torch", "torch/transfer"),
     # normalize() on a device: its constants
     ("constants of another stream are read", NORMALIZE, "k.stream == stream && ", "", "torch", "torch/transfer"),

@@ -267,12 +267,22 @@ TEST_CASE(
     {
       wick::loader loader(rows(400) | wick::batch(10) | wick::pin() | wick::transfer(fake::device()),
                           {.workers = 2, .prefetch = 3});
-      std::optional<fake::gate> side(fake::last_stream()), mine(fake::current_stream());
+      const c10::Stream copies = fake::last_stream(), own = fake::current_stream();
+      std::optional<fake::gate> side(copies), mine(own);
       std::size_t taken = 0;
       for (auto& batch : loader.epoch(0)) {
         read_later(batch.data);
-        if (taken++ % 3 == 0) side->let(4);
-        if (taken == 30) break;
+        ++taken;
+        if (taken == 4) {  // a loop waits that is farther ahead
+          side.reset();
+          mine.reset();
+        } else if (taken == 26) {
+          REQUIRE(fake::finish_all());
+          side.emplace(copies);
+          mine.emplace(own);
+        } else if (taken == 30) {
+          break;
+        }
       }
       if (!hold) mine.reset();  // its stream waits for the copies, which the side stream holds up
       side.reset();             // or the loader would wait without an end

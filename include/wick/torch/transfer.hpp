@@ -35,9 +35,10 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
 }(std::type_identity<typename field_types<Batch>::type>());
 
 /// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training
-/// loop takes the batch, its current stream waits for that event. No host thread ever waits for the device,
-/// except the destructor, a minute at most, for copies that are still under way. All through c10's
-/// device-generic interface: CUDA, ROCm, XPU or a device of the user's own are the same to it.
+/// loop takes the batch, its current stream waits for that event. No worker waits for the device; the loop's
+/// thread does when it is four batches ahead of it, and the destructor, a minute at most, for copies that are
+/// still under way. All through c10's device-generic interface: CUDA, ROCm, XPU or a device of the user's own
+/// are the same to it.
 class transfer_stage {
  public:
   using stage_kind = on_batch;
@@ -120,6 +121,7 @@ class transfer_stage {
   void finish(in_flight& copies, const std::vector<at::Tensor*>& result) const;
   void abandon(in_flight& copies) const;
   void wait_for(const std::vector<at::Tensor*>& batch) const;
+  void stay_near(c10::Stream current) const;
   void remember(in_flight& copies) const;
   void abandon_all() noexcept;
   void take_finished(std::vector<at::Tensor>& out) const;
@@ -133,8 +135,10 @@ class transfer_stage {
 }  // namespace detail
 
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
-/// The copies are on a stream of high priority. Where Torch has no device of that kind batches stay on the
-/// CPU, and the report says so. \throws wick::error when it has some, and none of that index
+/// The copies are on a stream of high priority. A loop that is four batches ahead of the device waits, so
+/// that the device has at most `prefetch` batches and five of the loop's. Where Torch has no device of that
+/// kind batches stay on the CPU, and the report says so. \throws wick::error when it has some, and none of
+/// that index
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
 
 }  // namespace wick

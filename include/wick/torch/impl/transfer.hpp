@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -49,10 +50,16 @@ struct transfer_stage::copy {
 };
 
 struct transfer_stage::shared {
+  /// So many batches the loop may be ahead of the device.
+  static constexpr std::size_t most_ahead = 4;
+
   explicit shared(c10::Stream s) : stream(s) {}
   c10::Stream stream;
   std::mutex mutex;
   std::vector<copy> copies;
+  /// The consumer's alone: what its stream had to do when it took each of the last batches.
+  std::array<std::unique_ptr<c10::Event>, most_ahead> taken;
+  std::size_t takes = 0;
 };
 
 struct transfer_stage::in_flight {
@@ -148,9 +155,19 @@ void transfer_stage::abandon(in_flight& copies) const {
   if (!copies.made.from.empty()) remember(copies);
 }
 
+/// Memory that is dropped while the device has yet to use it is free only when the device has come there: a
+/// loop that launches and launches would fill the device with batches.
+void transfer_stage::stay_near(c10::Stream current) const {
+  std::unique_ptr<c10::Event>& event = shared_->taken[shared_->takes++ % shared::most_ahead];
+  if (event == nullptr) event = std::make_unique<c10::Event>(to_.type());
+  while (!event->query()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  event->record(current);
+}
+
 void transfer_stage::wait_for(const std::vector<at::Tensor*>& batch) const {
   const c10::impl::VirtualGuardImpl guard(to_.type());
   const c10::Stream current = guard.getStream(to_);
+  stay_near(current);
   for (const at::Tensor* t : batch) {
     // The memory was allocated on the side stream: it must not be used again before this one is done with it.
     if (t->device() == to_ && t->has_storage()) guard.recordDataPtrOnStream(t->storage().data_ptr(), current);
