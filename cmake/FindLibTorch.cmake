@@ -171,8 +171,9 @@ else()
   endforeach()
   # libtorch.so has no code: it needs libtorch_cpu.so and, where there is one, libtorch_cuda.so (or _hip, _xpu), whose
   # kernels register when it is loaded. No symbol of it is used, so the linker must be told to keep it.
+  # libstdc++ comes before it: some wheels (2.11) export a copy of std::filesystem of which parts are missing.
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    target_link_libraries(LibTorch::LibTorch INTERFACE "-Wl,--push-state,--no-as-needed,\"${_libtorch_path_torch}\",--pop-state")
+    target_link_libraries(LibTorch::LibTorch INTERFACE "-Wl,--push-state,--no-as-needed,-lstdc++,\"${_libtorch_path_torch}\",--pop-state")
     cmake_path(GET _libtorch_path_torch PARENT_PATH _libtorch_folder)
     if(EXISTS "${_libtorch_folder}/libtorch_cuda.so")
       # The packages that a CUDA wheel needs at run time (nvidia-*) need not be there to build.
