@@ -5,7 +5,7 @@
 //
 //   16_gpu FOLDER [--epochs N] [--batch N] [--size N] [--workers N]
 //
-// Expected: a line an epoch with the loss and the share of waiting; then the report.
+// Expected: a line an epoch with the loss and the share of waiting; then the last epoch's report.
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -52,12 +52,13 @@ int main(int argc, char** argv) try {
       optimizer.step();
       sum += loss.detach();  // on the device: item() would wait for each step
     }
+    const wick::report report = train.report();  // of this epoch
     std::printf("epoch %lld: loss %.3f, %.1f %% of the time waiting for data\n",
                 static_cast<long long>(epoch + 1), sum.item<double>() / static_cast<double>(train.batches()),
-                100 * train.report().wait_mean);
+                100 * report.wait_mean);
     std::fflush(stdout);
+    if (epoch + 1 == args["epochs"]) std::cout << report;
   }
-  std::cout << train.report();
 } catch (const std::exception& e) {
   std::cerr << "16_gpu: " << e.what() << "\n";
   return 1;
