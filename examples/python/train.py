@@ -1,4 +1,4 @@
-"""Trains a small model on a folder of pictures, and resumes in mid-epoch after Ctrl-C or a kill.
+"""Trains a small model on a folder of pictures, on a GPU where there is one, and resumes in mid-epoch after Ctrl-C or a kill.
 
     pip install ./python torch
     python3 examples/python/train.py photos/train --epochs 5
@@ -20,17 +20,19 @@ parser.add_argument("--size", type=int, default=64, help="of the crops, in pixel
 parser.add_argument("--checkpoint", default="checkpoint.pt")
 options = parser.parse_args()
 
+device = "cuda" if torch.cuda.is_available() else "cpu"
 train = wick.image_folder(
     options.folder,
     batch=options.batch,
     seed=42,
+    device=device,
     transforms=[T.RandomResizedCrop(options.size), T.RandomHorizontalFlip(), T.Normalize(0.5, 0.25)],
     on_error="skip",
 )
 model = nn.Sequential(
     nn.Conv2d(3, 16, 3, stride=2), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2), nn.ReLU(),
     nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, len(wick.image_classes(options.folder))),
-)
+).to(device)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
 

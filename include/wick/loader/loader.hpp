@@ -71,7 +71,7 @@ class loader {
     detail::owned<executor> own = detail::own_executor(options, detail::feeds_device(what.stages));
     executor& on = own ? *own : *options.executor;
     detail::owned<detail::pipeline_of<Batch>> typed(
-        new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on));
+        new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on, options.batch_memory));
     mine_ = detail::make_owned<detail::loader_of<Batch>>(std::move(own), std::move(typed), options);
   }
 

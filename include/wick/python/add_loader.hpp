@@ -86,8 +86,8 @@ namespace wick::python {
 /// std::variant of pipelines; its parameters are those of the Python function, named by a nanobind::arg each.
 /// Behind them the function has a loader's options as keywords: seed, workers, io_threads, prefetch, memory,
 /// on_error, failure_log, delivery_log, quarantine, hang_after; tensors ("torch" or "numpy"; by default
-/// "torch" where PyTorch is installed); and `into`, a dataclass or another callable that each batch is given
-/// to.
+/// "torch" where PyTorch is installed); device, where PyTorch's tensors go ("cpu", "cuda", "cuda:1"); and
+/// `into`, a dataclass or another callable that each batch is given to.
 template <class Make, class... Extra>
 void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&... extra) {
   detail::add_module_types(m);
@@ -98,10 +98,12 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
                std::size_t prefetch, std::size_t memory, const std::string& on_error,
                const std::string& failure_log, const std::string& delivery_log,
                const std::vector<std::string>& quarantine, double hang_after, const std::string& tensors,
-               nanobind::object into) -> detail::python_loader* {
+               const std::string& device, nanobind::object into) -> detail::python_loader* {
+          detail::python_delivery deliver = detail::delivery_of(tensors, device, std::move(into));
           auto what = make(std::move(arguments)...);
           loader_options options{.seed = seed,
                                  .workers = workers,
+                                 .nice = deliver.device != nullptr ? 15 : -1,
                                  .io_threads = io_threads,
                                  .prefetch = prefetch,
                                  .memory = memory,
@@ -110,16 +112,17 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
                                  .delivery_log_file = delivery_log,
                                  .quarantine = quarantine,
                                  .hang_after = detail::seconds_of(hang_after)};
+          if (deliver.device != nullptr) options.batch_memory = deliver.device->memory();
           return detail::python_pipeline<decltype(what)>::run(std::move(what), std::move(options),
-                                                              {detail::tensors_of(tensors), std::move(into)});
+                                                              std::move(deliver));
         },
         extra..., nanobind::kw_only(), nanobind::arg("seed") = 0, nanobind::arg("workers") = 0,
         nanobind::arg("io_threads") = 0, nanobind::arg("prefetch") = 0,
         nanobind::arg("memory") = loader_options().memory, nanobind::arg("on_error") = "fail",
         nanobind::arg("failure_log") = "", nanobind::arg("delivery_log") = "",
         nanobind::arg("quarantine") = std::vector<std::string>(), nanobind::arg("hang_after") = 120.0,
-        nanobind::arg("tensors") = "auto", nanobind::arg("into") = nanobind::none(),
-        nanobind::rv_policy::take_ownership);
+        nanobind::arg("tensors") = "auto", nanobind::arg("device") = "cpu",
+        nanobind::arg("into") = nanobind::none(), nanobind::rv_policy::take_ownership);
   }(detail::arguments_of<Make>());
 }
 

@@ -120,7 +120,9 @@ class typed_pipeline<pipeline<Source, S...>> final
   static constexpr std::size_t batching = types::batching;
 
  public:
-  typed_pipeline(pipeline<Source, S...> what, executor& on) : path_(std::move(what), on) {
+  /// \param memory  for batches that no stage places; null: ordinary memory
+  typed_pipeline(pipeline<Source, S...> what, executor& on, std::shared_ptr<slab_memory> memory = nullptr)
+      : path_(std::move(what), on), memory_(std::move(memory)) {
     pipeline_facts& f = this->facts_;
     f.stages = types::size;
     f.first = types::order_end;
@@ -181,7 +183,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     add(note_of(path_.source()));
     return out;
   }
-  /// What a batch stage asks for (pin does), else ordinary memory.
+  /// What a batch stage asks for (pin does), else what the loader was given.
   std::shared_ptr<slab_memory> batch_memory() override {
     std::shared_ptr<slab_memory> wanted;
     path_.for_each_batch_stage([&](auto& s) {
@@ -189,6 +191,7 @@ class typed_pipeline<pipeline<Source, S...>> final
         if (wanted == nullptr) wanted = s.slab_memory();
       }
     });
+    if (wanted == nullptr) wanted = memory_;
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
   erased_mix* mix() noexcept override {
@@ -331,6 +334,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   }
 
   path_type path_;
+  const std::shared_ptr<slab_memory> memory_;
   template <class P>
   static auto& mix_of(P& path) {
     if constexpr (plan_type::editable)

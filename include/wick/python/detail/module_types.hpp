@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -13,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <wick/loader/loader_options.hpp>
@@ -47,6 +49,18 @@ inline python::tensors tensors_of(const std::string& word) {
   if (word != "auto") throw error("tensors=\"" + word + "\": it may be \"torch\", \"numpy\" or \"auto\"");
   const nanobind::object found = nanobind::module_::import_("importlib.util").attr("find_spec")("torch");
   return found.is_none() ? python::tensors::numpy : python::tensors::torch;
+}
+/// \throws wick::error
+inline python_delivery delivery_of(const std::string& tensors, const std::string& device,
+                                   nanobind::object into) {
+  python_delivery out{tensors_of(tensors), nullptr, std::move(into)};
+  if (device == "cpu") return out;
+  if (out.as == python::tensors::numpy)
+    throw error("device=\"" + device +
+                "\" is PyTorch's, and batches are NumPy's; install PyTorch, or leave "
+                "tensors=\"numpy\" out");
+  out.device = std::make_shared<device_copies>(device);
+  return out;
 }
 
 // ---- classes ----

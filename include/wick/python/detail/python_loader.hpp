@@ -16,6 +16,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/loader_options.hpp>
+#include <wick/python/detail/to_device.hpp>
 #include <wick/python/to_python.hpp>
 
 namespace wick::detail {
@@ -63,11 +64,13 @@ class python_loader {
 /// How a batch becomes what a Python loop gets.
 struct python_delivery {
   python::tensors as;
-  nanobind::object into;  ///< what a batch is given to; None: it stays as it is
+  std::shared_ptr<device_copies> device;  ///< null: batches stay on the CPU, or where the pipeline puts them
+  nanobind::object into;                  ///< what a batch is given to; None: it stays as it is
 
   template <class Batch>
   nanobind::object operator()(Batch&& batch) const {
     nanobind::object out = python::to_python<std::remove_cvref_t<Batch>>::make(std::move(batch), as);
+    if (device != nullptr) out = (*device)(out);
     if (into.is_none()) return out;
     if (nanobind::isinstance<nanobind::dict>(out)) return into(**nanobind::borrow<nanobind::kwargs>(out));
     if (nanobind::isinstance<nanobind::tuple>(out)) return into(*nanobind::borrow<nanobind::args>(out));
@@ -82,6 +85,7 @@ class typed_python_range final : public python_range {
       : of_(std::move(of)), deliver_(deliver) {}
 
   nanobind::object next() override {
+    if (deliver_.device != nullptr) deliver_.device->stay_near();
     std::optional<Batch> batch = take();
     if (!batch) throw nanobind::stop_iteration();
     return deliver_(std::move(*batch));
