@@ -4,8 +4,8 @@
 #   bash tests/kill/kill.sh [KILLS] [--stream NAME] [--seed N] [--fault NAME]
 #   bash tests/kill/kill.sh --cache [KILLS] [--full N] [--seed N]
 #
-# 100 kills when it is not said. --stream: plain, bucketed, packed, filtered, mixed or edited; `30 --stream all` is 30 kills of
-# each. --cache: processes that write one cache on disk are killed, 200 times, 20 of them with a full disk. --fault: the training resumes wrongly, and that must be found: late, again, order, draw; leak (filtered), forget (edited).
+# 100 kills when it is not said. --stream: plain, bucketed, packed, filtered, mixed, edited or stored; `30 --stream all` is 30
+# kills of each. --cache: processes that write one cache on disk are killed, 200 times, 20 of them with a full disk. --fault: the training resumes wrongly, and that must be found: late, again, order, draw; leak (filtered), forget (edited).
 # Builds what it needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -17,6 +17,7 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
 fi
 wick_require build tests >&2
 {
+  wick_get_s3
   wick_step resume-configure cmake --preset release -B build/resume -DWICK_TORCH=OFF -DWICK_BUILD_EXAMPLES=OFF \
     -DWICK_BUILD_BENCH=OFF
   wick_step resume-build cmake --build build/resume --parallel "$(nproc)" --target wick_resume_train wick_cached_train

@@ -6,7 +6,8 @@
 //
 // DATA/*.bin are the samples. STREAM is what is made of them: plain, bucketed (batches by length), packed
 // (rows in which samples lie one behind the other), filtered (some are left out), mixed (three sources by
-// weight), or edited (the same, whose weights change, with RUN/journal). RUN/checkpoint is replaced every
+// weight), edited (the same, whose weights change, with RUN/journal), or stored (plain, from the bucket of
+// DATA's name on the server in AWS_ENDPOINT_URL). RUN/checkpoint is replaced every
 // EVERY steps by rank 0, when all ranks have written that step down: "ATTEMPT STEPS\n", how many steps of
 // which attempt count, and the loader's state. RUN/ATTEMPT.RANK.WORLD.log has "from ATTEMPT STEPS" (of the
 // checkpoint that it began from), then a line a step: its epoch and the samples, and a dot when the line is
@@ -39,6 +40,9 @@
 #include <vector>
 
 #include <wick/core.hpp>
+#ifdef WICK_TEST_CURL
+#include <wick/stores/remote.hpp>
+#endif
 
 namespace {
 
@@ -323,6 +327,14 @@ int train(const arguments& a) {
       wick::map("read_again", [&folder](row r, wick::context& c) { return read_again(r, c, &folder); });
   const auto shard = wick::shard(a.rank, a.world);
   const auto batch = wick::array_batch(batch_size);
+#ifdef WICK_TEST_CURL
+  if (a.stream == "stored") {
+    return train(
+        a,
+        wick::files("s3://" + a.data.filename().string() + "/*.bin") | wick::shuffle() | shard | rows | batch,
+        resumed);
+  }
+#endif
   if (a.stream == "plain") return train(a, source | wick::shuffle() | shard | rows | batch, resumed);
   if (a.stream == "filtered") {
     return train(a, source | wick::shuffle() | shard | rows | wick::filter([&resumed](const row& r) {
