@@ -110,7 +110,7 @@ part_wheel() {
   wick_step wheel build/torch-venv/bin/pip install --force-reinstall --no-deps ./python
   wick_step lightning build/torch-venv/bin/pip install lightning
   local test
-  for test in package training; do
+  for test in package to_device training; do
     wick_step "wheel-$test" build/torch-venv/bin/python "tests/python/$test.py"
   done
 }

@@ -261,6 +261,12 @@ std::vector<std::string> list_of(const strings& some) {
   return std::get<std::vector<std::string>>(some);
 }
 
+/// One name may be a pattern.
+wick::files files_of(const strings& some) {
+  if (const auto* const one = std::get_if<std::string>(&some)) return wick::files(*one);
+  return wick::files(std::get<std::vector<std::string>>(some));
+}
+
 // ---- arrays ----
 
 using given_array = nb::ndarray<nb::ro, nb::device::cpu>;
@@ -375,19 +381,18 @@ NB_MODULE(_wick, m) {
          std::uint64_t stride, std::uint64_t header, bool shuffle, bool drop_last) {
         const wick::tokens_options options{.header = header};
         const auto stream = [&] {
-          if (dtype == "uint16") return wick::tokens<std::uint16_t>(list_of(files), options);
-          if (dtype == "uint32") return wick::tokens<std::uint32_t>(list_of(files), options);
-          if (dtype == "int32") return wick::tokens<std::int32_t>(list_of(files), options);
+          if (dtype == "uint16") return wick::tokens<std::uint16_t>(files_of(files), options);
+          if (dtype == "uint32") return wick::tokens<std::uint32_t>(files_of(files), options);
+          if (dtype == "int32") return wick::tokens<std::int32_t>(files_of(files), options);
           throw wick::error("tokens: dtype=\"" + dtype + "\"; it may be \"uint16\", \"uint32\" or \"int32\"");
         };
-        return ordered(stream() | wick::chunks(length, {.stride = stride}), shuffle,
+        return ordered(without_gil(stream) | wick::chunks(length, {.stride = stride}), shuffle,
                        wick::read() | wick::array_batch(batch, {.drop_last = drop_last}));
       },
       "files"_a, "length"_a, "batch"_a = 32, "dtype"_a = "uint16", "stride"_a = 0, "header"_a = 0,
       "shuffle"_a = true, "drop_last"_a = false,
-      "Files of token numbers, as numpy's tofile() writes them: batches of (inputs, targets), int64 [batch, "
-      "length], "
-      "where targets are one token further on.");
+      "Files of token numbers, as numpy's tofile() writes them, by a pattern, URLs (https://, s3://), or a "
+      "list: batches of (inputs, targets), int64 [batch, length], where targets are one token further on.");
   wick::python::add_loader(
       m, "tensors",
       [](const given_array& data, const given_array& target, std::size_t batch, bool shuffle,

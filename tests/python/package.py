@@ -261,6 +261,10 @@ class Memory(unittest.TestCase):
                 self.assertEqual(sorted(starts), list(range(0, 1000, 100)))
             with self.assertRaisesRegex(wick.Error, "float"):
                 wick.tokens(path, 100, dtype="float")
+            for part in range(2):
+                np.arange(500 * part, 500 * part + 500).astype("uint16").tofile(os.path.join(root, f"part{part}.bin"))
+            loader = wick.tokens(os.path.join(root, "part*.bin"), 100, shuffle=False, tensors="numpy")
+            self.assertEqual(np.concatenate([inputs.ravel() for inputs, _ in loader]).tolist(), list(range(900)))
 
 
 if __name__ == "__main__":

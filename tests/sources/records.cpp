@@ -113,7 +113,7 @@ TEST_CASE("a file that shrinks while it is read into memory is an error that nam
   std::filesystem::resize_file(dir.path() / "games-0.bin", 2 * sizeof(position));
   std::vector<position> to(5);
   CHECK(contains(message_of([&] { source.read_into(reinterpret_cast<std::byte*>(to.data())); }),
-                 "games-0.bin: in_memory: ", "was changed since it was indexed"));
+                 "games-0.bin: records: ", "was changed since it was indexed"));
   CHECK(contains(message_of([&] { return wick::in_memory<position>(wick::files("/none/x.bin")).size(); }),
                  "/none/x.bin"));
 }

@@ -18,7 +18,8 @@ namespace wick {
 
 /// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
 /// is missing or unreadable is an error of its sample when it is read. Files on servers are given by
-/// wick::remote(), or as URLs where the program includes <wick/stores/remote.hpp>.
+/// wick::remote(), or as URLs where the program includes <wick/stores/remote.hpp>; also to the sources that
+/// take files: records(), tokens(), lines(), parquet.
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list

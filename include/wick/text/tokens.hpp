@@ -153,8 +153,8 @@ struct once_read<token_window> {
 /// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
 /// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
 /// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
-/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
-/// number of tokens
+/// stream, in their order, wherever it is cut, and may be on servers, by URL. \throws wick::error when a file
+/// is missing, or is no whole number of tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }
 detail::token_files tokens(const Paths& paths, const tokens_options& options = {}) {

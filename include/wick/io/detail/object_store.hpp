@@ -107,6 +107,9 @@ bool is_url(std::string_view text) noexcept;
 /// A URL as messages, keys and fingerprints show it: without name, password, and query, which may be secret.
 std::string shown_url(std::string_view url);
 
+/// Without what is behind "?" of a web server's, which may be a signature that changes.
+std::string_view without_query(std::string_view url) noexcept;
+
 /// Gives the store of URLs that a source was given as text. Set by stores/remote.hpp, where a program
 /// includes it.
 using store_opener = std::shared_ptr<object_store> (*)();

@@ -197,6 +197,11 @@ std::string shown_url(std::string_view url) {
   return out += out == "s3://" ? url : url.substr(0, url.find_first_of("?#"));
 }
 
+std::string_view without_query(std::string_view url) noexcept {
+  const bool on_web = url.starts_with("http") && is_url(url);
+  return on_web ? url.substr(0, url.find('?')) : url;
+}
+
 std::atomic<store_opener>& url_store() noexcept {
   static constinit std::atomic<store_opener> opener{nullptr};
   return opener;

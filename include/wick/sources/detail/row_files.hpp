@@ -1,5 +1,5 @@
 /// \file
-/// Files of rows of one size, opened once to see how many each has.
+/// Files of rows of one size, looked into once to see how many each has.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,7 @@
 #include <vector>
 
 #include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
-#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 
 namespace wick::detail {
@@ -26,17 +25,16 @@ class row_files {
   /// \throws wick::error
   row_files(const files& of, const form& rows, const char* who, const char* advice);
 
-  const files& paths() const noexcept { return paths_; }
+  const files& paths() const noexcept { return files_.paths(); }
+  const opened_files& all() const noexcept { return files_; }
   /// Of each file.
   const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
   /// Some rows of a file that follow each other; of more than one all that lies between is part of it.
   file_range at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
 
  private:
-  files paths_;
+  opened_files files_;
   form form_;
-  open_shards open_;
-  std::vector<file_stamp> stamps_;
   std::vector<std::uint64_t> rows_;
 };
 

@@ -14,6 +14,7 @@
 #include <wick/sources/impl/memory_view.hpp>
 #include <wick/sources/impl/npy.hpp>
 #include <wick/sources/impl/open_shards.hpp>
+#include <wick/sources/impl/opened_files.hpp>
 #include <wick/sources/impl/records.hpp>
 #include <wick/sources/impl/row_files.hpp>
 #include <wick/sources/impl/safetensors.hpp>

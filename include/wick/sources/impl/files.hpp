@@ -81,10 +81,8 @@ std::string files::key(std::uint64_t i) const {
 std::uint64_t files::fingerprint() const noexcept {
   fingerprint_hash h;
   for (std::uint64_t i = 0; i < size(); ++i) {
-    const std::string_view rest = std::string_view(path(i)).substr(data_->shared_prefix);
     const detail::remote_object* const object = data_->object(i);
-    const bool on_web = object != nullptr && std::string_view(path(i)).starts_with("http");
-    h.add(on_web ? rest.substr(0, rest.find('?')) : rest);  // there may be a signature
+    h.add(detail::without_query(path(i)).substr(data_->shared_prefix));
     if (object != nullptr && object->indexed != 0)
       h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
   }
@@ -92,10 +90,10 @@ std::uint64_t files::fingerprint() const noexcept {
 }
 
 std::size_t files::shared_prefix(const table& data) noexcept {
-  const std::string_view first(data.arena.data());
+  const std::string_view first = detail::without_query(data.arena.data());
   std::size_t shared = first.rfind('/') + 1;
   for (const std::uint64_t offset : data.offsets) {
-    const std::string_view path(data.arena.data() + offset);
+    const std::string_view path = detail::without_query(data.arena.data() + offset);
     while (shared > 0 && path.substr(0, shared) != first.substr(0, shared)) {
       shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
     }

@@ -11,20 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/framed_records.hpp>
 
 namespace wick::detail {
 
 struct framed_records::index {
   index(const files& of, const framing& by, const char* who);
-  void scan(std::size_t file, int open, std::uint64_t size, const framing& by, const char* who);
+  void scan(std::size_t file, const opened_files::look& from, const framing& by);
   std::size_t file_of(std::uint64_t i) const noexcept {
     return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()) - 1;
   }
@@ -32,46 +29,44 @@ struct framed_records::index {
   struct record {
     std::uint64_t offset, length;
   };
-  files paths;
-  open_shards open;
-  std::vector<file_stamp> stamps;
+  opened_files all;
   std::vector<std::uint64_t> begins{0};  // the first record of each file, and the end
   std::vector<record> records;
 };
 
-framed_records::index::index(const files& of, const framing& by, const char* who)
-    : paths(of), open(static_cast<std::size_t>(of.size())) {
-  stamps.reserve(static_cast<std::size_t>(of.size()));
-  for (std::size_t f = 0; f < of.size(); ++f) {
-    opened_file opened = open_regular(of.path(f), who);
-    scan(f, opened.file.get(), opened.stamp.size, by, who);
-    require_unchanged(opened, of.path(f), who);
-    stamps.push_back(opened.stamp);
+framed_records::index::index(const files& of, const framing& by, const char* who) : all(of, who) {
+  for (std::size_t f = 0; f < all.size(); ++f) {
+    opened_files::look file = all.open(f);
+    scan(f, file, by);
+    all.keep(std::move(file));
     begins.push_back(records.size());
-    open.keep(std::move(opened.file));
   }
-  if (records.empty()) throw source_error(of.path(0), who, "has no record, and no other file has one");
+  if (records.empty()) throw all.fault(0, "has no record, and no other file has one");
   records.shrink_to_fit();
 }
 
-void framed_records::index::scan(std::size_t file, int from, std::uint64_t size, const framing& by,
-                                 const char* who) {
-  // Small frames are read whole; of large ones only the bytes that the framing needs.
+void framed_records::index::scan(std::size_t file, const opened_files::look& from, const framing& by) {
+  // Small frames are read whole; of large ones only the bytes that the framing needs. What a server has is
+  // read through: a request takes as long as some megabytes.
   constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;
-  std::vector<std::byte> buffer(std::max(window, by.header));
+  const std::uint64_t size = from.size();
+  std::vector<std::byte> buffer(std::max(from.remote() ? from.piece() : window, by.header));
   std::uint64_t begin = 0, end = 0;  // of the file's bytes in the buffer
   record_frame frame{.size = 0};
   for (std::uint64_t at = 0; at < size; at += frame.size) {
     const auto problem = [&](const std::string& what) {
-      return source_error(paths.path(file), who,
-                          "record " + std::to_string(records.size() - begins.back()) + ", at byte " +
-                              std::to_string(at) + ": " + what);
+      return all.fault(file, "record " + std::to_string(records.size() - begins.back()) + ", at byte " +
+                                 std::to_string(at) + ": " + what);
     };
     const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(by.header, size - at));
     if (at < begin || at + head > end) {
-      const std::size_t most = frame.size > small ? by.header : buffer.size();
+      const std::size_t most = frame.size > small && !from.remote() ? by.header : buffer.size();
       begin = at;
-      end = at + read_up_to(from, buffer.data(), most, at);
+      try {
+        end = at + from.read(buffer.data(), most, at);
+      } catch (const error& e) {
+        throw problem(e.what());
+      }
       if (end < at + head) throw problem("the file was cut off while it was read");
     }
     try {
@@ -98,20 +93,18 @@ framed_records::framed_records(const files& of, const framing& by, const char* w
 std::uint64_t framed_records::size() const noexcept { return index_->records.size(); }
 
 file_range framed_records::at(std::uint64_t i) const noexcept {
-  const index& all = *index_;
-  const std::size_t f = all.stamps.size() == 1 ? 0 : all.file_of(i);
-  const index::record& r = all.records[static_cast<std::size_t>(i)];
-  return {all.paths.path(f), all.open[f], r.offset, r.length, &all.stamps[f]};
+  const index::record& r = index_->records[static_cast<std::size_t>(i)];
+  return index_->all.range(index_->all.size() == 1 ? 0 : index_->file_of(i), r.offset, r.length);
 }
 
 std::string framed_records::key(std::uint64_t i) const {
   const std::size_t f = index_->file_of(i);
-  return index_->paths.key(f) + ", record " + std::to_string(i - index_->begins[f]);
+  return index_->all.paths().key(f) + ", record " + std::to_string(i - index_->begins[f]);
 }
 
 std::uint64_t framed_records::fingerprint() const noexcept {
   fingerprint_hash h;
-  h.add(index_->paths.fingerprint()).add(size());
+  h.add(index_->all.paths().fingerprint()).add(size());
   for (const index::record& r : index_->records) h.add(r.length);
   return h.value();
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,10 +13,10 @@
 
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
-#include <wick/io/read.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/records.hpp>
 
@@ -40,8 +39,7 @@ std::shared_ptr<const std::vector<std::uint64_t>> begins_of(const row_files& all
   std::vector<std::uint64_t> out{0};
   for (const std::uint64_t rows : all.rows()) out.push_back(out.back() + rows);
   if (out.back() == 0)
-    throw source_error(all.paths().path(0), "records",
-                       "has no record, and no other file has one; check .header");
+    throw error(all.paths().key(0) + ": records: has no record, and no other file has one; check .header");
   return std::make_shared<const std::vector<std::uint64_t>>(std::move(out));
 }
 
@@ -69,13 +67,7 @@ void fixed_records::read_into(std::byte* to) const {
     const std::uint64_t rows = files_->rows()[file];
     for (std::uint64_t row = 0; row < rows; row += at_once) {
       const std::uint64_t n = std::min(at_once, rows - row);
-      const file_range where = files_->at(file, row, n);
-      bytes some;
-      try {
-        some = file_range_reader().read(where, where.length);
-      } catch (const std::exception& e) {
-        throw source_error(where.path, "in_memory", e.what());
-      }
+      const bytes some = std::move(files_->all().read({files_->at(file, row, n)}).front());
       for (std::size_t i = 0; i < n; ++i, to += size) std::memcpy(to, some.data() + i * stride, size);
     }
   }

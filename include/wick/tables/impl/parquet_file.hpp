@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <parquet/arrow/reader.h>
@@ -21,8 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_types.hpp>
 
@@ -42,10 +45,11 @@ decltype(auto) as_errors(F&& f) {
   }
 }
 
-/// An open file, for one thread, that counts what is read. Does not close it.
+/// An open file or an object on a server, for one thread, that counts what is read. Does not close it.
 class counted_file final : public arrow::io::RandomAccessFile {
  public:
-  counted_file(int file, std::uint64_t size, std::atomic<std::uint64_t>& count, arrow::MemoryPool& memory)
+  counted_file(const file_range& file, std::uint64_t size, std::atomic<std::uint64_t>& count,
+               arrow::MemoryPool& memory)
       : file_(file), size_(static_cast<std::int64_t>(size)), count_(count), memory_(memory) {
     set_mode(arrow::io::FileMode::READ);
   }
@@ -61,8 +65,7 @@ class counted_file final : public arrow::io::RandomAccessFile {
   }
   arrow::Result<std::int64_t> Read(std::int64_t size, void* out) override {
     try {
-      const std::size_t got =
-          read_up_to(file_, static_cast<std::byte*>(out), most(size), static_cast<std::uint64_t>(at_));
+      const std::size_t got = read(static_cast<std::byte*>(out), most(size));
       count_.fetch_add(got, std::memory_order_relaxed);
       at_ += static_cast<std::int64_t>(got);
       return static_cast<std::int64_t>(got);
@@ -79,6 +82,14 @@ class counted_file final : public arrow::io::RandomAccessFile {
     return std::shared_ptr<arrow::Buffer>(std::move(out));
   }
 
+  /// Reads parts of an object by few requests, for the reads of them that follow. \throws wick::error
+  void read_before(std::vector<remote_part> parts) {
+    std::uint64_t sum = 0;
+    for (const remote_part& p : parts) sum += p.where.length;
+    read_remote_now(parts, sum);
+    before_ = std::move(parts);
+  }
+
   arrow::MemoryPool& memory() const noexcept { return memory_; }
   /// Whether the system could not read it.
   bool failed() const noexcept { return failed_; }
@@ -88,7 +99,18 @@ class counted_file final : public arrow::io::RandomAccessFile {
     return static_cast<std::size_t>(std::clamp<std::int64_t>(size, 0, size_ - at_));
   }
 
-  int file_;
+  std::size_t read(std::byte* to, std::size_t size) const {
+    const auto at = static_cast<std::uint64_t>(at_);
+    for (const remote_part& p : before_) {
+      if (at < p.where.offset || at + size > p.where.offset + p.where.length) continue;
+      std::memcpy(to, p.content.data() + (at - p.where.offset), size);
+      return size;
+    }
+    return read_up_to(file_, to, size, at);
+  }
+
+  file_range file_;
+  std::vector<remote_part> before_;
   std::int64_t size_, at_ = 0;
   std::atomic<std::uint64_t>& count_;
   arrow::MemoryPool& memory_;

@@ -21,10 +21,11 @@
 
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/source_file.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_columns.hpp>
@@ -50,19 +51,17 @@ struct parquet_files {
 
   parquet_files(const files& of, const std::vector<std::string>& names,
                 const std::vector<parquet_field>& fields, const parquet_options& how)
-      : paths(of), open(static_cast<std::size_t>(of.size())), columns(names), options(how) {
+      : all(of, "parquet"), columns(names), options(how) {
     memory.keep_at_most(how.kept_bytes / 4);
     if (options.null_number) check_null_number(fields);
-    for (std::size_t f = 0; f < of.size(); ++f) {
-      opened_file opened = open_regular(of.path(f), "parquet");
+    for (std::size_t f = 0; f < all.size(); ++f) {
+      opened_files::look file = all.open(f);
       try {
-        as_errors([&] { look_into(f, opened, fields); });
+        as_errors([&] { look_into(f, file, fields); });
       } catch (const error& e) {
-        throw source_error(of.path(f), "parquet", e.what());
+        throw all.fault(f, e.what());
       }
-      require_unchanged(opened, of.path(f), "parquet");
-      stamps.push_back(opened.stamp);
-      open.keep(std::move(opened.file));
+      all.keep(std::move(file));
     }
   }
 
@@ -111,9 +110,9 @@ struct parquet_files {
     }
   }
 
-  void look_into(std::size_t f, const opened_file& opened, const std::vector<parquet_field>& fields) {
-    const auto reader = reader_of(
-        std::make_shared<counted_file>(opened.file.get(), opened.stamp.size, bytes_read, memory), nullptr);
+  void look_into(std::size_t f, const opened_files::look& opened, const std::vector<parquet_field>& fields) {
+    const auto reader =
+        reader_of(std::make_shared<counted_file>(opened.where(), opened.size(), bytes_read, memory), nullptr);
     file here{reader->parquet_reader()->metadata(), {}};
     const parquet::FileMetaData& footer = *here.footer;
     std::vector<column_type> types;
@@ -129,7 +128,7 @@ struct parquet_files {
     for (std::size_t c = 0; c < types.size(); ++c) {
       if (types[c].text == first_types[c]) continue;
       throw error("column \"" + printable(columns[c]) + "\" is " + types[c].text + ", and " + first_types[c] +
-                  " in " + paths.key(0) + "; give all files of a source one type");
+                  " in " + all.paths().key(0) + "; give all files of a source one type");
     }
     std::optional<found_column> range;
     if (!options.where.column.empty()) {
@@ -166,7 +165,8 @@ struct parquet_files {
       for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
         const auto chunk = about.ColumnChunk(of.leaves[c]);
         bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_uncompressed_size()));
-        sum += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_compressed_size()));
+        sum += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_compressed_size())) *
+               (all.on_servers() ? 2 : 1);
       }
       if (plan.field.kind == parquet_field::kinds::array || plan.field.kind == parquet_field::kinds::number)
         bytes = std::max(bytes, static_cast<std::uint64_t>(about.num_rows()) * plan.field.count() *
@@ -178,22 +178,42 @@ struct parquet_files {
 
   // ---- decoding ----
 
+  /// Where the wanted columns of a group lie.
+  std::vector<remote_part> parts_of(const row_group& of, const file& in) const {
+    std::vector<remote_part> out;
+    const auto about = in.footer->RowGroup(of.number);
+    for (const int leaf : in.leaves) {
+      const auto chunk = about->ColumnChunk(leaf);
+      std::int64_t first = chunk->data_page_offset();
+      if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0)
+        first = std::min(first, chunk->dictionary_page_offset());
+      const std::int64_t size = chunk->total_compressed_size();
+      if (first < 0 || size <= 0) continue;  // Arrow says what is wrong with it
+      out.push_back(
+          {all.range(of.file, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(size)), {}});
+    }
+    return out;
+  }
+
   /// Blocks. Null when `stop` is requested.
   group_ptr decode(const row_group& of, const stop_token& stop) {
     const file& in = all_files[of.file];
     file_handle own;
-    int opened = open[of.file];
-    if (opened < 0) {
-      own = open_file(paths.path(of.file));
-      opened = own.get();
+    const file_stamp& stamp = all.stamp(of.file);
+    file_range where = all.range(of.file, 0, stamp.size);
+    const bool local = where.remote == nullptr;
+    if (local && where.file < 0) {
+      own = open_file(where.path);
+      where.file = own.get();
     }
-    const file_stamp& stamp = stamps[of.file];
-    file_watch watch = file_watch::begin(opened, &stamp);
-    const auto from = std::make_shared<counted_file>(opened, stamp.size, bytes_read, memory);
+    std::optional<file_watch> watch;
+    if (local) watch = file_watch::begin(where.file, &stamp);
+    const auto from = std::make_shared<counted_file>(where, stamp.size, bytes_read, memory);
+    if (!local) from->read_before(parts_of(of, in));
     auto out = std::make_shared<parquet_group>();
     std::string column;
     try {
-      const bool all = as_errors([&] {
+      const bool whole = as_errors([&] {
         const auto rows = static_cast<std::size_t>(in.footer->RowGroup(of.number)->num_rows());
         const auto reader = reader_of(from, in.footer);
         for (const field_plan& plan : plans) {
@@ -207,24 +227,22 @@ struct parquet_files {
         }
         return true;
       });
-      if (!all) return nullptr;
+      if (!whole) return nullptr;
     } catch (const error& e) {
-      watch.end(opened, &stamp);
+      if (watch) watch->end(where.file, &stamp);
       const std::string what =
           "row group " + std::to_string(of.number) + ", column \"" + printable(column) + "\": " + e.what();
       if (from->failed()) throw error(what);
       throw damaged_group(what);
     }
-    watch.end(opened, &stamp);
+    if (watch) watch->end(where.file, &stamp);
     return out;
   }
 
   spare_memory memory{*arrow::default_memory_pool()};  // outlives what lies in it
-  files paths;
-  open_shards open;
+  opened_files all;
   std::vector<std::string> columns;
   parquet_options options;
-  std::vector<file_stamp> stamps;
   std::vector<file> all_files;
   std::vector<std::string> first_types;
   std::vector<field_plan> plans;

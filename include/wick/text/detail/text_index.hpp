@@ -9,8 +9,7 @@
 #include <vector>
 
 #include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
-#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/text_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>
@@ -20,7 +19,7 @@ namespace wick::detail {
 class text_index {
  public:
   /// `who`: lines or documents, for messages. `kept`: the path of the index on disk; empty: none.
-  text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
+  text_index(const files& paths, const char* who, const text_rule& rule, const std::string& kept);
 
   std::uint64_t size() const noexcept { return firsts_.back(); }
   file_range at(std::uint64_t i) const noexcept;
@@ -33,14 +32,12 @@ class text_index {
 
  private:
   std::size_t file_of(std::uint64_t i) const noexcept;
-  std::string_view name(std::size_t file) const noexcept { return paths_.path(file) + shared_; }
+  std::string_view name(std::size_t file) const noexcept;
   void keep(const std::string& path);
 
-  files paths_;
+  opened_files files_;
   text_rule rule_;
   std::size_t shared_;  // characters of all paths, a folder's
-  open_shards open_;
-  std::vector<file_stamp> stamps_;
   std::vector<text_extents> extents_;
   std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
   std::uint64_t bytes_scanned_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/text/detail/text_extents.hpp>
 
 namespace wick::detail {
@@ -50,7 +51,7 @@ class text_scan {
   bool carriage_return_ = false;  // was the last byte
 };
 
-/// Goes through an open file. Blocks. \throws wick::error when it can't be read
-text_extents scan_text(int file, const text_rule& rule);
+/// Goes through a file. Blocks. \throws wick::error when it can't be read
+text_extents scan_text(const opened_files::look& file, const text_rule& rule);
 
 }  // namespace wick::detail

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
-#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/token_ids.hpp>
 
@@ -18,7 +17,7 @@ namespace wick::detail {
 class token_store {
  public:
   /// `header`: bytes before a file's first token.
-  token_store(files paths, token_format format, std::uint64_t header);
+  token_store(const files& paths, token_format format, std::uint64_t header);
 
   token_format format() const noexcept { return format_; }
   /// In tokens.
@@ -29,21 +28,18 @@ class token_store {
   std::string key(std::uint64_t token) const;
   /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
-  /// Reads them. Blocks. \throws wick::error
-  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
   /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
   /// no token that ends one
   std::vector<std::uint64_t> documents(std::int64_t end) const;
 
  private:
   std::size_t file_of(std::uint64_t token) const noexcept;
+  std::vector<file_range> parts(std::uint64_t first, std::uint64_t count) const;
   std::uint64_t make_fingerprint() const;
 
-  files paths_;
+  opened_files files_;
   token_format format_;
   std::uint64_t header_;
-  open_shards open_;
-  std::vector<file_stamp> stamps_;
   std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
   std::uint64_t fingerprint_ = 0;
 };

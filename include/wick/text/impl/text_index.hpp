@@ -8,15 +8,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
-#include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/source_file.hpp>
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/kept_index.hpp>
 #include <wick/text/detail/text_extents.hpp>
@@ -27,10 +26,10 @@ namespace wick::detail {
 
 /// How far the paths are the same, up to a slash.
 inline std::size_t shared_folder(const files& paths) noexcept {
-  const std::string_view first = paths.path(0);
+  const std::string_view first = without_query(paths.path(0));
   std::size_t shared = first.rfind('/') + 1;
   for (std::uint64_t f = 1; f < paths.size(); ++f) {
-    const std::string_view other = paths.path(f);
+    const std::string_view other = without_query(paths.path(f));
     while (shared > 0 && other.substr(0, shared) != first.substr(0, shared))
       shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
   }
@@ -38,9 +37,9 @@ inline std::size_t shared_folder(const files& paths) noexcept {
 }
 
 /// Lines of what is compressed can't be reached one by one.
-inline void refuse_compressed(const std::string& path, const char* who, int file) {
+inline void refuse_compressed(const opened_files::look& file) {
   std::byte start[6] = {};
-  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  static_cast<void>(file.read(start, sizeof(start), 0));
   const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
   const char* const packer = p.starts_with("\x1F\x8B")           ? "gzip"
                              : p.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
@@ -50,52 +49,46 @@ inline void refuse_compressed(const std::string& path, const char* who, int file
                                  ? "xz"
                                  : nullptr;
   if (packer == nullptr) return;
-  throw source_error(path, who,
-                     std::string("is compressed with ") + packer +
-                         ", and what lies in a compressed file cannot be reached line by line; unpack it");
+  throw error(std::string("is compressed with ") + packer +
+              ", and what lies in a compressed file cannot be reached line by line; unpack it");
 }
 
-text_index::text_index(files paths, const char* who, const text_rule& rule, const std::string& kept)
-    : paths_(std::move(paths)),
-      rule_(rule),
-      shared_(shared_folder(paths_)),
-      open_(static_cast<std::size_t>(paths_.size())) {
+text_index::text_index(const files& paths, const char* who, const text_rule& rule, const std::string& kept)
+    : files_(paths, who), rule_(rule), shared_(shared_folder(paths)) {
   std::optional<kept_index> known;
   if (!kept.empty()) known.emplace(kept, rule.fingerprint());
-  bool all_known = known && known->size() == paths_.size();
-  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
-  extents_.resize(static_cast<std::size_t>(paths_.size()));
+  bool all_known = known && known->size() == files_.size();
+  extents_.resize(files_.size());
   for (std::size_t f = 0; f < extents_.size(); ++f) {
-    const std::string path = paths_.path(f);
-    opened_file opened = open_regular(path, who);
-    stamps_.push_back(opened.stamp);
-    if (!known || !known->find(name(f), opened.stamp, extents_[f])) {
+    opened_files::look file = files_.open(f);
+    if (!known || !known->find(name(f), file.stamp(), extents_[f])) {
       all_known = false;
       try {
-        refuse_compressed(path, who, opened.file.get());
-        extents_[f] = scan_text(opened.file.get(), rule_);
+        refuse_compressed(file);
+        extents_[f] = scan_text(file, rule_);
       } catch (const error& e) {
-        const std::string_view text = e.what();
-        throw text.starts_with(printable(path)) ? e : source_error(path, who, e.what());
+        throw files_.fault(f, e.what());
       }
-      bytes_scanned_ += opened.stamp.size;
-      require_unchanged(opened, path, who);
+      bytes_scanned_ += file.size();
     }
+    files_.keep(std::move(file));
     firsts_.push_back(firsts_.back() + extents_[f].size());
-    open_.keep(std::move(opened.file));
   }
   if (size() == 0) {
-    throw source_error(paths_.path(0), who,
-                       "nothing in " + std::to_string(paths_.size()) +
-                           (paths_.size() == 1 ? " file" : " files") + "; are these the right ones?");
+    throw files_.fault(0, "nothing in " + std::to_string(files_.size()) +
+                              (files_.size() == 1 ? " file" : " files") + "; are these the right ones?");
   }
   if (known && !all_known) keep(kept);
+}
+
+std::string_view text_index::name(std::size_t file) const noexcept {
+  return without_query(files_.paths().path(file)).substr(shared_);
 }
 
 void text_index::keep(const std::string& path) {
   std::vector<kept_index::entry> entries;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
-    if (stamps_[f].settled()) entries.push_back({name(f), &stamps_[f], &extents_[f]});
+    if (files_.stamp(f).settled()) entries.push_back({name(f), &files_.stamp(f), &extents_[f]});
   }
   if (entries.empty()) return;
   try {
@@ -113,12 +106,12 @@ std::size_t text_index::file_of(std::uint64_t i) const noexcept {
 file_range text_index::at(std::uint64_t i) const noexcept {
   const std::size_t f = file_of(i);
   const text_extents::extent e = extents_[f].at(i - firsts_[f]);
-  return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};
+  return files_.range(f, e.offset, e.length);
 }
 
 std::string text_index::key(std::uint64_t i) const {
   const std::size_t f = file_of(i);
-  const std::string path = printable(paths_.path(f));
+  const std::string path = files_.paths().key(f);
   if (rule_.by == text_rule::line && rule_.keep_empty) return path + ":" + std::to_string(i - firsts_[f] + 1);
   return path + ": byte " + std::to_string(at(i).offset);
 }
@@ -127,7 +120,7 @@ std::uint64_t text_index::fingerprint() const noexcept {
   fingerprint_hash h;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
     const auto code = extents_[f].code();
-    h.add(name(f)).add(stamps_[f].size).add(extents_[f].size()).add(code.data(), code.size());
+    h.add(name(f)).add(files_.stamp(f).size).add(extents_[f].size()).add(code.data(), code.size());
   }
   return h.add(size()).value();
 }

@@ -6,12 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fcntl.h>
 #include <string_view>
 #include <vector>
 
-#include <wick/io/detail/file_io.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/text/detail/text_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>
 
@@ -101,17 +100,15 @@ std::size_t text_scan::take_separated(const char* from, std::size_t size, bool l
   return p;
 }
 
-text_extents scan_text(int file, const text_rule& rule) {
+text_extents scan_text(const opened_files::look& file, const text_rule& rule) {
   text_extents out;
   text_scan scan(rule, out);
-  constexpr std::size_t piece = std::size_t{1} << 20;
+  const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(file.piece(), file.size() + 1));
   std::vector<std::byte> buffer(piece + rule.separator.size());
-#ifdef POSIX_FADV_SEQUENTIAL
-  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL));
-#endif
+  file.read_ahead(true);
   std::size_t kept = 0;
   for (std::uint64_t offset = 0;;) {
-    const std::size_t n = read_up_to(file, buffer.data() + kept, piece, offset);
+    const std::size_t n = file.read(buffer.data() + kept, piece, offset);
     offset += n;
     const std::size_t there = kept + n,
                       done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);
@@ -119,9 +116,7 @@ text_extents scan_text(int file, const text_rule& rule) {
     kept = there - done;
     std::memmove(buffer.data(), buffer.data() + done, kept);
   }
-#ifdef POSIX_FADV_SEQUENTIAL
-  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_NORMAL));
-#endif
+  file.read_ahead(false);
   out.shrink();
   return out;
 }

@@ -10,12 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
-#include <wick/io/read.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_ids.hpp>
@@ -24,40 +23,33 @@
 namespace wick::detail {
 
 /// What the header of a NumPy array takes, or 0 when there is none.
-inline std::uint64_t numpy_header(int file) {
+inline std::uint64_t numpy_header(const opened_files::look& file) {
   std::byte start[10] = {};
-  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  static_cast<void>(file.read(start, sizeof(start), 0));
   const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
   if (!p.starts_with("\x93NUMPY\x01")) return 0;
   return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
 }
 
-token_store::token_store(files paths, token_format format, std::uint64_t header)
-    : paths_(std::move(paths)),
-      format_(format),
-      header_(header),
-      open_(static_cast<std::size_t>(paths_.size())) {
-  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
-  for (std::size_t f = 0; f < paths_.size(); ++f) {
-    const std::string path = paths_.path(f);
-    opened_file opened = open_regular(path, "tokens");
-    const std::uint64_t numpy = numpy_header(opened.file.get()), size = opened.stamp.size;
-    if (numpy != 0 && header == 0) {
-      throw source_error(path, "tokens",
-                         "is a NumPy array, whose first " + std::to_string(numpy) +
-                             " bytes are no tokens; set .header = " + std::to_string(numpy) +
-                             ", or write it with array.tofile()");
+token_store::token_store(const files& paths, token_format format, std::uint64_t header)
+    : files_(paths, "tokens"), format_(format), header_(header) {
+  for (std::size_t f = 0; f < files_.size(); ++f) {
+    opened_files::look file = files_.open(f);
+    const bool looks = header == 0 && (f == 0 || !file.remote());  // each would be a request
+    const std::uint64_t numpy = looks ? numpy_header(file) : 0, size = file.size();
+    if (numpy != 0) {
+      throw files_.fault(f, "is a NumPy array, whose first " + std::to_string(numpy) +
+                                " bytes are no tokens; set .header = " + std::to_string(numpy) +
+                                ", or write it with array.tofile()");
     }
     if (size < header || (size - header) % format.size != 0) {
-      throw source_error(path, "tokens",
-                         "has " + std::to_string(size) + " bytes, and tokens take " +
-                             std::to_string(format.size) + " each behind a header of " +
-                             std::to_string(header) +
-                             "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
+      throw files_.fault(f, "has " + std::to_string(size) + " bytes, and tokens take " +
+                                std::to_string(format.size) + " each behind a header of " +
+                                std::to_string(header) +
+                                "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
     }
-    stamps_.push_back(opened.stamp);
+    files_.keep(std::move(file));
     firsts_.push_back(firsts_.back() + (size - header) / format.size);
-    open_.keep(std::move(opened.file));
   }
   fingerprint_ = make_fingerprint();
 }
@@ -69,59 +61,57 @@ std::size_t token_store::file_of(std::uint64_t token) const noexcept {
 
 file_range token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
   const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
-  return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
-          std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
+  return files_.range(f, header_ + (first - firsts_[f]) * format_.size,
+                      std::min(count, firsts_[f + 1] - first) * format_.size);
 }
 
 std::string token_store::key(std::uint64_t token) const {
   const std::size_t f = file_of(token);
-  return printable(paths_.path(f)) + ": token " + std::to_string(token - firsts_[f]);
+  return files_.paths().key(f) + ": token " + std::to_string(token - firsts_[f]);
 }
 
-void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
-  while (count > 0) {
-    const file_range where = part(first, count);
-    try {
-      file_range_reader reader;
-      const bytes some = reader.read(where, where.length);
-      std::copy_n(some.data(), some.size(), to);
-    } catch (const error& e) {
-      throw source_error(where.path, "tokens", e.what());
-    }
-    to += where.length;
-    first += where.length / format_.size;
-    count -= static_cast<std::size_t>(where.length / format_.size);
+std::vector<file_range> token_store::parts(std::uint64_t first, std::uint64_t count) const {
+  std::vector<file_range> out;
+  for (const std::uint64_t end = first + count; first < end;) {
+    out.push_back(part(first, end - first));
+    first += out.back().length / format_.size;
   }
+  return out;
 }
 
 std::uint64_t token_store::make_fingerprint() const {
   constexpr std::uint64_t pieces = 64, piece = 1024;
   fingerprint_hash h;
   h.add(size()).add(std::uint64_t{format_.size});
-  std::vector<std::byte> buffer(piece * format_.size);
   const std::uint64_t step = std::max(piece, size() / pieces);
+  std::vector<file_range> where;
+  std::vector<std::size_t> parts_of;  // each piece
   for (std::uint64_t first = 0; first < size(); first += step) {
-    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
-    read(first, count, buffer.data());
-    h.add(buffer.data(), count * format_.size);
+    const std::vector<file_range> one = parts(first, std::min(piece, size() - first));
+    where.insert(where.end(), one.begin(), one.end());
+    parts_of.push_back(one.size());
+  }
+  const std::vector<bytes> all = files_.read(where);
+  std::size_t next = 0;
+  for (const std::size_t n : parts_of) {
+    std::string whole;
+    for (std::size_t i = 0; i < n; ++i) whole += all[next++].text();
+    h.add(whole.data(), whole.size());
   }
   return h.value();
 }
 
 std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
-  constexpr std::uint64_t piece = std::uint64_t{1} << 19;
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, size())) * format_.size);
+  const std::uint64_t piece = std::uint64_t{1} << (files_.on_servers() ? 23 : 19);
   document_borders borders(format_, end);
   for (std::uint64_t first = 0; first < size(); first += piece) {
-    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
-    read(first, count, buffer.data());
-    borders.take(buffer.data(), count);
+    for (const bytes& some : files_.read(parts(first, std::min(piece, size() - first))))
+      borders.take(some.data(), some.size() / format_.size);
   }
   if (borders.ended() == 0) {
-    throw source_error(paths_.path(0), "chunks",
-                       "has no token " + std::to_string(end) +
-                           ", which .within_documents says to be the end of each document; give the number "
-                           "that this tokenizer has for it");
+    throw error(files_.paths().key(0) + ": chunks: has no token " + std::to_string(end) +
+                ", which .within_documents says to be the end of each document; give the number that this "
+                "tokenizer has for it");
   }
   return borders.begins();
 }

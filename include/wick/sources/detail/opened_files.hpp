@@ -1,0 +1,76 @@
+/// \file
+/// The files that a source looks into once: each is opened, and kept open where the process can afford it, or
+/// is on a server and asked for its size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/io/file_range.hpp>
+#include <wick/io/file_stamp.hpp>
+#include <wick/pipeline/sample.hpp>
+#include <wick/sources/detail/open_shards.hpp>
+#include <wick/sources/files.hpp>
+
+namespace wick::detail {
+
+class opened_files {
+ public:
+  /// Asks servers for the sizes of their objects, of all at once.
+  /// \param who  for messages \throws wick::error
+  opened_files(const files& of, const char* who);
+
+  /// A file that is looked into.
+  class look {
+   public:
+    std::uint64_t size() const noexcept { return stamp_.size; }
+    bool remote() const noexcept { return where_.remote != nullptr; }
+    /// So many bytes at a time are read well from one end to the other.
+    std::size_t piece() const noexcept { return std::size_t{1} << (remote() ? 24 : 20); }
+    /// The bytes from `offset` on, at most `size`. Blocks. Says how many it has. \throws wick::error
+    std::size_t read(std::byte* to, std::size_t size, std::uint64_t offset) const;
+    const file_stamp& stamp() const noexcept { return stamp_; }
+    /// Tells the system that all of it is about to be read, or has been.
+    void read_ahead(bool all) const noexcept;
+    /// All of it, open as long as this is.
+    const file_range& where() const noexcept { return where_; }
+
+   private:
+    friend class opened_files;
+    opened_file file_;  // none on a server
+    file_range where_;
+    file_stamp stamp_;
+  };
+  /// \throws wick::error naming the file
+  look open(std::size_t file) const;
+  /// When it is looked through, file by file. \throws wick::error when it was changed meanwhile
+  void keep(look&& looked);
+
+  const files& paths() const noexcept { return paths_; }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(paths_.size()); }
+  /// Whether any is on one.
+  bool on_servers() const noexcept { return on_servers_; }
+  const file_stamp& stamp(std::size_t file) const noexcept { return stamps_[file]; }
+  file_range range(std::size_t file, std::uint64_t offset, std::uint64_t length) const noexcept;
+  /// Reads ranges now, on this thread, which waits; those on servers all at once. \throws wick::error
+  std::vector<bytes> read(const std::vector<file_range>& ranges) const;
+  /// "PATH: WHO: WHAT".
+  error fault(std::size_t file, const std::string& what) const;
+
+ private:
+  files paths_;
+  const char* who_;
+  bool on_servers_ = false;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+};
+
+/// Bytes of an open file or an object, from `offset` of it on, at most `size`. Blocks. Says how many it has.
+/// \throws wick::error
+std::size_t read_up_to(const file_range& of, std::byte* to, std::size_t size, std::uint64_t offset);
+
+}  // namespace wick::detail

@@ -1,0 +1,225 @@
+// Sources that look into their files, on servers: the same samples as from the disk, for few requests.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server.hpp"
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/io/read.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/sampling/order.hpp>
+#include <wick/sources/file_windows.hpp>
+#include <wick/sources/framed_records.hpp>
+#include <wick/sources/records.hpp>
+#include <wick/sources/tfrecords.hpp>
+#include <wick/stores/remote.hpp>
+#include <wick/text/lines.hpp>
+#include <wick/text/tokens.hpp>
+
+using wick_test::contains;
+using wick_test::faulty_server;
+using wick_test::message_of;
+using wick_test::temp_dir;
+using wick_test::write_file;
+
+namespace {
+
+using contents = std::vector<std::string>;
+
+std::string numbers(std::size_t n, std::size_t bytes, std::uint32_t random) {
+  std::string out(n * bytes, '\0');
+  for (char& c : out) c = static_cast<char>((random = random * 1664525 + 1013904223) >> 24);
+  return out;
+}
+
+/// What an epoch gives, with the samples' keys as they are below the folder, and the source's fingerprint.
+template <class Source>
+contents epoch_of(const Source& source, std::string_view folder) {
+  wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4),
+                     {.seed = 1, .workers = 2, .prefetch_next_epoch = false});
+  contents out{std::to_string(source.fingerprint())};
+  for (auto& group : train.epoch(0)) {
+    for (wick::bytes& b : group) out.emplace_back(b.text());
+  }
+  for (std::uint64_t i = 0; i < source.size(); ++i) out.push_back(source.key(i).substr(folder.size()));
+  return out;
+}
+contents tokens_of(const wick::detail::token_chunks& source) {
+  wick::loader train(source | wick::shuffle() | wick::read() | wick::array_batch(8),
+                     {.seed = 1, .workers = 2, .prefetch_next_epoch = false});
+  contents out{std::to_string(source.fingerprint())};
+  for (auto& batch : train.epoch(0)) {
+    const auto rows = static_cast<std::size_t>(batch.data.extents()[0]);
+    const auto bytes = rows * static_cast<std::size_t>(batch.data.extents()[1]) * sizeof(std::int64_t);
+    out.emplace_back(reinterpret_cast<const char*>(batch.data.as<std::int64_t>()), bytes);
+    out.emplace_back(reinterpret_cast<const char*>(batch.target.as<std::int64_t>()), bytes);
+  }
+  return out;
+}
+
+/// A byte that says how many follow.
+wick::record_frame counted(std::span<const std::byte> head) {
+  const auto n = std::to_integer<std::uint64_t>(head[0]);
+  return {.offset = 1, .length = n, .size = n + 1};
+}
+
+constexpr long late = 4;  // so many may be sent a second time
+
+struct served {
+  temp_dir folder;
+  faulty_server server{folder};
+  std::string at = folder.path().string() + "/";
+  std::string url(const std::string& name) const { return server.url("ok", name); }
+};
+
+}  // namespace
+
+TEST_CASE("records on a server are those of the disk") {
+  const served s;
+  write_file(s.folder / "a0.bin", "head" + numbers(50, 24, 1));
+  write_file(s.folder / "a1.bin", "head" + numbers(7, 24, 2));
+  const auto of = [&](const std::string& pattern) {
+    return wick::records(wick::files(pattern), 24, {.header = 4});
+  };
+  s.server.forget();
+  CHECK(epoch_of(of(s.url("a{0..1}.bin")), s.url("")) == epoch_of(of(s.at + "a{0..1}.bin"), s.at));
+  const long requests = s.server.count("requests");  // one a file, and one a record
+  CHECK(requests >= 2 + 57);
+  CHECK(requests <= 2 + 57 + late);
+
+  using row = std::array<std::uint8_t, 24>;
+  const auto here = wick::in_memory<row>(wick::files(s.at + "a0.bin"), {.header = 4}),
+             there = wick::in_memory<row>(wick::files(s.url("a0.bin")), {.header = 4});
+  REQUIRE(there.size() == 50);
+  for (std::uint64_t i = 0; i < 50; ++i) CHECK(here.at(i) == there.at(i));
+
+  CHECK(contains(message_of([&] { return of(s.url("none.bin")); }),
+                 s.url("none.bin") + ": records: ", "404 Not Found"));
+  write_file(s.folder / "odd.bin", "head" + numbers(1, 25, 1));
+  CHECK(contains(message_of([&] { return of(s.url("odd.bin")); }), s.url("odd.bin") + ": records: has 29",
+                 "check the size of a record"));
+  CHECK(contains(message_of([&] { return of(s.url("none.bin?key=SECRET")); }), "none.bin: records: "));
+  CHECK_FALSE(contains(message_of([&] { return of(s.url("none.bin?key=SECRET")); }), "SECRET"));
+}
+
+TEST_CASE("windows on a server are those of the disk") {
+  const served s;
+  write_file(s.folder / "a.f32", numbers(40, 16, 3));
+  const auto of = [&](const std::string& path) {
+    return wick::windows(wick::files(path), {.row_bytes = 16}, 5, 2);
+  };
+  CHECK(epoch_of(of(s.url("a.f32")), s.url("")) == epoch_of(of(s.at + "a.f32"), s.at));
+}
+
+TEST_CASE("framed records on a server are those of the disk, and are found by a request a file") {
+  const served s;
+  for (int f = 0; f < 2; ++f) {
+    std::string all;
+    for (int i = 0; i < 200; ++i)
+      all += static_cast<char>(i) + numbers(static_cast<std::size_t>(i), 1, static_cast<std::uint32_t>(f));
+    write_file(s.folder / ("a" + std::to_string(f) + ".bin"), all);
+  }
+  const auto of = [&](const std::string& pattern) { return wick::records(wick::files(pattern), 1, counted); };
+  s.server.forget();
+  const auto source = of(s.url("a{0..1}.bin"));
+  CHECK(s.server.count("requests") == 2 * 2);
+  CHECK(epoch_of(source, s.url("")) == epoch_of(of(s.at + "a{0..1}.bin"), s.at));
+  write_file(s.folder / "cut.bin", std::string(1, '\x09'));
+  CHECK(contains(message_of([&] { return of(s.url("cut.bin")); }), s.url("cut.bin") + ": records: record 0",
+                 "cut off or damaged"));
+}
+
+TEST_CASE("lines and documents on a server are those of the disk, and their index is kept") {
+  const served s;
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "line " + std::to_string(i) + (i % 7 == 0 ? "\n\n" : "\n");
+  write_file(s.folder / "a.txt", text);
+  write_file(s.folder / "b.txt", "one\r\n\r\ntwo");
+  const std::vector<std::string> local{s.at + "a.txt", s.at + "b.txt"}, urls{s.url("a.txt"), s.url("b.txt")};
+  CHECK(epoch_of(wick::lines(urls), s.url("")) == epoch_of(wick::lines(local), s.at));
+  CHECK(epoch_of(wick::documents(urls), s.url("")) == epoch_of(wick::documents(local), s.at));
+
+  const std::string index = (s.folder / "index").string();
+  CHECK(wick::lines(urls, {.index = index}).bytes_scanned() == text.size() + 10);
+  s.server.forget();
+  const auto known = wick::lines(urls, {.index = index});
+  CHECK(known.bytes_scanned() == 0);
+  CHECK(s.server.count("requests") == 2);
+  // A signature that changes changes nothing.
+  CHECK(wick::lines({s.url("a.txt?sig=1/2"), s.url("b.txt?sig=3/4")}, {.index = index}).bytes_scanned() == 0);
+  CHECK(wick::lines({s.url("a.txt?sig=1/2")}).fingerprint() ==
+        wick::lines({s.url("a.txt?sig=5")}).fingerprint());
+  write_file(s.folder / "b.txt", "one\r\n\r\nTWO");
+  CHECK(wick::lines(urls, {.index = index}).bytes_scanned() == 10);
+}
+
+TEST_CASE("tokens on a server are those of the disk, also where a chunk lies in two files") {
+  const served s;
+  std::string both = numbers(1333, 2, 4);
+  for (std::size_t i = 1; i < both.size(); i += 2) both[i] = 0;  // tokens from 0 to 255
+  write_file(s.folder / "t0.bin", both.substr(0, 2000));
+  write_file(s.folder / "t1.bin", both.substr(2000));
+  const auto of = [&](const std::string& pattern) { return wick::tokens(pattern) | wick::chunks(16); };
+  s.server.forget();
+  CHECK(tokens_of(of(s.url("t{0..1}.bin"))) == tokens_of(of(s.at + "t{0..1}.bin")));
+  // Sizes, the first bytes, pieces for the fingerprint, one a chunk, and two of one chunk.
+  CHECK(s.server.count("requests") <= 2 + 1 + 3 + 83 + 1 + late);
+  CHECK(of(s.url("t{0..1}.bin")).key(63) == s.url("t1.bin") + ": token 8");
+  const auto within = [&](const std::string& pattern) {
+    return wick::tokens(pattern) | wick::chunks(16, {.within_documents = 77});
+  };
+  CHECK(tokens_of(within(s.url("t{0..1}.bin"))) == tokens_of(within(s.at + "t{0..1}.bin")));
+  CHECK(contains(message_of([&] { return of(s.url("none.bin")); }), s.url("none.bin") + ": tokens: ", "404"));
+  write_file(s.folder / "odd.bin", "123");
+  CHECK(
+      contains(message_of([&] { return of(s.url("odd.bin")); }), s.url("odd.bin") + ": tokens: has 3 bytes"));
+}
+
+TEST_CASE("TFRecord files on a server are those of the disk") {
+  const served s;
+  const auto little = [](std::uint64_t value, std::size_t size) {
+    std::string out;
+    for (std::size_t i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+    return out;
+  };
+  const auto masked = [&](const std::string& of) {
+    const std::uint32_t c = wick::detail::crc32c(reinterpret_cast<const std::byte*>(of.data()), of.size());
+    return little((c >> 15 | c << 17) + 0xA282EAD8u, 4);
+  };
+  std::string all;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const std::string data = numbers(i * 700, 1, static_cast<std::uint32_t>(i)),
+                      length = little(data.size(), 8);
+    all += length + masked(length) + data + masked(data);
+  }
+  write_file(s.folder / "a.tfrecord", all);
+  const auto keys_and_data = [](const wick::detail::tf_records& source) {
+    wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4), {.seed = 1, .workers = 2});
+    contents out{std::to_string(source.fingerprint())};
+    for (auto& group : train.epoch(0)) {
+      for (wick::bytes& b : group) out.emplace_back(b.text());
+    }
+    return out;
+  };
+  CHECK(keys_and_data(wick::tfrecords(s.url("a.tfrecord"))) ==
+        keys_and_data(wick::tfrecords(s.at + "a.tfrecord")));
+}
+
+TEST_CASE("an object that changes after it was looked into is an error of its samples") {
+  const served s;
+  write_file(s.folder / "a.bin", numbers(10, 8, 6));
+  const auto source = wick::records(wick::files(s.url("a.bin")), 8);
+  write_file(s.folder / "a.bin", numbers(10, 8, 7));
+  wick::loader train(source | wick::read() | wick::group(1), {.workers = 1});
+  CHECK(contains(message_of([&] { return train.next(); }), s.url("a.bin") + ", record 0",
+                 "was changed on the server"));
+}
