@@ -81,7 +81,7 @@ class Gpu:
     def __init__(self):
         self.current, self.side = Stream(), None
         self.inside, self.used = [], 0
-        self.locked, self.locks, self.fault = {}, 0, 0
+        self.locked, self.locks, self.fault, self.faultless = {}, 0, 0, 0
         self.copies = []  # of the host's memory: address, bytes then
 
     def stream_of(self, device, priority):
@@ -96,9 +96,11 @@ class Gpu:
 
     def lock(self, address, size, flags):
         assert address not in self.locked and flags == 0
-        if not self.fault:
+        self.faultless -= 1
+        if self.faultless >= 0 or not self.fault:
             self.locked[address] = size
             self.locks += 1
+            return 0
         return self.fault
 
     def unlock(self, address):
@@ -237,6 +239,21 @@ class ToDevice(unittest.TestCase):
                 next(iter(train))
             gpu.fault = 0
             self.assertEqual(len(list(train)), 20)
+
+    def test_a_batch_of_which_only_a_part_is_copied_stays_until_that_is_read(self):
+        with Gpu() as gpu:
+            train = loader()
+            batches = iter(train)
+            gpu.side.happens = False
+            gpu.fault, gpu.faultless = 2, 1  # of the two tensors, the second
+            with self.assertRaisesRegex(wick.Error, "page-locked"):
+                next(batches)
+            gpu.fault = 0
+            (address, before), = gpu.copies
+            for _ in range(8):
+                next(batches)
+            self.assertEqual(ctypes.string_at(address, len(before)), before)
+            self.assertEqual([a for a, _ in gpu.copies].count(address), 1)
 
     def test_refused(self):
         with self.assertRaisesRegex(wick.Error, 'device="cuda" is PyTorch\'s, and batches are NumPy\'s'):

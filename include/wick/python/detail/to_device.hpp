@@ -15,7 +15,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <wick/async/detail/owned.hpp>
 #include <wick/batch/detail/slab.hpp>
@@ -51,12 +50,12 @@ class lockable_memory final : public slab_memory {
   /// Those that came back locked are unlocked and freed. \param unlock  called with the memory
   template <class Unlock>
   void free_returned(Unlock unlock) {
-    std::vector<void*> returned;
+    std::map<void*, block*> returned;
     {
       const std::lock_guard lock(mutex_);
       returned.swap(returned_);
     }
-    for (void* const data : returned) {
+    for (const auto& [data, gone] : returned) {
       unlock(data);
       ::operator delete(data, alignment);
     }
@@ -87,16 +86,16 @@ class lockable_memory final : public slab_memory {
   /// On any thread: a block that is locked waits for the thread that can unlock it.
   void free(const block& b) noexcept {
     const std::lock_guard lock(mutex_);
-    blocks_.erase(b.data);
+    auto place = blocks_.extract(b.data);
     if (b.locked)
-      returned_.push_back(b.data);
+      returned_.insert(std::move(place));
     else
       ::operator delete(b.data, alignment);
   }
 
   std::mutex mutex_;
   std::map<void*, block*> blocks_;
-  std::vector<void*> returned_;
+  std::map<void*, block*> returned_;  // of blocks that are gone
 };
 
 /// Copies each batch to a device on a stream of its own; the stream that is current when the loop takes the
@@ -160,8 +159,15 @@ class device_copies {
     const nanobind::object current = cuda_.attr("current_stream")(device_);
     taken_[takes_++ % taken_.size()] = current.attr("record_event")();
     const on_stream side(cuda_, stream_);
-    const nanobind::object out = moved(batch, [&](const nanobind::handle& t) { return copied(t, current); });
-    copies_.push_back({batch, stream_.attr("record_event")()});
+    const auto remember = [&] { copies_.push_back({batch, stream_.attr("record_event")()}); };
+    nanobind::object out;
+    try {
+      out = moved(batch, [&](const nanobind::handle& t) { return copied(t, current); });
+    } catch (...) {
+      remember();  // some of its tensors may be on their way
+      throw;
+    }
+    remember();
     current.attr("wait_event")(copies_.back().done);
     return out;
   }
@@ -238,8 +244,8 @@ class device_copies {
   bool streams_ = false;
   std::shared_ptr<lockable_memory> memory_;
   std::deque<under_way> copies_;
-  std::array<nanobind::object, 4>
-      taken_;  // what the loop's stream had to do when it took each of the last batches
+  /// What the loop's stream had to do when it took each of the last batches.
+  std::array<nanobind::object, 4> taken_;
   std::size_t takes_ = 0;
 };
 

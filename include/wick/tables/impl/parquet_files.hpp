@@ -188,7 +188,8 @@ struct parquet_files {
       if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0)
         first = std::min(first, chunk->dictionary_page_offset());
       const std::int64_t size = chunk->total_compressed_size();
-      if (first < 0 || size <= 0) continue;  // Arrow says what is wrong with it
+      const auto end = static_cast<std::int64_t>(all.stamp(of.file).size);
+      if (first < 0 || size <= 0 || size > end || first > end - size) continue;  // Arrow says what is wrong
       out.push_back(
           {all.range(of.file, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(size)), {}});
     }
