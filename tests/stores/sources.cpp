@@ -148,6 +148,19 @@ TEST_CASE("lines and documents on a server are those of the disk, and their inde
   CHECK(epoch_of(wick::lines(urls), s.url("")) == epoch_of(wick::lines(local), s.at));
   CHECK(epoch_of(wick::documents(urls), s.url("")) == epoch_of(wick::documents(local), s.at));
 
+  std::vector<std::string> many;
+  for (int i = 0; i < 30; ++i) {
+    write_file(s.folder / ("m" + std::to_string(i) + ".txt"), "of " + std::to_string(i) + "\nand another\n");
+    many.push_back(s.server.url("late", "m" + std::to_string(i) + ".txt"));
+  }
+  s.server.forget();
+  const auto all = wick::lines(many);  // several at a time
+  CHECK(s.server.count("requests") <= 30 * 2 + late);
+  REQUIRE(all.size() == 60);
+  for (std::uint64_t i = 0; i < 60; ++i) CHECK(all.key(i) == many[i / 2] + ":" + std::to_string(i % 2 + 1));
+  many[17] += "x";
+  CHECK(contains(message_of([&] { return wick::lines(many); }), many[17] + ": lines: ", "404"));
+
   const std::string index = (s.folder / "index").string();
   CHECK(wick::lines(urls, {.index = index}).bytes_scanned() == text.size() + 10);
   s.server.forget();

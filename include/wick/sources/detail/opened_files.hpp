@@ -30,7 +30,7 @@ class opened_files {
     std::uint64_t size() const noexcept { return stamp_.size; }
     bool remote() const noexcept { return where_.remote != nullptr; }
     /// So many bytes at a time are read well from one end to the other.
-    std::size_t piece() const noexcept { return std::size_t{1} << (remote() ? 24 : 20); }
+    std::size_t piece() const noexcept { return std::size_t{1} << (remote() ? 23 : 20); }
     /// The bytes from `offset` on, at most `size`. Blocks. Says how many it has. \throws wick::error
     std::size_t read(std::byte* to, std::size_t size, std::uint64_t offset) const;
     const file_stamp& stamp() const noexcept { return stamp_; }

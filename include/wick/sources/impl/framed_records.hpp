@@ -14,6 +14,7 @@
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/sources/detail/look_into_each.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/framed_records.hpp>
 
@@ -21,42 +22,49 @@ namespace wick::detail {
 
 struct framed_records::index {
   index(const files& of, const framing& by, const char* who);
-  void scan(std::size_t file, const opened_files::look& from, const framing& by);
+  struct record {
+    std::uint64_t offset, length;
+  };
+  std::vector<record> scan(std::size_t file, const opened_files::look& from, const framing& by) const;
   std::size_t file_of(std::uint64_t i) const noexcept {
     return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()) - 1;
   }
 
-  struct record {
-    std::uint64_t offset, length;
-  };
   opened_files all;
   std::vector<std::uint64_t> begins{0};  // the first record of each file, and the end
   std::vector<record> records;
 };
 
 framed_records::index::index(const files& of, const framing& by, const char* who) : all(of, who) {
-  for (std::size_t f = 0; f < all.size(); ++f) {
-    opened_files::look file = all.open(f);
-    scan(f, file, by);
-    all.keep(std::move(file));
+  std::vector<std::vector<record>> found(all.size());
+  look_into_each(all, [&](std::size_t f, const opened_files::look& file) { found[f] = scan(f, file, by); });
+  for (std::vector<record>& of_file : found) {
+    if (records.empty())
+      records = std::move(of_file);
+    else
+      records.insert(records.end(), of_file.begin(), of_file.end());
+    std::vector<record>().swap(of_file);
     begins.push_back(records.size());
   }
   if (records.empty()) throw all.fault(0, "has no record, and no other file has one");
   records.shrink_to_fit();
 }
 
-void framed_records::index::scan(std::size_t file, const opened_files::look& from, const framing& by) {
+std::vector<framed_records::index::record> framed_records::index::scan(std::size_t file,
+                                                                       const opened_files::look& from,
+                                                                       const framing& by) const {
   // Small frames are read whole; of large ones only the bytes that the framing needs. What a server has is
   // read through: a request takes as long as some megabytes.
   constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;
   const std::uint64_t size = from.size();
+  std::vector<record> out;
   std::vector<std::byte> buffer(std::max(from.remote() ? from.piece() : window, by.header));
   std::uint64_t begin = 0, end = 0;  // of the file's bytes in the buffer
   record_frame frame{.size = 0};
   for (std::uint64_t at = 0; at < size; at += frame.size) {
     const auto problem = [&](const std::string& what) {
-      return all.fault(file, "record " + std::to_string(records.size() - begins.back()) + ", at byte " +
-                                 std::to_string(at) + ": " + what);
+      return all.fault(
+          file, "record " + std::to_string(out.size()) + ", at byte " + std::to_string(at) + ": " + what);
     };
     const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(by.header, size - at));
     if (at < begin || at + head > end) {
@@ -83,8 +91,9 @@ void framed_records::index::scan(std::size_t file, const opened_files::look& fro
       throw problem("a frame of " + std::to_string(frame.size) + " bytes, and the file has " +
                     std::to_string(size - at) + " more; it is cut off or damaged");
     }
-    records.push_back({at + frame.offset, frame.length});
+    out.push_back({at + frame.offset, frame.length});
   }
+  return out;
 }
 
 framed_records::framed_records(const files& of, const framing& by, const char* who)

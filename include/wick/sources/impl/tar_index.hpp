@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -15,17 +14,16 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/signal_mask.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
+#include <wick/sources/detail/look_into_each.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/detail/tar_index.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
@@ -119,28 +117,9 @@ void tar_index::fetch_remote() {
     shards_[s] = shown_url(paths_[s]);
     ++remote;
   }
-  std::atomic<std::size_t> next{0};
-  std::vector<std::exception_ptr> failed(paths_.size());
-  const auto work = [&]() noexcept {
-    for (std::size_t s; (s = next.fetch_add(1, std::memory_order_relaxed)) < paths_.size();) {
-      if (object_of(s) == nullptr) continue;
-      try {
-        fetched_[s] = fetch(s);
-      } catch (...) {
-        failed[s] = std::current_exception();
-        next.store(paths_.size(), std::memory_order_relaxed);  // the others would be in vain
-      }
-    }
-  };
-  {
-    const signals_blocked quiet;
-    std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < std::min(remote, most_threads); ++t) threads.emplace_back(work);
-    work();
-  }
-  for (const std::exception_ptr& f : failed) {
-    if (f) std::rethrow_exception(f);
-  }
+  at_once(paths_.size(), std::min(remote, most_threads), [this](std::size_t s) {
+    if (object_of(s) != nullptr) fetched_[s] = fetch(s);
+  });
 }
 
 std::string tar_index::fetch(std::size_t shard) {

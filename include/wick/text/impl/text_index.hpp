@@ -15,6 +15,7 @@
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/sources/detail/look_into_each.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/kept_index.hpp>
@@ -36,43 +37,27 @@ inline std::size_t shared_folder(const files& paths) noexcept {
   return shared;
 }
 
-/// Lines of what is compressed can't be reached one by one.
-inline void refuse_compressed(const opened_files::look& file) {
-  std::byte start[6] = {};
-  static_cast<void>(file.read(start, sizeof(start), 0));
-  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
-  const char* const packer = p.starts_with("\x1F\x8B")           ? "gzip"
-                             : p.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
-                             : p.starts_with(
-                                   "\xFD"
-                                   "7zXZ")
-                                 ? "xz"
-                                 : nullptr;
-  if (packer == nullptr) return;
-  throw error(std::string("is compressed with ") + packer +
-              ", and what lies in a compressed file cannot be reached line by line; unpack it");
-}
-
 text_index::text_index(const files& paths, const char* who, const text_rule& rule, const std::string& kept)
     : files_(paths, who), rule_(rule), shared_(shared_folder(paths)) {
   std::optional<kept_index> known;
   if (!kept.empty()) known.emplace(kept, rule.fingerprint());
-  bool all_known = known && known->size() == files_.size();
   extents_.resize(files_.size());
-  for (std::size_t f = 0; f < extents_.size(); ++f) {
-    opened_files::look file = files_.open(f);
-    if (!known || !known->find(name(f), file.stamp(), extents_[f])) {
-      all_known = false;
-      try {
-        refuse_compressed(file);
-        extents_[f] = scan_text(file, rule_);
-      } catch (const error& e) {
-        throw files_.fault(f, e.what());
-      }
-      bytes_scanned_ += file.size();
+  std::vector<char> scanned(files_.size());  // not bool: several threads write
+  look_into_each(files_, [&](std::size_t f, const opened_files::look& file) {
+    if (known && known->find(name(f), file.stamp(), extents_[f])) return;
+    scanned[f] = 1;
+    try {
+      extents_[f] = scan_text(file, rule_);
+    } catch (const error& e) {
+      throw files_.fault(f, e.what());
     }
-    files_.keep(std::move(file));
+  });
+  bool all_known = known && known->size() == files_.size();
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
     firsts_.push_back(firsts_.back() + extents_[f].size());
+    if (scanned[f] == 0) continue;
+    all_known = false;
+    bytes_scanned_ += files_.stamp(f).size;
   }
   if (size() == 0) {
     throw files_.fault(0, "nothing in " + std::to_string(files_.size()) +

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/text/detail/text_extents.hpp>
@@ -100,6 +102,20 @@ std::size_t text_scan::take_separated(const char* from, std::size_t size, bool l
   return p;
 }
 
+/// Lines of what is compressed can't be reached one by one.
+inline void refuse_compressed(std::string_view start) {
+  const char* const packer = start.starts_with("\x1F\x8B")           ? "gzip"
+                             : start.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
+                             : start.starts_with(
+                                   "\xFD"
+                                   "7zXZ")
+                                 ? "xz"
+                                 : nullptr;
+  if (packer == nullptr) return;
+  throw error(std::string("is compressed with ") + packer +
+              ", and what lies in a compressed file cannot be reached line by line; unpack it");
+}
+
 text_extents scan_text(const opened_files::look& file, const text_rule& rule) {
   text_extents out;
   text_scan scan(rule, out);
@@ -109,6 +125,7 @@ text_extents scan_text(const opened_files::look& file, const text_rule& rule) {
   std::size_t kept = 0;
   for (std::uint64_t offset = 0;;) {
     const std::size_t n = file.read(buffer.data() + kept, piece, offset);
+    if (offset == 0) refuse_compressed({reinterpret_cast<const char*>(buffer.data()), n});
     offset += n;
     const std::size_t there = kept + n,
                       done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);
