@@ -89,6 +89,8 @@ class counted_file final : public arrow::io::RandomAccessFile {
     read_remote_now(parts, sum);
     before_ = std::move(parts);
   }
+  /// This part is read already.
+  void know(remote_part part) { before_.push_back(std::move(part)); }
 
   arrow::MemoryPool& memory() const noexcept { return memory_; }
   /// Whether the system could not read it.

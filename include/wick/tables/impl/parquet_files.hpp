@@ -54,10 +54,12 @@ struct parquet_files {
       : all(of, "parquet"), columns(names), options(how) {
     memory.keep_at_most(how.kept_bytes / 4);
     if (options.null_number) check_null_number(fields);
+    std::vector<remote_part> ends;
     for (std::size_t f = 0; f < all.size(); ++f) {
+      if (all.on_servers() && f % files_at_once == 0) ends = ends_from(f);
       opened_files::look file = all.open(f);
       try {
-        as_errors([&] { look_into(f, file, fields); });
+        as_errors([&] { look_into(f, file, fields, ends); });
       } catch (const error& e) {
         throw all.fault(f, e.what());
       }
@@ -66,6 +68,24 @@ struct parquet_files {
   }
 
   // ---- the files ----
+
+  static constexpr std::size_t files_at_once = 256;
+  /// Of files on servers: what has the footer of most, of many files at once, for there each waits.
+  std::vector<remote_part> ends_from(std::size_t first) const {
+    constexpr std::uint64_t as_arrow_reads = std::uint64_t{64} << 10;
+    std::vector<remote_part> out;
+    std::vector<file_range> where;
+    for (std::size_t f = first; f < std::min(first + files_at_once, all.size()); ++f) {
+      const remote_object* const object = all.paths().at(f).remote;
+      if (object == nullptr) continue;
+      const std::uint64_t size = object->size.load(std::memory_order_acquire);
+      const std::uint64_t length = std::min(size, as_arrow_reads);
+      where.push_back(all.range(f, size - length, length));
+    }
+    std::vector<bytes> read = all.read(where);
+    for (std::size_t i = 0; i < where.size(); ++i) out.push_back({where[i], std::move(read[i])});
+    return out;
+  }
 
   void check_null_number(const std::vector<parquet_field>& fields) const {
     for (const parquet_field& field : fields) {
@@ -110,9 +130,13 @@ struct parquet_files {
     }
   }
 
-  void look_into(std::size_t f, const opened_files::look& opened, const std::vector<parquet_field>& fields) {
-    const auto reader =
-        reader_of(std::make_shared<counted_file>(opened.where(), opened.size(), bytes_read, memory), nullptr);
+  void look_into(std::size_t f, const opened_files::look& opened, const std::vector<parquet_field>& fields,
+                 std::vector<remote_part>& ends) {
+    const auto from = std::make_shared<counted_file>(opened.where(), opened.size(), bytes_read, memory);
+    for (remote_part& end : ends) {
+      if (end.where.remote == opened.where().remote && opened.remote()) from->know(std::move(end));
+    }
+    const auto reader = reader_of(from, nullptr);
     file here{reader->parquet_reader()->metadata(), {}};
     const parquet::FileMetaData& footer = *here.footer;
     std::vector<column_type> types;
