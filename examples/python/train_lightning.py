@@ -25,7 +25,7 @@ class Classifier(lightning.LightningModule):
 
     def train_dataloader(self):
         return wick.image_folder(
-            self.folder, batch=64, seed=42, device=str(self.device),  # where Lightning has put the model
+            self.folder, batch=64, seed=42, device=self.device,  # where Lightning has put the model
             transforms=[T.RandomResizedCrop(self.size), T.RandomHorizontalFlip(), T.Normalize(0.5, 0.25)],
         )
 

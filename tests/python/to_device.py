@@ -42,10 +42,15 @@ class Capsule:
 
 class Device:
     def __init__(self, name, index=None):
+        if isinstance(name, Device):
+            name = str(name)
         self.type, _, number = name.partition(":")
         self.index = int(number) if number else index
         if self.type not in ("cpu", "cuda", "xpu"):
             raise RuntimeError(f"Expected one of cpu, cuda, xpu device type at start of device string: {name}")
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
 
 
 class Event:
@@ -212,6 +217,12 @@ class ToDevice(unittest.TestCase):
                 event.happened = True
             thread.join()
             self.assertEqual(len(taken), 20)
+
+    def test_a_device_as_an_object(self):
+        with Gpu() as gpu:
+            self.assertEqual(len(list(loader(device=Device("cuda", 1)))), 20)
+            self.assertEqual(len(gpu.copies), 40)
+            self.assertIsNone(next(iter(loader(device=Device("cpu"))))[0].device)
 
     def test_into_gets_what_lies_there(self):
         seen = []

@@ -11,6 +11,7 @@
 #include "../support/picture.hpp"
 #include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
+#include "../support/tf_record.hpp"
 #include <wick/core.hpp>
 
 using namespace wick_test;
@@ -22,19 +23,6 @@ namespace {
 
 std::uint32_t crc(std::string_view of) {
   return wick::detail::crc32c(reinterpret_cast<const std::byte*>(of.data()), of.size());
-}
-std::string little(std::uint64_t value, std::size_t size) {
-  std::string out;
-  for (std::size_t i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-  return out;
-}
-std::string masked(std::string_view of) {
-  const std::uint32_t c = crc(of);
-  return little((c >> 15 | c << 17) + 0xA282EAD8u, 4);
-}
-std::string record(const std::string& data) {
-  const std::string length = little(data.size(), 8);
-  return length + masked(length) + data + masked(data);
 }
 /// A field of a message, of bytes.
 std::string field(int number, const std::string& bytes) {
@@ -66,7 +54,7 @@ TEST_CASE("CRC-32C is that of RFC 3720, by table and by the processor") {
 TEST_CASE("records are read and their checksums are looked at") {
   const temp_dir dir;
   const std::string file = dir.path().string() + "/a.tfrecord";
-  write_file(file, record("one") + record("") + record(std::string(40'000, 'x')));
+  write_file(file, tf_record("one") + tf_record("") + tf_record(std::string(40'000, 'x')));
   const auto source = wick::tfrecords(file);
   CHECK(source.size() == 3);
   wick::loader l(wick::from(source) | wick::read(), {.workers = 2});
@@ -74,7 +62,7 @@ TEST_CASE("records are read and their checksums are looked at") {
   CHECK(l.next()->empty());
   CHECK(l.next()->size() == 40'000);
 
-  std::string damaged = record("one") + record("two");
+  std::string damaged = tf_record("one") + tf_record("two");
   damaged[13] ^= 1;
   write_file(file, damaged);
   wick::loader bad(wick::tfrecords(file) | wick::read(), {.on_error = wick::on_error::skip});
@@ -89,23 +77,23 @@ TEST_CASE("damaged files, cut off ones and others are refused by name and place"
     write_file(file, content);
     return message_of([&] { return wick::tfrecords(file); });
   };
-  std::string damaged = record("one") + record("two");
+  std::string damaged = tf_record("one") + tf_record("two");
   damaged[19] ^= 1;
   CHECK(contains(message(damaged), "a.tfrecord", "record 1, at byte 19", "checksum of the record's length"));
-  CHECK(contains(message(record("one").substr(0, 17)), "record 0", "cut off"));
-  CHECK(contains(message(record("one") + "abc"), "record 1, at byte 19", "cut off"));
+  CHECK(contains(message(tf_record("one").substr(0, 17)), "record 0", "cut off"));
+  CHECK(contains(message(tf_record("one") + "abc"), "record 1, at byte 19", "cut off"));
   CHECK(contains(message("\x1F\x8B\x08" + std::string(40, 'x')), "compressed by gzip"));
   CHECK(contains(message("a text that is no such file"), "no TFRecord file"));
 }
 
 TEST_CASE("an example's features by name") {
-  const std::string floats = little(0x3FC00000, 4) + little(0xC0000000, 4);
+  const std::string floats = little_endian(0x3FC00000, 4) + little_endian(0xC0000000, 4);
   const tf_example e = parsed(
       example(feature("image", 1, field(1, "bytes")) + feature("words", 1, field(1, "a") + field(1, "")) +
               feature("label", 3, field(1, "\x07")) +
               feature("many", 3, field(1, "\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01")) +
               feature("plain", 3, "\x08\x05\x08\x06") + feature("x", 2, field(1, floats)) +
-              feature("y", 2, "\x0D" + little(0x3F800000, 4)) + feature("none", 1, "")));
+              feature("y", 2, "\x0D" + little_endian(0x3F800000, 4)) + feature("none", 1, "")));
   CHECK(e.text("image") == "bytes");
   CHECK(e.data("image").text() == "bytes");
   CHECK(e.texts("words") == std::vector<std::string_view>{"a", ""});

@@ -13,6 +13,7 @@
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/temp_dir.hpp"
+#include "support/tf_record.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
@@ -199,32 +200,12 @@ TEST_CASE("tokens on a server are those of the disk, also where a chunk lies in 
 
 TEST_CASE("TFRecord files on a server are those of the disk") {
   const served s;
-  const auto little = [](std::uint64_t value, std::size_t size) {
-    std::string out;
-    for (std::size_t i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-    return out;
-  };
-  const auto masked = [&](const std::string& of) {
-    const std::uint32_t c = wick::detail::crc32c(reinterpret_cast<const std::byte*>(of.data()), of.size());
-    return little((c >> 15 | c << 17) + 0xA282EAD8u, 4);
-  };
   std::string all;
-  for (std::size_t i = 0; i < 60; ++i) {
-    const std::string data = numbers(i * 700, 1, static_cast<std::uint32_t>(i)),
-                      length = little(data.size(), 8);
-    all += length + masked(length) + data + masked(data);
-  }
+  for (std::size_t i = 0; i < 60; ++i)
+    all += wick_test::tf_record(numbers(i * 700, 1, static_cast<std::uint32_t>(i)));
   write_file(s.folder / "a.tfrecord", all);
-  const auto keys_and_data = [](const wick::detail::tf_records& source) {
-    wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4), {.seed = 1, .workers = 2});
-    contents out{std::to_string(source.fingerprint())};
-    for (auto& group : train.epoch(0)) {
-      for (wick::bytes& b : group) out.emplace_back(b.text());
-    }
-    return out;
-  };
-  CHECK(keys_and_data(wick::tfrecords(s.url("a.tfrecord"))) ==
-        keys_and_data(wick::tfrecords(s.at + "a.tfrecord")));
+  CHECK(epoch_of(wick::tfrecords(s.url("a.tfrecord")), s.url("")) ==
+        epoch_of(wick::tfrecords(s.at + "a.tfrecord"), s.at));
 }
 
 TEST_CASE("an object that changes after it was looked into is an error of its samples") {

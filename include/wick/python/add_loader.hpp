@@ -86,8 +86,8 @@ namespace wick::python {
 /// std::variant of pipelines; its parameters are those of the Python function, named by a nanobind::arg each.
 /// Behind them the function has a loader's options as keywords: seed, workers, io_threads, prefetch, memory,
 /// on_error, failure_log, delivery_log, quarantine, hang_after; tensors ("torch" or "numpy"; by default
-/// "torch" where PyTorch is installed); device, where PyTorch's tensors go ("cpu", "cuda", "cuda:1"); and
-/// `into`, a dataclass or another callable that each batch is given to.
+/// "torch" where PyTorch is installed); device, where PyTorch's tensors go ("cpu", "cuda", a torch.device);
+/// and `into`, a dataclass or another callable that each batch is given to.
 template <class Make, class... Extra>
 void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&... extra) {
   detail::add_module_types(m);
@@ -98,7 +98,7 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
                std::size_t prefetch, std::size_t memory, const std::string& on_error,
                const std::string& failure_log, const std::string& delivery_log,
                const std::vector<std::string>& quarantine, double hang_after, const std::string& tensors,
-               const std::string& device, nanobind::object into) -> detail::python_loader* {
+               const nanobind::object& device, nanobind::object into) -> detail::python_loader* {
           detail::python_delivery deliver = detail::delivery_of(tensors, device, std::move(into));
           auto what = make(std::move(arguments)...);
           loader_options options{.seed = seed,

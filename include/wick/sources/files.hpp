@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <wick/io/detail/object_store.hpp>
@@ -46,6 +47,8 @@ class files {
   file_range at(std::uint64_t i) const noexcept { return {.path = path(i), .remote = data_->object(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
+  /// The path below the folder that all share; of a web server's without its query, which may be a signature.
+  std::string_view name(std::uint64_t i) const noexcept;
   /// Of the paths below the folder that all share, so that the data may move; and of the sizes and ETags that
   /// a list of S3 says.
   std::uint64_t fingerprint() const noexcept;

@@ -51,12 +51,13 @@ inline python::tensors tensors_of(const std::string& word) {
   return found.is_none() ? python::tensors::numpy : python::tensors::torch;
 }
 /// \throws wick::error
-inline python_delivery delivery_of(const std::string& tensors, const std::string& device,
+inline python_delivery delivery_of(const std::string& tensors, const nanobind::object& device,
                                    nanobind::object into) {
   python_delivery out{tensors_of(tensors), nullptr, std::move(into)};
-  if (device == "cpu") return out;
+  const std::string name = device_copies::name_of(device);
+  if (name == "cpu") return out;
   if (out.as == python::tensors::numpy)
-    throw error("device=\"" + device +
+    throw error("device=\"" + name +
                 "\" is PyTorch's, and batches are NumPy's; install PyTorch, or leave "
                 "tensors=\"numpy\" out");
   out.device = std::make_shared<device_copies>(device);

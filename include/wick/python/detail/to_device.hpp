@@ -102,11 +102,12 @@ class lockable_memory final : public slab_memory {
 /// batch waits for the copy, the loop doesn't. All with the GIL.
 class device_copies {
  public:
-  /// \param name  as for torch.device: "cuda", "cuda:1" \throws wick::error where PyTorch has no such device
-  explicit device_copies(const std::string& name) {
+  /// \param device  what torch.device() takes: "cuda", "cuda:1", a torch.device \throws wick::error where
+  ///   PyTorch has no such device
+  explicit device_copies(const nanobind::object& device) {
     using nanobind::module_;
     torch_ = module_::import_("torch");
-    device_ = torch_.attr("device")(name);
+    device_ = torch_.attr("device")(device);
     streams_ = nanobind::cast<std::string>(device_.attr("type")) == "cuda";  // ROCm's as well
     if (!streams_) return;
     cuda_ = torch_.attr("cuda");
@@ -114,7 +115,7 @@ class device_copies {
     if (device_.attr("index").is_none() && devices > 0)
       device_ = torch_.attr("device")("cuda", cuda_.attr("current_device")());
     if (devices == 0 || nanobind::cast<int>(device_.attr("index")) >= devices) {
-      throw error("device=\"" + name + "\": PyTorch sees " + std::to_string(devices) +
+      throw error("device=\"" + name_of(device) + "\": PyTorch sees " + std::to_string(devices) +
                   " of its kind here, numbered from 0; write device=\"cpu\" where there is none, and with "
                   "torchrun the number in LOCAL_RANK");
     }
@@ -135,6 +136,7 @@ class device_copies {
     }
   }
 
+  static std::string name_of(const nanobind::object& device) { return nanobind::str(device).c_str(); }
   /// For the loader's batches; null where copies need none of a kind of their own.
   const std::shared_ptr<lockable_memory>& memory() const noexcept { return memory_; }
 

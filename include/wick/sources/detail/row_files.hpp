@@ -26,7 +26,7 @@ class row_files {
   row_files(const files& of, const form& rows, const char* who, const char* advice);
 
   const files& paths() const noexcept { return files_.paths(); }
-  const opened_files& all() const noexcept { return files_; }
+  const opened_files& opened() const noexcept { return files_; }
   /// Of each file.
   const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
   /// Some rows of a file that follow each other; of more than one all that lies between is part of it.

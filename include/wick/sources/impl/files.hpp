@@ -78,11 +78,15 @@ std::string files::key(std::uint64_t i) const {
   return detail::printable(data_->object(i) == nullptr ? std::string(path(i)) : detail::shown_url(path(i)));
 }
 
+std::string_view files::name(std::uint64_t i) const noexcept {
+  return detail::without_query(path(i)).substr(data_->shared_prefix);
+}
+
 std::uint64_t files::fingerprint() const noexcept {
   fingerprint_hash h;
   for (std::uint64_t i = 0; i < size(); ++i) {
     const detail::remote_object* const object = data_->object(i);
-    h.add(detail::without_query(path(i)).substr(data_->shared_prefix));
+    h.add(name(i));
     if (object != nullptr && object->indexed != 0)
       h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
   }

@@ -30,14 +30,15 @@ struct framed_records::index {
     return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()) - 1;
   }
 
-  opened_files all;
+  opened_files opened;
   std::vector<std::uint64_t> begins{0};  // the first record of each file, and the end
   std::vector<record> records;
 };
 
-framed_records::index::index(const files& of, const framing& by, const char* who) : all(of, who) {
-  std::vector<std::vector<record>> found(all.size());
-  look_into_each(all, [&](std::size_t f, const opened_files::look& file) { found[f] = scan(f, file, by); });
+framed_records::index::index(const files& of, const framing& by, const char* who) : opened(of, who) {
+  std::vector<std::vector<record>> found(opened.size());
+  look_into_each(opened,
+                 [&](std::size_t f, const opened_files::look& file) { found[f] = scan(f, file, by); });
   for (std::vector<record>& of_file : found) {
     if (records.empty())
       records = std::move(of_file);
@@ -46,7 +47,7 @@ framed_records::index::index(const files& of, const framing& by, const char* who
     std::vector<record>().swap(of_file);
     begins.push_back(records.size());
   }
-  if (records.empty()) throw all.fault(0, "has no record, and no other file has one");
+  if (records.empty()) throw opened.fault(0, "has no record, and no other file has one");
   records.shrink_to_fit();
 }
 
@@ -63,7 +64,7 @@ std::vector<framed_records::index::record> framed_records::index::scan(std::size
   record_frame frame{.size = 0};
   for (std::uint64_t at = 0; at < size; at += frame.size) {
     const auto problem = [&](const std::string& what) {
-      return all.fault(
+      return opened.fault(
           file, "record " + std::to_string(out.size()) + ", at byte " + std::to_string(at) + ": " + what);
     };
     const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(by.header, size - at));
@@ -103,17 +104,17 @@ std::uint64_t framed_records::size() const noexcept { return index_->records.siz
 
 file_range framed_records::at(std::uint64_t i) const noexcept {
   const index::record& r = index_->records[static_cast<std::size_t>(i)];
-  return index_->all.range(index_->all.size() == 1 ? 0 : index_->file_of(i), r.offset, r.length);
+  return index_->opened.range(index_->opened.size() == 1 ? 0 : index_->file_of(i), r.offset, r.length);
 }
 
 std::string framed_records::key(std::uint64_t i) const {
   const std::size_t f = index_->file_of(i);
-  return index_->all.paths().key(f) + ", record " + std::to_string(i - index_->begins[f]);
+  return index_->opened.paths().key(f) + ", record " + std::to_string(i - index_->begins[f]);
 }
 
 std::uint64_t framed_records::fingerprint() const noexcept {
   fingerprint_hash h;
-  h.add(index_->all.paths().fingerprint()).add(size());
+  h.add(index_->opened.paths().fingerprint()).add(size());
   for (const index::record& r : index_->records) h.add(r.length);
   return h.value();
 }

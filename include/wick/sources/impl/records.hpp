@@ -67,7 +67,7 @@ void fixed_records::read_into(std::byte* to) const {
     const std::uint64_t rows = files_->rows()[file];
     for (std::uint64_t row = 0; row < rows; row += at_once) {
       const std::uint64_t n = std::min(at_once, rows - row);
-      const bytes some = std::move(files_->all().read({files_->at(file, row, n)}).front());
+      const bytes some = std::move(files_->opened().read({files_->at(file, row, n)}).front());
       for (std::size_t i = 0; i < n; ++i, to += size) std::memcpy(to, some.data() + i * stride, size);
     }
   }

@@ -116,12 +116,13 @@ std::uint64_t parquet_table::size() const noexcept { return state_->begins.back(
 std::string parquet_table::key(std::uint64_t row) const {
   const std::size_t g = state_->group_of(row);
   const row_group& in = *state_->groups[g];
-  return state_->all.paths().key(in.file) + ", row " + std::to_string(in.first_row + row - state_->begins[g]);
+  return state_->opened.paths().key(in.file) + ", row " +
+         std::to_string(in.first_row + row - state_->begins[g]);
 }
 
 std::uint64_t parquet_table::fingerprint() const noexcept {
   fingerprint_hash h;
-  h.add(state_->all.paths().fingerprint()).add(state_->columns.size());
+  h.add(state_->opened.paths().fingerprint()).add(state_->columns.size());
   for (std::size_t c = 0; c < state_->columns.size(); ++c)
     h.add(state_->columns[c]).add(state_->first_types[c]);
   for (const std::uint64_t begin : state_->begins) h.add(begin);

@@ -51,19 +51,19 @@ struct parquet_files {
 
   parquet_files(const files& of, const std::vector<std::string>& names,
                 const std::vector<parquet_field>& fields, const parquet_options& how)
-      : all(of, "parquet"), columns(names), options(how) {
+      : opened(of, "parquet"), columns(names), options(how) {
     memory.keep_at_most(how.kept_bytes / 4);
     if (options.null_number) check_null_number(fields);
     std::vector<remote_part> ends;
-    for (std::size_t f = 0; f < all.size(); ++f) {
-      if (all.on_servers() && f % files_at_once == 0) ends = ends_from(f);
-      opened_files::look file = all.open(f);
+    for (std::size_t f = 0; f < opened.size(); ++f) {
+      if (opened.on_servers() && f % files_at_once == 0) ends = ends_from(f);
+      opened_files::look file = opened.open(f);
       try {
         as_errors([&] { look_into(f, file, fields, ends); });
       } catch (const error& e) {
-        throw all.fault(f, e.what());
+        throw opened.fault(f, e.what());
       }
-      all.keep(std::move(file));
+      opened.keep(std::move(file));
     }
   }
 
@@ -75,14 +75,14 @@ struct parquet_files {
     constexpr std::uint64_t as_arrow_reads = std::uint64_t{64} << 10;
     std::vector<remote_part> out;
     std::vector<file_range> where;
-    for (std::size_t f = first; f < std::min(first + files_at_once, all.size()); ++f) {
-      const remote_object* const object = all.paths().at(f).remote;
+    for (std::size_t f = first; f < std::min(first + files_at_once, opened.size()); ++f) {
+      const remote_object* const object = opened.paths().at(f).remote;
       if (object == nullptr) continue;
       const std::uint64_t size = object->size.load(std::memory_order_acquire);
       const std::uint64_t length = std::min(size, as_arrow_reads);
-      where.push_back(all.range(f, size - length, length));
+      where.push_back(opened.range(f, size - length, length));
     }
-    std::vector<bytes> read = all.read(where);
+    std::vector<bytes> read = opened.read(where);
     for (std::size_t i = 0; i < where.size(); ++i) out.push_back({where[i], std::move(read[i])});
     return out;
   }
@@ -130,11 +130,11 @@ struct parquet_files {
     }
   }
 
-  void look_into(std::size_t f, const opened_files::look& opened, const std::vector<parquet_field>& fields,
+  void look_into(std::size_t f, const opened_files::look& at, const std::vector<parquet_field>& fields,
                  std::vector<remote_part>& ends) {
-    const auto from = std::make_shared<counted_file>(opened.where(), opened.size(), bytes_read, memory);
+    const auto from = std::make_shared<counted_file>(at.where(), at.size(), bytes_read, memory);
     for (remote_part& end : ends) {
-      if (end.where.remote == opened.where().remote && opened.remote()) from->know(std::move(end));
+      if (end.where.remote == at.where().remote) from->know(std::move(end));
     }
     const auto reader = reader_of(from, nullptr);
     file here{reader->parquet_reader()->metadata(), {}};
@@ -152,7 +152,7 @@ struct parquet_files {
     for (std::size_t c = 0; c < types.size(); ++c) {
       if (types[c].text == first_types[c]) continue;
       throw error("column \"" + printable(columns[c]) + "\" is " + types[c].text + ", and " + first_types[c] +
-                  " in " + all.paths().key(0) + "; give all files of a source one type");
+                  " in " + opened.paths().key(0) + "; give all files of a source one type");
     }
     std::optional<found_column> range;
     if (!options.where.column.empty()) {
@@ -190,7 +190,7 @@ struct parquet_files {
         const auto chunk = about.ColumnChunk(of.leaves[c]);
         bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_uncompressed_size()));
         sum += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_compressed_size())) *
-               (all.on_servers() ? 2 : 1);
+               (opened.on_servers() ? 2 : 1);
       }
       if (plan.field.kind == parquet_field::kinds::array || plan.field.kind == parquet_field::kinds::number)
         bytes = std::max(bytes, static_cast<std::uint64_t>(about.num_rows()) * plan.field.count() *
@@ -212,10 +212,10 @@ struct parquet_files {
       if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0)
         first = std::min(first, chunk->dictionary_page_offset());
       const std::int64_t size = chunk->total_compressed_size();
-      const auto end = static_cast<std::int64_t>(all.stamp(of.file).size);
+      const auto end = static_cast<std::int64_t>(opened.stamp(of.file).size);
       if (first < 0 || size <= 0 || size > end || first > end - size) continue;  // Arrow says what is wrong
       out.push_back(
-          {all.range(of.file, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(size)), {}});
+          {opened.range(of.file, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(size)), {}});
     }
     return out;
   }
@@ -224,8 +224,8 @@ struct parquet_files {
   group_ptr decode(const row_group& of, const stop_token& stop) {
     const file& in = all_files[of.file];
     file_handle own;
-    const file_stamp& stamp = all.stamp(of.file);
-    file_range where = all.range(of.file, 0, stamp.size);
+    const file_stamp& stamp = opened.stamp(of.file);
+    file_range where = opened.range(of.file, 0, stamp.size);
     const bool local = where.remote == nullptr;
     if (local && where.file < 0) {
       own = open_file(where.path);
@@ -265,7 +265,7 @@ struct parquet_files {
   }
 
   spare_memory memory{*arrow::default_memory_pool()};  // outlives what lies in it
-  opened_files all;
+  opened_files opened;
   std::vector<std::string> columns;
   parquet_options options;
   std::vector<file> all_files;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <wick/io/file_range.hpp>
@@ -32,12 +31,10 @@ class text_index {
 
  private:
   std::size_t file_of(std::uint64_t i) const noexcept;
-  std::string_view name(std::size_t file) const noexcept;
   void keep(const std::string& path);
 
   opened_files files_;
   text_rule rule_;
-  std::size_t shared_;  // characters of all paths, a folder's
   std::vector<text_extents> extents_;
   std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
   std::uint64_t bytes_scanned_ = 0;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -25,26 +24,14 @@
 
 namespace wick::detail {
 
-/// How far the paths are the same, up to a slash.
-inline std::size_t shared_folder(const files& paths) noexcept {
-  const std::string_view first = without_query(paths.path(0));
-  std::size_t shared = first.rfind('/') + 1;
-  for (std::uint64_t f = 1; f < paths.size(); ++f) {
-    const std::string_view other = without_query(paths.path(f));
-    while (shared > 0 && other.substr(0, shared) != first.substr(0, shared))
-      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
-  }
-  return shared;
-}
-
 text_index::text_index(const files& paths, const char* who, const text_rule& rule, const std::string& kept)
-    : files_(paths, who), rule_(rule), shared_(shared_folder(paths)) {
+    : files_(paths, who), rule_(rule) {
   std::optional<kept_index> known;
   if (!kept.empty()) known.emplace(kept, rule.fingerprint());
   extents_.resize(files_.size());
   std::vector<char> scanned(files_.size());  // not bool: several threads write
   look_into_each(files_, [&](std::size_t f, const opened_files::look& file) {
-    if (known && known->find(name(f), file.stamp(), extents_[f])) return;
+    if (known && known->find(files_.paths().name(f), file.stamp(), extents_[f])) return;
     scanned[f] = 1;
     try {
       extents_[f] = scan_text(file, rule_);
@@ -66,14 +53,11 @@ text_index::text_index(const files& paths, const char* who, const text_rule& rul
   if (known && !all_known) keep(kept);
 }
 
-std::string_view text_index::name(std::size_t file) const noexcept {
-  return without_query(files_.paths().path(file)).substr(shared_);
-}
-
 void text_index::keep(const std::string& path) {
   std::vector<kept_index::entry> entries;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
-    if (files_.stamp(f).settled()) entries.push_back({name(f), &files_.stamp(f), &extents_[f]});
+    if (files_.stamp(f).settled())
+      entries.push_back({files_.paths().name(f), &files_.stamp(f), &extents_[f]});
   }
   if (entries.empty()) return;
   try {
@@ -105,7 +89,10 @@ std::uint64_t text_index::fingerprint() const noexcept {
   fingerprint_hash h;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
     const auto code = extents_[f].code();
-    h.add(name(f)).add(files_.stamp(f).size).add(extents_[f].size()).add(code.data(), code.size());
+    h.add(files_.paths().name(f))
+        .add(files_.stamp(f).size)
+        .add(extents_[f].size())
+        .add(code.data(), code.size());
   }
   return h.add(size()).value();
 }
