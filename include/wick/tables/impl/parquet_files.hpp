@@ -72,14 +72,14 @@ struct parquet_files {
   static constexpr std::size_t files_at_once = 256;
   /// Of files on servers: what has the footer of most, of many files at once, for there each waits.
   std::vector<remote_part> ends_from(std::size_t first) const {
-    constexpr std::uint64_t as_arrow_reads = std::uint64_t{64} << 10;
+    constexpr std::uint64_t enough = std::uint64_t{128} << 10;  // twice what Arrow reads at first
     std::vector<remote_part> out;
     std::vector<file_range> where;
     for (std::size_t f = first; f < std::min(first + files_at_once, opened.size()); ++f) {
       const remote_object* const object = opened.paths().at(f).remote;
       if (object == nullptr) continue;
       const std::uint64_t size = object->size.load(std::memory_order_acquire);
-      const std::uint64_t length = std::min(size, as_arrow_reads);
+      const std::uint64_t length = std::min(size, enough);
       where.push_back(opened.range(f, size - length, length));
     }
     std::vector<bytes> read = opened.read(where);
