@@ -190,7 +190,7 @@ TEST_CASE("a file system that can't be written is read without a lock file") {
     if (!wick_test::mount_small(dir.path(), 1 << 20)) return false;
     write(dir / "train.lmdb", records);
     std::filesystem::remove(dir / "train.lmdb/lock.mdb");
-    if (::mount("none", dir.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) return false;
+    if (::mount("none", dir.path().c_str(), "", MS_REMOUNT | MS_RDONLY, nullptr) != 0) return false;
     CHECK(read_all(wick::lmdb(dir / "train.lmdb")) == records);
     CHECK_FALSE(std::filesystem::exists(dir / "train.lmdb/lock.mdb"));
     ::umount(dir.path().c_str());

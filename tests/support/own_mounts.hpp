@@ -23,7 +23,7 @@ bool with_own_mounts(Body body) {
 #ifdef __linux__
   std::thread([&] {
     if (::unshare(CLONE_NEWNS) != 0) return;
-    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;
+    if (::mount("none", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0) return;
     done = body();
   }).join();
 #else
