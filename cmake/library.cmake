@@ -33,7 +33,8 @@ if(WICK_TORCH)
 else()
   message(STATUS "wick: without LibTorch (WICK_TORCH=OFF): wick::core only")
 endif()
-# JPEG by libjpeg-turbo, three times as fast as stb_image: taken where it is found.
+# Baseline JPEGs are decoded by wick. Others, as progressive ones, by libjpeg-turbo, three times as fast as stb_image:
+# taken where it is found.
 if(NOT WICK_JPEG MATCHES "^(auto|turbo|stb)$")
   message(FATAL_ERROR "wick: WICK_JPEG is \"${WICK_JPEG}\"; it may be auto (libjpeg-turbo where it is found), turbo or stb")
 endif()
@@ -51,19 +52,19 @@ if(NOT WICK_JPEG STREQUAL "stb")
   string(REGEX REPLACE ".*LIBJPEG_TURBO_VERSION +" "" _turbo_version "${_turbo_version}")
   if(JPEG_FOUND AND _turbo_version VERSION_GREATER_EQUAL 2.0)
     set(WICK_HAS_LIBJPEG_TURBO TRUE)
-    message(STATUS "wick: JPEG by libjpeg-turbo ${_turbo_version} (${JPEG_LIBRARIES})")
+    message(STATUS "wick: progressive JPEG by libjpeg-turbo ${_turbo_version} (${JPEG_LIBRARIES})")
   elseif(WICK_JPEG STREQUAL "turbo")
     message(FATAL_ERROR "wick: WICK_JPEG=turbo needs libjpeg-turbo 2.0 or newer. One of these gets it:\n"
       "  apt-get install libjpeg-dev      Debian, Ubuntu\n"
       "  vcpkg install libjpeg-turbo\n"
       "  cmake … -DJPEG_ROOT=/the/prefix/of/libjpeg-turbo\n"
-      "Without it: cmake … -DWICK_JPEG=stb leaves stb_image as the decoder.")
+      "Without it: cmake … -DWICK_JPEG=stb leaves what wick does not decode itself to stb_image.")
   else()
-    message(STATUS "wick: JPEG by stb_image; with libjpeg-turbo it is three times as fast: apt-get install libjpeg-dev, or "
-      "vcpkg install libjpeg-turbo (-DWICK_JPEG=stb: don't look for it)")
+    message(STATUS "wick: progressive JPEG by stb_image; with libjpeg-turbo it is three times as fast: apt-get install "
+      "libjpeg-dev, or vcpkg install libjpeg-turbo (-DWICK_JPEG=stb: don't look for it)")
   endif()
 else()
-  message(STATUS "wick: JPEG by stb_image (WICK_JPEG=stb)")
+  message(STATUS "wick: progressive JPEG by stb_image (WICK_JPEG=stb)")
 endif()
 
 # PNG's pixels are inflated by libdeflate, three times as fast as by zlib: taken where it is found.
@@ -181,7 +182,7 @@ set_source_files_properties("${_stb}" PROPERTIES COMPILE_OPTIONS "${WICK_STB_OPT
 if(WICK_HAS_LIBJPEG_TURBO)
   target_sources(wick_core PRIVATE "${_turbo}")
   target_compile_definitions(wick_core PRIVATE WICK_HAS_LIBJPEG_TURBO)
-  target_link_libraries(wick_core PRIVATE JPEG::JPEG ${CMAKE_DL_LIBS})
+  target_link_libraries(wick_core PRIVATE JPEG::JPEG)
 endif()
 
 if(WICK_HAS_LIBDEFLATE)

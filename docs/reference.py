@@ -152,7 +152,7 @@ MACROS = {
     "WICK_IMPLEMENTATION": "define it in one file before it includes `<wick/wick.hpp>`, in a program that is built without wick's CMake: "
     "what is no template is compiled there, with the decoders. Compile that file with `-ffp-contract=off`, so that pixels are the same "
     "with every instruction set",
-    "WICK_JPEG_STB": "define it beside `WICK_IMPLEMENTATION` to do without libjpeg-turbo where it is installed",
+    "WICK_JPEG_STB": "define it beside `WICK_IMPLEMENTATION` to decode progressive JPEGs without libjpeg-turbo where it is installed",
     "WICK_PNG_LIBDEFLATE": "define it beside `WICK_IMPLEMENTATION` to inflate PNGs by libdeflate, and link `-ldeflate`",
 }
 

@@ -67,7 +67,10 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
 
 part_landing() { bash tests/landing.sh; }
 part_style() { bash tests/style.sh; }
-part_default() { wick_build_preset default && wick_test_preset default -E '^(structure/headers|consume/|compilers/|warnings/)'; }
+part_default() {
+  wick_build_preset default && wick_test_preset default -E '^(structure/headers|consume/|compilers/|warnings/)' || return
+  WICK_JPEG_FILES=100000 wick_step jpeg-files build/default/tests/wick_test_codec '--source-file=*/codec/jpeg.cpp'
+}
 part_headers() { wick_build_preset default && wick_test_preset default -R '^structure/headers'; }
 part_consumers() { wick_build_preset default && wick_test_preset default -R '^consume/'; }
 part_compilers() { wick_build_preset default && wick_test_preset default -R '^(compilers|warnings)/'; }

@@ -20,7 +20,7 @@ OURS, LIMIT, PEER, ALIASED = "#d9480f", "#868e96", "#4c6ef5", "#bac8ff"
 SIDES = {
     "wick": ("wick", OURS),
     "wick_package": ("wick, from Python", OURS),
-    "wick_api": ("wick, Huffman by libjpeg-turbo", OURS),
+    "wick_libjpeg": ("wick, decoding by libjpeg-turbo", OURS),
     "wick_no_index": ("wick, without the crop index", OURS),
     "limit": ("libjpeg-turbo alone, no resize", LIMIT),
     "limit_batches": ("libjpeg-turbo, into batches", LIMIT),

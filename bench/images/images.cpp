@@ -5,8 +5,8 @@
 // large (2000 x 1500 px, as rrc), full (only decoded), and crops and crops_large (96 px, of 5 to 32 % of the
 // picture, as self-supervised learning has them; by wick alone). wick_no_index is wick without the index of
 // places in JPEGs, which the first epoch fills before the clock runs. The limit decodes just the rectangle
-// that is needed, at the cheapest scale that covers the output, and resizes nothing. wick_api is wick with
-// libjpeg-turbo by its interface alone, which reads the Huffman codes itself, as it does in the limit.
+// that is needed, at the cheapest scale that covers the output, and resizes nothing. wick_libjpeg is wick
+// with libjpeg-turbo, which decodes the limit, in the place of its own decoder.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -29,6 +29,7 @@
 #include "support/options.hpp"
 #include "support/python_peer.hpp"
 #include "support/timing.hpp"
+#include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/core.hpp>
 
@@ -38,16 +39,15 @@ namespace fs = std::filesystem;
 using images::job, images::settings, wick_bench::contestant, wick_bench::epochs_of, wick_bench::lap,
     wick_bench::stopwatch;
 
-bool by_api_alone = false;
-/// libjpeg-turbo, with Huffman codes read by wick or by libjpeg.
-const wick::codec decoder{
-    "libjpeg-turbo", wick::detail::libjpeg_turbo_codec.probe,
-    wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
-    [](std::span<const std::byte> encoded, const wick::picture_info& info,
-       const wick::decode_request& request, wick::row_sink& sink) {
-      (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
-          .decode_rows(encoded, info, request, sink);
-    }};
+bool by_libjpeg_turbo = false;
+/// wick's decoder, or libjpeg-turbo in its place.
+const wick::codec decoder{"wick", wick::detail::jpeg_codec.probe, wick::detail::jpeg_codec.check_complete,
+                          wick::detail::jpeg_codec.decode,
+                          [](std::span<const std::byte> encoded, const wick::picture_info& info,
+                             const wick::decode_request& request, wick::row_sink& sink) {
+                            (by_libjpeg_turbo ? wick::detail::libjpeg_turbo_codec : wick::detail::jpeg_codec)
+                                .decode_rows(encoded, info, request, sink);
+                          }};
 
 struct pictures {
   std::vector<std::string> files;
@@ -190,10 +190,10 @@ void measure(workload& w, const pictures& from, const wick_bench::options& o, co
   if (w.work == images::work::whole) batches.reset(new unsigned char[images::batch_bytes()]());
   add("wick",
       [&] { return with_loader(w, [&](const auto& make) { return epochs_of(make, epochs, &report); }); });
-  add("wick_api", [&] {
-    by_api_alone = true;
+  add("wick_libjpeg", [&] {
+    by_libjpeg_turbo = true;
     const lap out = with_loader(w, [&](const auto& make) { return epochs_of(make, epochs, nullptr); });
-    by_api_alone = false;
+    by_libjpeg_turbo = false;
     return out;
   });
   if (w.work == images::work::train) {
@@ -268,7 +268,7 @@ void measure(workload& w, const pictures& from, const wick_bench::options& o, co
                   c.units_per_second(), key_of(c.name).c_str(), c.cpu_per_unit() * 1e3);
     line += text;
   }
-  std::snprintf(text, sizeof text, " api_ratio_limit=%.3f", ratio(find("wick_api"), find("limit")));
+  std::snprintf(text, sizeof text, " libjpeg_ratio_limit=%.3f", ratio(find("wick_libjpeg"), find("limit")));
   line += text;
   for (const contestant& c : all) {
     if (&c == &ours) continue;

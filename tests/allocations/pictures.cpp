@@ -76,8 +76,7 @@ TEST_CASE("malloc is counted, and so are operator new and libjpeg's") {
 }
 
 TEST_CASE(
-    "a JPEG by libjpeg-turbo, from its bytes to the batch's slot, takes no memory once the thread has seen "
-    "the data set") {
+    "a JPEG, from its bytes to the batch's slot, takes no memory once the thread has seen the data set") {
   const std::vector<std::string> files = data_set();
   const wick::detail::decode_stage decode = wick::decode(), exact = wick::decode({.exact = true}),
                                    gray = wick::decode({.mode = wick::color::gray});

@@ -15,7 +15,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/codec/detail/crop_index.hpp>
-#include <wick/codec/detail/libjpeg_turbo.hpp>
+#include <wick/codec/detail/jpeg.hpp>
 
 #ifdef WICK_TEST_LIBJPEG_TURBO
 
@@ -37,22 +37,19 @@ struct outcome {
   friend bool operator==(const outcome&, const outcome&) = default;
 };
 
-/// As lazy_image does it, but for the second try.
 outcome decoded(const std::string& file, const rect& part, crop_index* index, double scale = 1,
                 int channels = 3) {
   const auto data = std::as_bytes(std::span(file));
-  const wick::codec& codec = wick::detail::libjpeg_turbo_codec;
+  const wick::codec& codec = wick::detail::jpeg_codec;
+  const std::size_t dropped = index == nullptr ? 0 : index->dropped();
   outcome out;
   out.error = message_of([&] {
     wick::picture_info info;
     if (!codec.probe(data, info)) throw wick::error("not for this decoder");
-    try {
-      out.pixels = codec.decode(data, info, {part, scale, channels, false, index}).pixels;
-    } catch (const wick::detail::wrong_jpeg_place&) {
-      out.misplaced = true;
-    }
+    out.pixels = codec.decode(data, info, {part, scale, channels, false, index}).pixels;
     return 0;
   });
+  out.misplaced = index != nullptr && index->dropped() != dropped;
   return out;
 }
 
@@ -109,7 +106,7 @@ TEST_CASE("a crop has the same pixels with the places of earlier crops, in files
     known += index.pictures();
     CHECK(index.dropped() == 0);
   }
-  CHECK(known > 100);
+  CHECK(known > 60);
 }
 
 TEST_CASE("damaged files and files that break off are decoded as without places") {
@@ -187,12 +184,14 @@ TEST_CASE("a place that is wrong by one in any of its fields is found before it 
             const rect part = crop == 0 ? rect{1, 1, width - 1, height - 1} : random_part(r, width, height);
             const outcome with = decoded(file, part, &index);
             CHECK(index.dropped() == (with.misplaced ? 1 : 0));
+            const outcome without = decoded(file, part, nullptr);
+            REQUIRE(with.pixels == without.pixels);
+            REQUIRE(with.error == without.error);
             if (with.misplaced) {
               CHECK(index.pictures() == 0);
               ++found;
               break;
             }
-            REQUIRE(with == decoded(file, part, nullptr));
           }
         }
       }
@@ -216,7 +215,7 @@ TEST_CASE("the last place of a file that was walked in part is checked as all ot
       const rect corner{width - 1, height - 1, 1, 1};
       const outcome with = decoded(file, corner, &index);
       CHECK(with.misplaced == wrong);
-      if (!wrong) CHECK(with == decoded(file, corner, nullptr));
+      CHECK(with.pixels == decoded(file, corner, nullptr).pixels);
     }
   }
 }
@@ -243,7 +242,7 @@ TEST_CASE("places of anything, and more or fewer than a file has, never end othe
     const rect part = random_part(r, width, height);
     const outcome with = decoded(file, part, &index);
     CHECK((invented || !with.misplaced));
-    if (!with.misplaced) CHECK(with == decoded(file, part, nullptr));
+    CHECK(with.pixels == decoded(file, part, nullptr).pixels);
   }
 }
 

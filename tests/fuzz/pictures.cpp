@@ -17,9 +17,11 @@
 #include <zlib.h>
 
 #include <wick/codec/detail/byte_order.hpp>
+#include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/detail/png_header.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/pipeline/context.hpp>
 
@@ -35,19 +37,27 @@ void demand(bool holds, const char* what) {
 }
 
 #ifdef WICK_TEST_LIBJPEG_TURBO
-bool use_libjpeg_turbo = false, by_api_alone = false;
-/// libjpeg-turbo in some rounds, stb_image in the others.
-const wick::codec either{
-    wick::detail::libjpeg_turbo_codec.name,
-    [](std::span<const std::byte> encoded, wick::picture_info& info) {
-      return use_libjpeg_turbo && wick::detail::libjpeg_turbo_codec.probe(encoded, info);
-    },
-    wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
-    [](std::span<const std::byte> encoded, const wick::picture_info& info,
-       const wick::decode_request& request, wick::row_sink& sink) {
-      (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
-          .decode_rows(encoded, info, request, sink);
-    }};
+bool by_stb_image = false, by_libjpeg_turbo = false;
+/// wick's own decoder, or libjpeg-turbo, which has to give the same.
+const wick::codec either{"wick or libjpeg-turbo",
+                         [](std::span<const std::byte> encoded, wick::picture_info& info) {
+                           return !by_stb_image && wick::detail::jpeg_codec.probe(encoded, info);
+                         },
+                         wick::detail::jpeg_codec.check_complete, wick::detail::jpeg_codec.decode,
+                         [](std::span<const std::byte> encoded, const wick::picture_info& info,
+                            const wick::decode_request& request, wick::row_sink& sink) {
+                           (by_libjpeg_turbo ? wick::detail::libjpeg_turbo_codec : wick::detail::jpeg_codec)
+                               .decode_rows(encoded, info, request, sink);
+                         }};
+/// stb_image in the other rounds.
+const wick::codec stb_image{wick::detail::stb_codec.name,
+                            [](std::span<const std::byte> encoded, wick::picture_info& info) {
+                              return by_stb_image && wick::detail::stb_codec.probe(encoded, info);
+                            },
+                            wick::detail::stb_codec.check_complete,
+                            wick::detail::stb_codec.decode,
+                            nullptr,
+                            wick::detail::stb_codec.decode_wide};
 #endif
 
 /// A changed PNG with the checksums of an unchanged one is refused at once, and its decoder would never be
@@ -113,7 +123,7 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
   const auto chosen = [&](std::size_t i) { return static_cast<unsigned>(choice[i]); };
   const unsigned flags = chosen(0);
 #ifdef WICK_TEST_LIBJPEG_TURBO
-  use_libjpeg_turbo = flags % 2 != 0;
+  by_stb_image = flags % 2 == 0;
 #endif
   wick::bytes encoded(file.size());
   if (!file.empty()) std::memcpy(encoded.data(), file.data(), file.size());
@@ -143,11 +153,11 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
       static_cast<std::size_t>(picture.extents().count()) * wick::detail::size_of(picture.type());
   const slot first = slot_of(picture, planar, 0x00, size);
 #ifdef WICK_TEST_LIBJPEG_TURBO
-  by_api_alone = true;
+  by_libjpeg_turbo = true;
 #endif
   const slot second = slot_of(picture, planar, 0xFF, size);
 #ifdef WICK_TEST_LIBJPEG_TURBO
-  by_api_alone = false;
+  by_libjpeg_turbo = false;
 #endif
   const slot third = slot_of(picture, planar, 0x77, size);  // now the places in a JPEG are known
   demand(first.error == second.error && first.error == third.error,
@@ -162,7 +172,8 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
 #ifdef WICK_TEST_LIBJPEG_TURBO
-  static const bool added = (wick::codecs().add(either), true);
+  static const bool added = (wick::codecs().add(wick::detail::libjpeg_turbo_codec),
+                             wick::codecs().add(either), wick::codecs().add(stb_image), true);
   static_cast<void>(added);
 #endif
   if (size < choices) return 0;

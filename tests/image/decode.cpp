@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
@@ -79,7 +80,8 @@ TEST_CASE("a JPEG that breaks off can be taken as it is, on request") {
   });
   CHECK(text.empty());
   REQUIRE(got.height() == 48);
-  CHECK(std::equal(got.row(0), got.row(8), whole.row(0)));
+  // What is there comes out: where stb_image decodes it, some levels off.
+  CHECK(std::equal(got.row(0), got.row(8), whole.row(0), [](int a, int b) { return std::abs(a - b) <= 3; }));
   CHECK_FALSE(got == whole);
 }
 
@@ -121,10 +123,13 @@ TEST_CASE(
   CHECK(stage.note().starts_with("decode: PNG by zlib: install libdeflate") == !fast_png);
   const wick::detail::decode_stage copy = stage;
   CHECK(copy.note().empty());
-  run(stage, encode_jpeg(photo(8, 8)));
-  const bool fast_jpeg =
-      wick::codecs().probe(as_bytes(encode_jpeg(photo(8, 8))).span()).decoder->name != "stb_image";
-  CHECK(contains(stage.note(), "JPEG by stb_image: install libjpeg-turbo") == !fast_jpeg);
+  std::string jpeg = encode_jpeg(photo(8, 8));
+  run(stage, jpeg);
+  CHECK_FALSE(contains(stage.note(), "JPEG"));
+  jpeg[jpeg.find("\xFF\xC0") + 1] = '\xC2';  // by its header, a progressive one
+  run(stage, jpeg);
+  const bool fast_jpeg = wick::codecs().probe(as_bytes(jpeg).span()).decoder->name != "stb_image";
+  CHECK(contains(stage.note(), "progressive JPEGs by stb_image: install libjpeg-turbo") == !fast_jpeg);
   CHECK(stage.note().empty() == (fast_png && fast_jpeg));
 }
 
@@ -214,9 +219,7 @@ TEST_CASE("a batch has the same bytes in each epoch with the crop index, too sma
   CHECK(fingerprints({}, &note) == expected);
   CHECK_FALSE(contains(note, "crop index"));
   CHECK(fingerprints({.crop_index_bytes = 3000}, &note) == expected);
-  const bool reads_places =
-      wick::codecs().probe(as_bytes(source.files[0]).span()).decoder->name == "libjpeg-turbo";
-  CHECK(contains(note, "note: decode: the crop index is full") == reads_places);
+  CHECK(contains(note, "note: decode: the crop index is full"));
 }
 
 TEST_CASE("a JPEG that claims 16 bits is an error, whatever numbers are asked for") {

@@ -31,6 +31,7 @@ LOG = "include/wick/recovery/impl/delivery_log.hpp"
 DELIVERY = "include/wick/loader/impl/delivery.hpp"
 ANSWER = "include/wick/stores/impl/http_answer.hpp"
 REQUEST = "include/wick/stores/impl/http_request.hpp"
+JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.hpp"
 TRANSFERS = "include/wick/stores/impl/http_transfers.hpp"
 
 # name, file, what stands there, what stands there instead, the program, its test
@@ -142,6 +143,39 @@ MUTANTS = [
         "stores/remote",
     ),
     ("servers: headers have no end", ANSWER, "if (bytes > most_bytes) return false;", "", "stores", "stores/remote"),
+    # JPEGs
+    (
+        "JPEG: a row of MCUs is shown before its end was reached",
+        JPEG_DECODER,
+        "return step_over(columns_ - 1 - last_column_);",
+        "return true;",
+        "codec",
+        "codec/crop_index",
+    ),
+    (
+        "JPEG: colors at the border are mixed with what encoders leave beyond it",
+        JPEG_DECODER,
+        "at[p.width - start] = at[p.width - start - 1];",
+        "at[p.width - start] = 0;",
+        "codec",
+        "codec/jpeg",
+    ),
+    (
+        "JPEG: a part has no color from beside it",
+        JPEG_DECODER,
+        "!gray && wider_ == 2 ? 1 : 0",
+        "0",
+        "codec",
+        "codec/jpeg",
+    ),
+    (
+        "JPEG: damage is left as it comes",
+        "include/wick/codec/impl/jpeg.hpp",
+        "if ((*decoder).decode(*frame, encoded, with, sink)) return;",
+        "(*decoder).decode(*frame, encoded, with, sink); return;",
+        "codec",
+        "codec/jpeg",
+    ),
     # places in JPEGs
     (
         "crop index: a wrong place is not seen",

@@ -104,8 +104,8 @@ class codec_list {
   std::mutex adding_;
 };
 
-/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/impl/builtin_codecs.hpp.
+/// Those that wick was built with: its own for baseline JPEGs, libjpeg-turbo where it was found, and
+/// stb_image. Defined in codec/impl/builtin_codecs.hpp.
 std::span<const codec* const> builtin_codecs() noexcept;
 }  // namespace detail
 

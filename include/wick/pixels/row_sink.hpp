@@ -26,7 +26,8 @@ class row_sink {
   row_sink(const row_sink&) = delete;
   row_sink& operator=(const row_sink&) = delete;
 
-  /// Called once, before the first row. \throws wick::error when `what` is not the requested part
+  /// Called before the first row, and again where a decoder begins at the top again. \throws wick::error when
+  /// `what` is not the requested part
   virtual void begin(const detail::decoded_rows& what) = 0;
   /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
   /// It stays good until written() says how many were filled.

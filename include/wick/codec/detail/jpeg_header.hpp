@@ -198,4 +198,11 @@ inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
 }
 
+/// The same, at a look for most files: an end-of-image marker at the end can't be pixels, in which FF is
+/// always followed by 0 or a restart marker.
+inline void check_jpeg_ends(std::span<const std::byte> encoded, const picture_info&) {
+  if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
+  check_jpeg_complete(encoded);
+}
+
 }  // namespace wick::detail

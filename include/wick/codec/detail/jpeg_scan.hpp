@@ -99,6 +99,11 @@ class jpeg_huffman {
   };
   /// In `step`: the block ends here; the code is none.
   static constexpr unsigned end_of_block = 128, bad = 64;
+  /// From zigzag to natural order.
+  static constexpr std::array<std::uint8_t, 64> natural_order{
+      0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+      41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+      30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
   /// `counts[l - 1]` codes of each length l, for the symbols in `values`, of which 256 must be there. False
   /// when that is no table.
@@ -198,10 +203,6 @@ class jpeg_huffman {
   static constexpr std::uint32_t whole_mask = 15;
   static_assert(look_bits <= static_cast<int>(whole_mask));
   static_assert(56 - (looks_per_refill - 1) * look_bits >= look_bits);
-  static constexpr std::array<std::uint8_t, 64> natural_order{
-      0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-      41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-      30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
   static unsigned total(const std::uint8_t* counts) noexcept {
     unsigned n = 0;

@@ -7,5 +7,6 @@
 #include <wick/codec/impl/crop_index.hpp>
 #include <wick/codec/impl/decoders_seen.hpp>
 #include <wick/codec/impl/gif.hpp>
+#include <wick/codec/impl/jpeg.hpp>
 #include <wick/codec/impl/packed_places.hpp>
 #include <wick/codec/impl/png.hpp>

@@ -7,6 +7,7 @@
 #include <span>
 
 #include <wick/codec/codec.hpp>
+#include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/stb.hpp>
 
 namespace wick::detail {
@@ -19,8 +20,9 @@ std::span<const codec* const> builtin_codecs() noexcept {
   static constexpr std::array all{
       &stb_codec,
 #ifdef WICK_HAS_LIBJPEG_TURBO
-      &libjpeg_turbo_codec,  // asked first
+      &libjpeg_turbo_codec,
 #endif
+      &jpeg_codec,  // asked first
   };
   return all;
 }

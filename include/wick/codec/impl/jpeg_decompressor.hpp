@@ -1,5 +1,5 @@
 /// \file
-/// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo_implementation.hpp.
+/// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo.hpp beside it.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,9 @@
 #include <jerror.h>
 
 #include <wick/codec/codec.hpp>
-#include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/codec/impl/jpeg_memory.hpp>
-#include <wick/codec/impl/jpeg_scan.hpp>
 #include <wick/pipeline/error.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
@@ -41,13 +39,10 @@ namespace wick::detail {
 /// between.
 class jpeg_decompressor {
  public:
-  /// \param find where libjpeg's pointer to the function is that reads an MCU
   /// \param version,size what the headers say that wick is compiled with
   /// \throws wick::error when the libjpeg that was loaded is of another kind
-  explicit jpeg_decompressor(jpeg_scan_reader::find_slot find = &jpeg_scan_reader::second_word,
-                             int version = JPEG_LIB_VERSION,
-                             std::size_t size = sizeof(jpeg_decompress_struct))
-      : scan_(find) {
+  explicit jpeg_decompressor(int version = JPEG_LIB_VERSION,
+                             std::size_t size = sizeof(jpeg_decompress_struct)) {
     info_.err = jpeg_std_error(&errors_.mgr);
     errors_.mgr.error_exit = &jump;
     errors_.mgr.emit_message = [](j_common_ptr, int) {};  // damage within the pixels: as Pillow takes it
@@ -67,13 +62,9 @@ class jpeg_decompressor {
   jpeg_decompressor& operator=(const jpeg_decompressor&) = delete;
   ~jpeg_decompressor() { jpeg_destroy_decompress(&info_); }
 
-  /// How many MCUs of the last picture were read here, not by libjpeg.
-  std::size_t own_mcus() const noexcept { return scan_.done(); }
-
-  /// \param own_scan whether Huffman codes are read here, where they can be, rather than by libjpeg
-  /// \throws wick::error for damaged data; wrong_jpeg_place; what the sink throws
+  /// \throws wick::error for damaged data; what the sink throws
   void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
-              row_sink& sink, bool own_scan) {
+              row_sink& sink) {
     struct at_end {
       jpeg_decompressor& self;
       ~at_end() {
@@ -82,22 +73,7 @@ class jpeg_decompressor {
       }
     } whatever_happens{*this};
     begin(encoded, about, request);
-    scan_.forget();
-    if (own_scan) scan_.install(&info_, {source_.next_input_byte, source_.bytes_in_buffer});
-    const JDIMENSION whole_width = info_.output_width;
-    const rect part = choose_part(request.wanted);
-    const bool cuts = part.y > 0 || info_.output_width < whole_width;
-    if (request.index == nullptr || scan_.walk() == nullptr || !cuts || !request.index->may_have(encoded))
-      return read_rows(part, request, sink);
-    const std::uint64_t key = crop_index::key_of(encoded);
-    try {
-      request.index->begin(key, *scan_.walk());
-      read_rows(part, request, sink);
-      request.index->end(key, *scan_.walk());
-    } catch (const wrong_jpeg_place&) {
-      request.index->drop(key);
-      throw;
-    }
+    read_rows(choose_part(request.wanted), request, sink);
   }
 
  private:
@@ -176,7 +152,6 @@ class jpeg_decompressor {
   }
   void check(bool good) {
     if (good) return;
-    if (errors_.mgr.msg_code == jpeg_scan_reader::misplaced) throw wrong_jpeg_place();
     if (errors_.mgr.msg_code == too_many_scans) throw_too_many_scans();
     if (errors_.mgr.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
     if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");
@@ -270,8 +245,6 @@ class jpeg_decompressor {
       check(guarded([&] { jpeg_crop_scanline(&info_, &x, &w); }));
       part.x = static_cast<int>(x);
       part.width = static_cast<int>(w);
-      const int across = info_.num_components == 1 ? scale_ : scale_ * info_.max_h_samp_factor;  // of an MCU
-      scan_.want(x / static_cast<JDIMENSION>(across), (x + w - 1) / static_cast<JDIMENSION>(across));
     }
     return part;
   }
@@ -310,30 +283,9 @@ class jpeg_decompressor {
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
   jpeg_memory memory_{};
-  jpeg_scan_reader scan_;
   std::vector<std::uint8_t> line_;
   std::size_t size_ = 0;
   int scale_ = 8;
-};
-
-/// Rows into a picture of their own.
-class image_sink final : public row_sink {
- public:
-  decoded_picture picture;
-
-  void begin(const decoded_rows& what) override {
-    picture = {image(what.width, what.height, what.channels), what.left, what.top, what.scale};
-  }
-  std::span<std::uint8_t* const> room() override {
-    if (done_ == picture.pixels.height()) return {};
-    row_ = picture.pixels.row(done_);
-    return {&row_, 1};
-  }
-  void written(int count) override { done_ += count; }
-
- private:
-  std::uint8_t* row_ = nullptr;
-  int done_ = 0;
 };
 
 }  // namespace wick::detail

@@ -9,23 +9,22 @@
 #include <utility>
 
 #include <wick/codec/codec.hpp>
-#include <wick/codec/detail/byte_order.hpp>
+#include <wick/codec/detail/image_sink.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/impl/jpeg_decompressor.hpp>
-#include <wick/codec/impl/jpeg_self_test.hpp>
 
 namespace wick::detail {
 
 /// The thread's decompressor, taken while it is used: a sink may decode something in its turn.
-class jpeg_lease {
+class libjpeg_turbo_lease {
  public:
-  jpeg_lease() : mine_(std::move(kept())) {
+  libjpeg_turbo_lease() : mine_(std::move(kept())) {
     if (mine_ == nullptr) mine_ = std::make_unique<jpeg_decompressor>();
   }
-  jpeg_lease(const jpeg_lease&) = delete;
-  jpeg_lease& operator=(const jpeg_lease&) = delete;
-  ~jpeg_lease() { kept() = std::move(mine_); }
+  libjpeg_turbo_lease(const libjpeg_turbo_lease&) = delete;
+  libjpeg_turbo_lease& operator=(const libjpeg_turbo_lease&) = delete;
+  ~libjpeg_turbo_lease() { kept() = std::move(mine_); }
   jpeg_decompressor& operator*() noexcept { return *mine_; }
 
  private:
@@ -41,37 +40,20 @@ inline bool libjpeg_turbo_probe(std::span<const std::byte> encoded, picture_info
   return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
 }
 
-/// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart
-/// marker.
-inline void libjpeg_turbo_check_complete(std::span<const std::byte> encoded, const picture_info&) {
-  if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
-  check_jpeg_complete(encoded);
-}
-
-template <bool OwnScan>
 inline void libjpeg_turbo_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
                                       const decode_request& request, row_sink& sink) {
-  jpeg_lease decompressor;
-  (*decompressor).decode(encoded, info, request, sink, OwnScan && jpeg_self_test::here().passed());
+  libjpeg_turbo_lease decompressor;
+  (*decompressor).decode(encoded, info, request, sink);
 }
 
-template <bool OwnScan>
 inline decoded_picture libjpeg_turbo_decode(std::span<const std::byte> encoded, const picture_info& info,
                                             const decode_request& request) {
   image_sink sink;
-  libjpeg_turbo_decode_rows<OwnScan>(encoded, info, request, sink);
+  libjpeg_turbo_decode_rows(encoded, info, request, sink);
   return std::move(sink.picture);
 }
 
-constinit const codec libjpeg_turbo_codec{"libjpeg-turbo",
-                                          &libjpeg_turbo_probe,
-                                          &libjpeg_turbo_check_complete,
-                                          &libjpeg_turbo_decode<true>,
-                                          &libjpeg_turbo_decode_rows<true>,
-                                          nullptr,
-                                          [] { return jpeg_self_test::here().note(); }};
-constinit const codec libjpeg_turbo_api_codec{"libjpeg-turbo, by its interface alone", &libjpeg_turbo_probe,
-                                              &libjpeg_turbo_check_complete, &libjpeg_turbo_decode<false>,
-                                              &libjpeg_turbo_decode_rows<false>};
+constinit const codec libjpeg_turbo_codec{"libjpeg-turbo", &libjpeg_turbo_probe, &check_jpeg_ends,
+                                          &libjpeg_turbo_decode, &libjpeg_turbo_decode_rows};
 
 }  // namespace wick::detail

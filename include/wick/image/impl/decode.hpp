@@ -81,9 +81,9 @@ std::string decode_stage::note() const {
   std::string text = codecs().note();
   const auto add = [&](const char* what) { text += (text.empty() ? "decode: " : "; ") + std::string(what); };
   if (seen_.saw("JPEG", detail::stb_codec.name)) {
-    add("JPEG by stb_image: install libjpeg-turbo (apt-get install libjpeg-dev), about three times as fast, "
-        "and "
-        "build wick again, without WICK_JPEG=stb");
+    add("progressive JPEGs by stb_image: install libjpeg-turbo (apt-get install libjpeg-dev), about three "
+        "times "
+        "as fast, and build wick again, without WICK_JPEG=stb; or write them as baseline JPEGs (jpegtran)");
   }
   if (seen_.saw("PNG", "zlib")) {
     add("PNG by zlib: install libdeflate (apt-get install libdeflate-dev), about three times as fast, and "

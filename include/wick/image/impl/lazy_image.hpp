@@ -270,19 +270,12 @@ void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer
 
 void lazy_image::decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
                              const detail::picture_target& to, detail::phase_timer& timer) const {
-  const auto decode = [&](detail::crop_index* index) {
-    decode_request with = wanted;
-    with.index = index;
-    detail::row_resampler sink(plan_, scratch, to, &timer);
-    info_.decoder->decode_rows(encoded_.span(), info_, with, sink);
-    if (!sink.finished())
-      throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
-  };
-  try {
-    decode(index_.get());
-  } catch (const detail::wrong_jpeg_place&) {
-    decode(nullptr);
-  }
+  decode_request with = wanted;
+  with.index = index_.get();
+  detail::row_resampler sink(plan_, scratch, to, &timer);
+  info_.decoder->decode_rows(encoded_.span(), info_, with, sink);
+  if (!sink.finished())
+    throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
 }
 
 void lazy_image::decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,

@@ -191,10 +191,14 @@ class row_resampler final : public row_sink {
   void begin(const decoded_rows& what) override {
     int left = what.left;
     next_ = what.top;
+    done_ = 0;
     if (what.scale != 1.0) {
       build_axes(plan_, what.scale, what.left, what.top, scratch_);
       left = next_ = 0;
+    } else if (scale_ != 1.0) {
+      build_axes(plan_, 1.0, 0, 0, scratch_);
     }
+    scale_ = what.scale;
     const axis &columns = scratch_.columns, &rows = scratch_.rows;
     if (what.channels != to_.channels || columns.low() < left || columns.high() > left + what.width ||
         rows.low() < next_ || rows.high() > next_ + what.height) {
@@ -272,6 +276,7 @@ class row_resampler final : public row_sink {
   std::optional<row_blender> blender_;
   std::array<std::uint8_t*, together> room_{};
   std::size_t stride_ = 0;
+  double scale_ = 1.0;
   int next_ = 0, end_ = 0;  // source rows
   int done_ = 0;            // output rows
   int slots_ = 0;

@@ -1,0 +1,35 @@
+/// \file
+/// Rows of a decoder into a picture of their own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <wick/codec/codec.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/row_sink.hpp>
+
+namespace wick::detail {
+
+/// The picture is there when the decoder returns.
+class image_sink final : public row_sink {
+ public:
+  decoded_picture picture;
+
+  void begin(const decoded_rows& what) override {
+    picture = {image(what.width, what.height, what.channels), what.left, what.top, what.scale};
+    done_ = 0;
+  }
+  std::span<std::uint8_t* const> room() override {
+    if (done_ == picture.pixels.height()) return {};
+    row_ = picture.pixels.row(done_);
+    return {&row_, 1};
+  }
+  void written(int count) override { done_ += count; }
+
+ private:
+  std::uint8_t* row_ = nullptr;
+  int done_ = 0;
+};
+
+}  // namespace wick::detail

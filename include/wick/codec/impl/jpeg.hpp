@@ -1,0 +1,98 @@
+/// \file
+/// JPEG by wick itself: the body of what codec/detail/jpeg.hpp declares. Included in exactly one file of a
+/// program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <wick/codec/codec.hpp>
+#include <wick/codec/detail/image_sink.hpp>
+#include <wick/codec/detail/jpeg.hpp>
+#include <wick/codec/detail/jpeg_frame.hpp>
+#include <wick/codec/detail/jpeg_header.hpp>
+#include <wick/codec/detail/jpeg_place.hpp>
+#include <wick/codec/impl/jpeg_decoder.hpp>
+#include <wick/codec/impl/jpeg_kernels.hpp>
+#include <wick/pipeline/error.hpp>
+
+namespace wick::detail {
+
+/// The thread's decoder, taken while it is used: a sink may decode something in its turn.
+class jpeg_lease {
+ public:
+  jpeg_lease() : mine_(std::move(kept())) {
+    if (mine_ == nullptr) mine_ = std::make_unique<jpeg_decoder>();
+  }
+  jpeg_lease(const jpeg_lease&) = delete;
+  jpeg_lease& operator=(const jpeg_lease&) = delete;
+  ~jpeg_lease() { kept() = std::move(mine_); }
+  jpeg_decoder& operator*() noexcept { return *mine_; }
+
+ private:
+  [[gnu::noinline]] static std::unique_ptr<jpeg_decoder>& kept() noexcept {
+    static thread_local std::unique_ptr<jpeg_decoder> mine;
+    return mine;
+  }
+  std::unique_ptr<jpeg_decoder> mine_;
+};
+
+inline bool jpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) && jpeg_frame::read(encoded).has_value();
+}
+
+/// Decodes by the next of wick's decoders that takes the file.
+inline void decode_rows_by_another(std::span<const std::byte> encoded, const picture_info& info,
+                                   const decode_request& request, row_sink& sink) {
+  const std::span<const codec* const> all = builtin_codecs();
+  const codec* other = nullptr;
+  for (std::size_t i = all.size(); i-- != 0 && other == nullptr;) {
+    picture_info its = info;
+    if (all[i] != &jpeg_codec && all[i]->probe(encoded, its)) other = all[i];
+  }
+  if (other->decode_rows != nullptr) return other->decode_rows(encoded, info, request, sink);
+  const decoded_picture whole = other->decode(encoded, info, request);
+  const image& from = whole.pixels;
+  sink.begin({from.width(), from.height(), from.channels(), whole.left, whole.top, whole.scale});
+  const std::size_t row = static_cast<std::size_t>(from.width()) * static_cast<std::size_t>(from.channels());
+  for (int y = 0; y < from.height();) {
+    const std::span<std::uint8_t* const> room = sink.room();
+    if (room.empty()) return;
+    std::memcpy(room[0], from.row(y++), row);
+    sink.written(1);
+  }
+}
+
+inline void jpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
+                             const decode_request& request, row_sink& sink) {
+  const std::optional<jpeg_frame> frame = jpeg_frame::read(encoded);
+  if (frame && frame->width == info.width && frame->height == info.height) {
+    jpeg_lease decoder;
+    decode_request with = request;
+    for (;;) {
+      try {
+        if ((*decoder).decode(*frame, encoded, with, sink)) return;
+        break;
+      } catch (const wrong_jpeg_place&) {
+        with.index = nullptr;
+      }
+    }
+  }
+  decode_rows_by_another(encoded, info, request, sink);
+}
+
+inline decoded_picture jpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
+                                   const decode_request& request) {
+  image_sink sink;
+  jpeg_decode_rows(encoded, info, request, sink);
+  return std::move(sink.picture);
+}
+
+constinit const codec jpeg_codec{"wick", &jpeg_probe, &check_jpeg_ends, &jpeg_decode, &jpeg_decode_rows};
+
+}  // namespace wick::detail
