@@ -156,9 +156,12 @@ class jpeg_decoder {
     }
     coefficients_.resize(coefficients + 64);
     std::int16_t* next = coefficients_.data();
-    for (std::size_t c = 0; c < frame_->components; ++c) {
+    for (std::size_t c = 0, i = 0; c < frame_->components; ++c) {
       plane& p = planes_[c];
-      for (std::size_t v = 0; v < p.down; ++v, next += p.across * most_together * 64) p.blocks[v] = next;
+      for (std::size_t v = 0; v < p.down; ++v, next += p.across * most_together * 64) {
+        p.blocks[v] = next;
+        for (std::size_t h = 0; h < p.across; ++h) first_[i++] = {next + 64 * h, 64 * p.across};
+      }
     }
     for (std::size_t i = 0; i < blocks_; ++i) {
       const plane& p = planes_[scan_blocks_[i].component];
@@ -222,7 +225,7 @@ class jpeg_decoder {
       const std::size_t count = std::min(most_together, last_column_ + 1 - from);
       std::memset(coefficients_.data(), 0, coefficients_.size() * sizeof coefficients_[0]);
       for (std::size_t k = 0; k < count; ++k) {
-        if (!is_read(walk_.next(block_pointers(k)))) return false;
+        if (!is_read(walk_.next(blocks_of(k)))) return false;
       }
       for (std::size_t c = 0; c < frame_->components; ++c)
         transform(planes_[c], c, row, from - first_column_, count);
@@ -233,15 +236,9 @@ class jpeg_decoder {
     return step_over(columns_ - 1 - last_column_);
   }
   /// Where the blocks of the k-th MCU go.
-  std::int16_t (*const* block_pointers(std::size_t k) noexcept)[64] {
-    std::size_t i = 0;
-    for (std::size_t c = 0; c < frame_->components; ++c) {
-      const plane& p = planes_[c];
-      for (std::size_t v = 0; v < p.down; ++v) {
-        for (std::size_t h = 0; h < p.across; ++h)
-          pointers_[i++] = reinterpret_cast<std::int16_t(*)[64]>(p.blocks[v] + (k * p.across + h) * 64);
-      }
-    }
+  std::int16_t (*const* blocks_of(std::size_t k) noexcept)[64] {
+    for (std::size_t i = 0; i < blocks_; ++i)
+      pointers_[i] = reinterpret_cast<std::int16_t(*)[64]>(first_[i].at + k * first_[i].apart);
     return pointers_.data();
   }
   void transform(plane& p, std::size_t component, std::size_t row, std::size_t mcu,
@@ -325,6 +322,12 @@ class jpeg_decoder {
   jpeg_walk walk_;
   std::array<std::array<std::unique_ptr<jpeg_huffman>, 3>, 2> tables_;
   std::array<jpeg_scan::block, jpeg_scan::most_blocks> scan_blocks_{};
+  /// A block of the first MCU, and how far behind it is that of the next one.
+  struct block_place {
+    std::int16_t* at = nullptr;
+    std::size_t apart = 0;
+  };
+  std::array<block_place, jpeg_scan::most_blocks> first_{};
   std::array<std::int16_t (*)[64], jpeg_scan::most_blocks> pointers_{};
   std::array<plane, 3> planes_;
   std::vector<std::int16_t> coefficients_;

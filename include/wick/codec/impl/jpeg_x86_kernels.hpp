@@ -28,6 +28,9 @@ WICK_AVX2_INLINE void store(void* to, __m256i v) noexcept {
 WICK_AVX2_INLINE __m256i bytes_as_words(const std::uint8_t* from) noexcept {
   return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
+WICK_AVX2_INLINE wide as_words(__m256i v, __m256i zero) noexcept {
+  return {_mm256_unpacklo_epi8(v, zero), _mm256_unpackhi_epi8(v, zero)};
+}
 /// Of each pair of bytes three times the first and the second, rounded by `half`, through four.
 WICK_AVX2_INLINE __m256i quarters(__m256i pairs, short half) noexcept {
   const __m256i four_times = _mm256_maddubs_epi16(pairs, _mm256_set1_epi16(0x0103));
@@ -83,11 +86,7 @@ namespace dct_avx2 {
 /// Half of what is doubled times `by` / 65536, rounded.
 WICK_AVX2_INLINE __m256i part(__m256i doubled, short by) noexcept {
   const __m256i product = _mm256_mulhi_epi16(doubled, _mm256_set1_epi16(by));
-  return _mm256_srai_epi16(_mm256_add_epi16(product, _mm256_set1_epi16(1)), 1);
-}
-/// Levels of 16 pixels and of 16 more, clamped, in their order.
-WICK_AVX2_INLINE __m256i levels(const __m256i (&v)[2]) noexcept {
-  return _mm256_permute4x64_epi64(_mm256_packus_epi16(v[0], v[1]), 0xD8);
+  return _mm256_mulhrs_epi16(product, _mm256_set1_epi16(1 << 14));
 }
 /// Of 16 pixels in each half, 16 bytes: byte k of all is of pixel k / 3, and of channel k % 3.
 template <int Lot>
@@ -111,24 +110,28 @@ WICK_AVX2_INLINE __m256i triples(__m256i r, __m256i g, __m256i b) noexcept {
 }
 
 /// 32 pixels to 96 bytes. With constants of at most 16 bits: 1.402 = 1 + 26345 / 65536 and 1.772 =
-/// 2 - 14942 / 65536, each rounded by halves of the doubled product.
+/// 2 - 14942 / 65536, each rounded by halves of the doubled product. Pixels 0 to 7 and 16 to 23 go first, the
+/// others second, as unpacking and packing have them.
 WICK_AVX2_INLINE void pixels_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                                     std::uint8_t* out) noexcept {
-  const __m256i middle = _mm256_set1_epi16(128);
+  const __m256i zero = _mm256_setzero_si256(), middle = _mm256_set1_epi16(128),
+                half = _mm256_set1_epi32(1 << 15);
+  const wide level = as_words(load(y), zero), blues = as_words(load(cb), zero),
+             reds = as_words(load(cr), zero);
   __m256i red[2], green[2], blue[2];
   for (int h = 0; h < 2; ++h) {
-    const __m256i level = bytes_as_words(y + 16 * h),
-                  b = _mm256_sub_epi16(bytes_as_words(cb + 16 * h), middle),
-                  r = _mm256_sub_epi16(bytes_as_words(cr + 16 * h), middle);
+    const __m256i l = h == 0 ? level.low : level.high,
+                  b = _mm256_sub_epi16(h == 0 ? blues.low : blues.high, middle),
+                  r = _mm256_sub_epi16(h == 0 ? reds.low : reds.high, middle);
     const __m256i b2 = _mm256_add_epi16(b, b), r2 = _mm256_add_epi16(r, r);
-    red[h] = _mm256_add_epi16(level, _mm256_add_epi16(r, part(r2, 26345)));
-    blue[h] = _mm256_add_epi16(level, _mm256_add_epi16(b2, part(b2, -14942)));
+    red[h] = _mm256_add_epi16(l, _mm256_add_epi16(r, part(r2, 26345)));
+    blue[h] = _mm256_add_epi16(l, _mm256_add_epi16(b2, part(b2, -14942)));
     const wide br = dot(interleaved(b, r), pair(-22554, 65536 - 46802));
-    const __m256i half = _mm256_set1_epi32(1 << 15);
     const __m256i sum = packed<16>({_mm256_add_epi32(br.low, half), _mm256_add_epi32(br.high, half)});
-    green[h] = _mm256_add_epi16(level, _mm256_sub_epi16(sum, r));
+    green[h] = _mm256_add_epi16(l, _mm256_sub_epi16(sum, r));
   }
-  const __m256i r = levels(red), g = levels(green), b = levels(blue);
+  const __m256i r = _mm256_packus_epi16(red[0], red[1]), g = _mm256_packus_epi16(green[0], green[1]),
+                b = _mm256_packus_epi16(blue[0], blue[1]);
   const __m256i first = triples<0>(r, g, b), second = triples<1>(r, g, b), third = triples<2>(r, g, b);
   store(out, _mm256_permute2x128_si256(first, second, 0x20));
   store(out + 32, _mm256_permute2x128_si256(third, first, 0x30));
