@@ -7,6 +7,7 @@
 #include <wick/image/keypoints.hpp>
 #include <wick/image/mask.hpp>
 #include <wick/image/polygons.hpp>
+#include <wick/image/read_image.hpp>
 #include <wick/transforms/adjust.hpp>
 #include <wick/transforms/affine.hpp>
 #include <wick/transforms/augment.hpp>

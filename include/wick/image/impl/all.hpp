@@ -13,4 +13,5 @@
 #include <wick/image/impl/padding.hpp>
 #include <wick/image/impl/parts.hpp>
 #include <wick/image/impl/polygons.hpp>
+#include <wick/image/impl/read_image.hpp>
 #include <wick/image/impl/warp.hpp>
