@@ -352,6 +352,29 @@ TEST_CASE("a server that refuses all for a while gets few requests until it answ
   CHECK(server.count("requests") <= 365);  // those under way at first, and one now and then
 }
 
+TEST_CASE("the report says whether refusals, the loader, or the number of requests sets the pace") {
+  const auto verdict_of = [](const char* fault, std::size_t requests, int step_ms) {
+    const temp_dir folder;
+    const faulty_server server(folder);
+    std::vector<std::string> urls;
+    for (int i = 0; i < 200; ++i) {
+      const std::string name = "f" + std::to_string(i);
+      write_file(folder.path() / name, name);
+      urls.push_back(server.url(fault, name));
+    }
+    const wick::files source(wick::remote(urls, {.requests = requests}));
+    wick::loader train(source | wick::read() | wick::group(4), {.workers = 2, .prefetch_next_epoch = false});
+    for (auto& group : train.epoch(0)) {
+      CHECK(group.size() == 4);
+      std::this_thread::sleep_for(std::chrono::milliseconds(step_ms));
+    }
+    return source.note();
+  };
+  CHECK(contains(verdict_of("busy", 0, 0), " % of the requests are refused or broken off"));
+  CHECK(contains(verdict_of("ok", 0, 20), "the loader asks for no more"));
+  CHECK(contains(verdict_of("late", 2, 0), "more requests wait than are sent", ".requests = 2"));
+}
+
 TEST_CASE("an object that changes between epochs is an error of its sample") {
   const temp_dir folder;
   write_file(folder.path() / "a.bin", "content");

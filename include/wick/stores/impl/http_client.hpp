@@ -33,6 +33,32 @@ namespace wick::detail {
 
 struct http_client::state : http_transfers {
   using http_transfers::http_transfers;
+
+  /// What sets the pace: the server's refusals, the loader, how many requests there may be, or the way there.
+  std::string verdict() const {
+    const auto share = [](std::uint64_t part, std::uint64_t of) {
+      return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(of, 1));
+    };
+    const std::uint64_t sent = requests.load(std::memory_order_relaxed),
+                        again = retries.load(std::memory_order_relaxed),
+                        waits = crowded.load(std::memory_order_relaxed),
+                        none_wait = alone.load(std::memory_order_relaxed);
+    if (share(again, sent) >= 0.02) {
+      std::array<char, 128> text{};
+      std::snprintf(
+          text.data(), text.size(),
+          "%.2g %% of the requests are refused or broken off: the server holds back, or the link is bad",
+          100 * share(again, sent));
+      return text.data();
+    }
+    if (share(waits, waits + none_wait) < 0.5) return "the loader asks for no more: servers don't limit it";
+    const std::size_t now = limit.load(std::memory_order_relaxed);
+    if (now == at_a_time.most()) {
+      return "more requests wait than are sent: give wick::remote more than .requests = " +
+             std::to_string(now);
+    }
+    return "more requests at a time bring no more: the link or the server is the limit";
+  }
 };
 
 http_client::http_client(const remote_options& options, std::unique_ptr<http_locator> locator)
@@ -131,7 +157,7 @@ std::string http_client::note() const {
                 1e-9 * static_cast<double>(u.bytes), 1e-6 * static_cast<double>(u.bytes) / seconds,
                 u.requests, u.retries, u.twice, at_a_time(), u.connections, 1e3 * s.first_bytes.median(),
                 1e3 * s.first_bytes.p99());
-  return text.data();
+  return std::string(text.data()) + "; " + s.verdict();
 }
 
 }  // namespace wick::detail

@@ -19,7 +19,6 @@
 #include <random>
 #include <signal.h>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -104,9 +103,9 @@ struct http_transfers {
   std::minstd_rand random;
   latencies answers, first_bytes;
   std::atomic<http_clock::rep> busy{0};  // time with requests under way
-
   std::atomic<std::size_t> limit{at_a_time.limit()};
   std::atomic<std::uint64_t> requests{0}, retries{0}, twice{0}, connections{0}, bytes{0};
+  std::atomic<std::uint64_t> crowded{0}, alone{0};  // of those that succeed: whether others wait to be sent
 };
 
 inline void http_transfers::run() {
@@ -290,7 +289,9 @@ inline void http_transfers::succeeded(http_request& r) noexcept {
   const http_clock::time_point now = http_clock::now();
   answers.add(std::chrono::duration<double>(now - r.sent).count());
   const double time = std::chrono::duration<double>(now.time_since_epoch()).count();
-  if (at_a_time.ended(time, !waiting.empty())) limit.store(at_a_time.limit(), std::memory_order_relaxed);
+  const bool others_wait = !waiting.empty();
+  (others_wait ? crowded : alone).fetch_add(1, std::memory_order_relaxed);
+  if (at_a_time.ended(time, others_wait)) limit.store(at_a_time.limit(), std::memory_order_relaxed);
 }
 
 inline bool http_transfers::may_hedge() const noexcept {
