@@ -201,6 +201,35 @@ TEST_CASE(
   CHECK(failed < damaged / 2);  // most of them are read to the end
 }
 
+TEST_CASE("a Huffman table with a code of ones alone is as bad to wick as to libjpeg-turbo") {
+  // 8 x 8 gray pixels. For DC there are one or two codes of one bit, 0 and 1; for AC one, "no other
+  // frequency".
+  const auto file_with = [](char codes, const std::string& values) {
+    std::string out("\xFF\xD8\xFF\xDB\x00\x43\x00", 7);
+    out.append(64, '\x01');
+    out.append("\xFF\xC0\x00\x0B\x08\x00\x08\x00\x08\x01\x01\x11\x00", 13);
+    out.append("\xFF\xC4\x00", 3);
+    out += static_cast<char>(19 + values.size());
+    out += '\x00';
+    out += codes;
+    out.append(15, '\x00');
+    out += values;
+    out.append("\xFF\xC4\x00\x14\x10\x01", 6);
+    out.append(16, '\x00');
+    out.append("\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00", 10);
+    return out.append("\x3F\xFF\xD9", 3);
+  };
+  const std::string good = file_with(1, std::string(1, '\0')), bad = file_with(2, std::string("\0\1", 2));
+  for (const bool is_good : {true, false}) {
+    const std::string& file = is_good ? good : bad;
+    const auto here = outcome(wick::detail::jpeg_codec, file, {0, 0, 8, 8}),
+               there = outcome(wick::detail::libjpeg_turbo_codec, file, {0, 0, 8, 8});
+    CHECK(here.second == there.second);
+    CHECK(here.first == there.first);
+    CHECK(here.second.empty() == is_good);
+  }
+}
+
 TEST_CASE("a JPEG that ends without a marker ends at the same byte for both decoders") {
   const std::string file = encode_jpeg(photo(40, 30), jpeg_kind{});
   const rect all{0, 0, 40, 30}, top{3, 0, 20, 16};

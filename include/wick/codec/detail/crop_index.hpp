@@ -38,8 +38,8 @@ class crop_index {
   /// Gives the walk what is known of this file. It notes more places as long as there is room for them.
   /// \throws wrong_jpeg_place when the entry is damaged
   void begin(std::uint64_t key, jpeg_walk& walk);
-  /// Keeps what the walk has noted.
-  void end(std::uint64_t key, const jpeg_walk& walk);
+  /// Keeps what the walk has noted, as far as there is memory.
+  void end(std::uint64_t key, const jpeg_walk& walk) noexcept;
   /// Forgets a file, of which a place was wrong.
   void drop(std::uint64_t key) noexcept;
 

@@ -10,8 +10,8 @@
 
 namespace wick::detail {
 
-/// Bytes that a kernel may read in front of the first sample, behind the last one, and write behind the last
-/// one of what is not the picture itself.
+/// How many bytes a kernel may read in front of a row's first sample, and behind its last one. None writes
+/// there.
 inline constexpr std::size_t jpeg_slack = 64;
 
 /// One set of loops. All sets give the same bytes, which are those of libjpeg-turbo's code for x86-64.

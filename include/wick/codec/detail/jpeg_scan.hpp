@@ -105,8 +105,7 @@ class jpeg_huffman {
       41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
       30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-  /// `counts[l - 1]` codes of each length l, for the symbols in `values`, of which 256 must be there. False
-  /// when that is no table.
+  /// `counts[l - 1]` codes of each length l, for as many symbols in `values`. False when that is no table.
   bool build(const std::uint8_t* counts, const std::uint8_t* values, bool ac) {
     if (built_ && ac == ac_ && std::equal(counts, counts + 16, counts_.begin()) &&
         std::equal(values, values + total(counts), values_.begin())) {
@@ -123,7 +122,7 @@ class jpeg_huffman {
     look_.fill(0);
     for (unsigned length = 1; length <= 16; ++length, code <<= 1) {
       const unsigned these = counts_[length - 1];
-      if (code + these > (1u << length)) return false;
+      if (code + these >= (1u << length)) return false;  // no code may be all ones
       offset_[length] = static_cast<std::int32_t>(first) - static_cast<std::int32_t>(code);
       for (unsigned i = 0; i < these; ++i) {
         if (!ac && values_[first + i] > 15) return false;

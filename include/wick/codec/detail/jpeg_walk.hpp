@@ -50,7 +50,7 @@ class jpeg_walk {
   template <class Known>
   bool use(Known&& known) {
     places_.clear();
-    places_.reserve(total_);  // so that none is taken below libjpeg
+    places_.reserve(total_);  // so that next() takes no memory
     known(places_);
     if (places_.size() > total_) return false;
     notes_ = true;

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <wick/codec/detail/crop_index.hpp>
@@ -80,28 +82,36 @@ void crop_index::begin(std::uint64_t key, jpeg_walk& walk) {
     throw wrong_jpeg_place();
 }
 
-void crop_index::end(std::uint64_t key, const jpeg_walk& walk) {
-  if (!walk.places().empty()) keep(key, walk.places(), walk.total());
+void crop_index::end(std::uint64_t key, const jpeg_walk& walk) noexcept {
+  try {
+    if (!walk.places().empty()) keep(key, walk.places(), walk.total());
+  } catch (const std::bad_alloc&) {  // the picture is there all the same
+  }
 }
 
 void crop_index::keep(std::uint64_t key, std::span<const jpeg_place> places, std::size_t total) {
   shard& s = shard_of(key);
   const std::lock_guard lock(s.lock);
   auto found = s.entries.find(key);
-  if (found == s.entries.end()) {
-    const std::size_t more = size_of(total);
-    if (bytes_.fetch_add(more, std::memory_order_relaxed) + more > budget_) {
-      bytes_.fetch_sub(more, std::memory_order_relaxed);
-      full_.store(true, std::memory_order_relaxed);
-      return;
-    }
-    found = s.entries.try_emplace(key).first;
-    pictures_.fetch_add(1, std::memory_order_relaxed);
+  if (found != s.entries.end() && places.size() <= found->second.places.size()) return;
+  const bool is_new = found == s.entries.end();
+  const std::size_t more = is_new ? size_of(total) : 0;
+  if (is_new && bytes_.fetch_add(more, std::memory_order_relaxed) + more > budget_) {
+    bytes_.fetch_sub(more, std::memory_order_relaxed);
+    full_.store(true, std::memory_order_relaxed);
+    return;
   }
-  entry& e = found->second;
-  if (places.size() <= e.places.size()) return;
-  e.places.assign(places, total);
-  e.checksum = checksum(key, e.places);
+  try {
+    entry made;
+    made.places.assign(places, total);
+    made.checksum = checksum(key, made.places);
+    if (is_new) found = s.entries.try_emplace(key).first;
+    found->second = std::move(made);
+  } catch (...) {
+    bytes_.fetch_sub(more, std::memory_order_relaxed);
+    throw;
+  }
+  if (is_new) pictures_.fetch_add(1, std::memory_order_relaxed);
   changed_.store(true, std::memory_order_relaxed);
 }
 

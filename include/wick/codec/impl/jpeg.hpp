@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <wick/codec/codec.hpp>
@@ -55,6 +56,8 @@ inline void decode_rows_by_another(std::span<const std::byte> encoded, const pic
     picture_info its = info;
     if (all[i] != &jpeg_codec && all[i]->probe(encoded, its)) other = all[i];
   }
+  if (other == nullptr)
+    throw error("not a JPEG that wick's decoders know; convert it" + std::string(or_leave_it_out));
   if (other->decode_rows != nullptr) return other->decode_rows(encoded, info, request, sink);
   const decoded_picture whole = other->decode(encoded, info, request);
   const image& from = whole.pixels;

@@ -72,7 +72,7 @@ class jpeg_decoder {
     std::array<std::int16_t*, 2> blocks = {};  // of each row of blocks in an MCU
 
     std::size_t rows() const noexcept { return down * side; }
-    /// The sample of MCU column `first_mcu_` in a row, of the whole picture.
+    /// Row y of the whole picture, from the first MCU on that is decoded.
     std::uint8_t* row(std::size_t y) noexcept {
       return bytes.data() + jpeg_slack + y % (2 * rows()) * stride;
     }

@@ -193,7 +193,7 @@ inline void to_rgb_portable(const std::uint8_t* y, const std::uint8_t* cb, const
                             std::uint8_t* out, std::size_t n) {
   constexpr std::size_t lot = 32;
   constexpr int half = 1 << 15;
-  for (std::size_t i = 0; i < n; i += lot, out += 3 * lot) {
+  for (std::size_t i = 0; i < n; i += lot) {
     std::uint8_t rgb[3][lot];
     for (std::size_t k = 0; k < lot; ++k) {  // beyond n there is jpeg_slack
       const int level = y[i + k], blue = cb[i + k] - 128, red = cr[i + k] - 128;
@@ -206,7 +206,7 @@ inline void to_rgb_portable(const std::uint8_t* y, const std::uint8_t* cb, const
     }
     const std::size_t count = std::min(lot, n - i);
     for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t c = 0; c < 3; ++c) out[3 * k + c] = rgb[c][k];
+      for (std::size_t c = 0; c < 3; ++c) out[3 * (i + k) + c] = rgb[c][k];
     }
   }
 }

@@ -81,7 +81,8 @@ std::string decode_stage::note() const {
   std::string text = codecs().note();
   const auto add = [&](const char* what) { text += (text.empty() ? "decode: " : "; ") + std::string(what); };
   if (seen_.saw("JPEG", detail::stb_codec.name)) {
-    add("progressive JPEGs by stb_image: install libjpeg-turbo (apt-get install libjpeg-dev), about three "
+    add("progressive JPEGs, and others that are not baseline, by stb_image: install libjpeg-turbo (apt-get "
+        "install libjpeg-dev), about three "
         "times "
         "as fast, and build wick again, without WICK_JPEG=stb; or write them as baseline JPEGs (jpegtran)");
   }

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <wick/codec/codec.hpp>
-#include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
