@@ -59,6 +59,16 @@ template <source Source, stage... Stages>
 struct pipeline {
   Source origin;                 ///< as it was given
   std::tuple<Stages...> stages;  ///< in their order
+
+  /// Not there: what is looped over is a loader of this.
+  template <class Self = pipeline>
+  void begin() const {
+    static_assert(!std::is_same_v<Self, pipeline>,
+                  "wick: a pipeline says what is done and does nothing; make a loader of it, wick::loader "
+                  "train(pipeline), and loop over that");
+  }
+  template <class Self = pipeline>
+  void end() const {}
 };
 
 namespace detail {
