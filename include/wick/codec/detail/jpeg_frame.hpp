@@ -12,7 +12,7 @@
 
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
-#include <wick/codec/detail/jpeg_scan.hpp>
+#include <wick/codec/detail/jpeg_huffman.hpp>
 #include <wick/codec/detail/signature.hpp>
 
 namespace wick::detail {

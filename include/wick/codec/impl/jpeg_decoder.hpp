@@ -15,6 +15,7 @@
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_frame.hpp>
+#include <wick/codec/detail/jpeg_huffman.hpp>
 #include <wick/codec/detail/jpeg_kernels.hpp>
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/jpeg_scan.hpp>

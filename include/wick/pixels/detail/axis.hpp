@@ -65,6 +65,7 @@ class axis {
   std::vector<std::int32_t> first_, count_;
   std::vector<std::int16_t> weights_;
   std::vector<double> exact_;
+  double scale_ = 1, narrowed_ = 1;  // source pixels an output; 1 / scale_, at most 1
   std::size_t taps_ = 0;
   int low_ = 0, high_ = 0, most_taps_ = 0;
   bool copies_ = false;
@@ -72,8 +73,9 @@ class axis {
 
 inline void axis::build(const axis_request& wanted) {
   if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
-  const double scale = (wanted.high - wanted.low) / wanted.size;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
+  scale_ = (wanted.high - wanted.low) / wanted.size;
+  narrowed_ = 1 / std::max(scale_, 1.0);
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale_, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
   taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
   first_.resize(n);
@@ -118,8 +120,7 @@ inline int axis::nearest(const axis_request& wanted, int out, int length) noexce
 
 /// `length` source pixels from `left` on are the interval's.
 inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
-  const double low = wanted.low - left;
-  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const double low = wanted.low - left, scale = scale_;
   const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
   std::int32_t& first = first_[static_cast<std::size_t>(i)];
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
@@ -144,8 +145,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
   const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
-  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   // A cast rounds towards 0, not down: the same where it counts, from 0 on.
   int begin = std::max(0, static_cast<int>(center - reach + 0.5));
   int end = std::min(length, static_cast<int>(center + reach + 0.5));
@@ -155,7 +155,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
 
   double sum = 0;
   for (int k = begin; k < end; ++k) {
-    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
+    const double w = weight_at((k - center + 0.5) * narrowed_, wanted.filter);
     exact_[static_cast<std::size_t>(k - begin)] = w;
     sum += w;
   }
