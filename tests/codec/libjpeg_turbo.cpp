@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -101,6 +102,21 @@ TEST_CASE("a decompressor that has given memory back, or failed, continues with 
       CHECK(got.first == alone.first);
     }
   }).join();
+}
+
+TEST_CASE("a part that has a single sample of a color is that part of the whole") {
+  for (const std::array<int, 4>& down : {std::array{2, 1, 1, 2}, std::array{1, 1, 1, 1}}) {
+    const std::string file = encode_jpeg(photo(18, 40), jpeg_kind{.across = {2, 1, 1, 2}, .down = down});
+    const image whole = outcome(file, {0, 0, 18, 40}).first;
+    for (int x = 14; x < 18; ++x) {
+      CAPTURE(x);
+      const image part = outcome(file, {x, 0, 18 - x, 40}).first;
+      for (int y = 0; y < 40; ++y) {
+        const std::uint8_t* const end = part.row(y) + part.width() * 3;
+        CHECK(std::equal(end - (18 - x) * 3, end, whole.row(y) + x * 3));
+      }
+    }
+  }
 }
 
 TEST_CASE("pictures inside of pictures: what takes the rows may decode in its turn") {
