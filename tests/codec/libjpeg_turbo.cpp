@@ -110,10 +110,12 @@ TEST_CASE("a part that has a single sample of a color is that part of the whole"
     const image whole = outcome(file, {0, 0, 18, 40}).first;
     for (int x = 14; x < 18; ++x) {
       CAPTURE(x);
-      const image part = outcome(file, {x, 0, 18 - x, 40}).first;
+      const image right = outcome(file, {x, 0, 18 - x, 40}).first,
+                  left = outcome(file, {0, 0, 18 - x, 40}).first;
       for (int y = 0; y < 40; ++y) {
-        const std::uint8_t* const end = part.row(y) + part.width() * 3;
+        const std::uint8_t* const end = right.row(y) + right.width() * 3;
         CHECK(std::equal(end - (18 - x) * 3, end, whole.row(y) + x * 3));
+        CHECK(std::equal(whole.row(y), whole.row(y) + (18 - x) * 3, left.row(y)));
       }
     }
   }

@@ -235,10 +235,11 @@ class jpeg_decompressor {
       // jpeg_crop_scanline miscounts what is scaled otherwise than the picture and yet upsampled.
       cuts = cuts && (side == scale_ || !(across || down));
     }
-    const int right = cuts ? std::min(width, ceiling((wanted.x + wanted.width) * s) + margin) : width;
     // At least two samples of a color: libjpeg-turbo widens a single one as something else.
-    const int most_left = std::min(static_cast<int>(wanted.x * s), right - 2) - margin;
-    const int left = cuts ? std::max(0, most_left) : 0;
+    const int from = static_cast<int>(wanted.x * s), least = margin != 0 ? from + 2 : 0;
+    const int right =
+        cuts ? std::min(width, std::max(ceiling((wanted.x + wanted.width) * s) + margin, least + 1)) : width;
+    const int left = cuts ? std::max(0, std::min(from, right - 2) - margin) : 0;
     const int top = std::clamp(static_cast<int>(wanted.y * s), 0, height - 1);
     const int bottom = std::min(height, ceiling((wanted.y + wanted.height) * s));
     rect part{0, top, width, bottom - top};
