@@ -19,6 +19,7 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/when_all.hpp>
 #include <wick/batch/batch.hpp>
+#include <wick/codec/detail/crop_index.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/mix.hpp>
 #include <wick/sampling/order.hpp>
@@ -216,6 +217,31 @@ TEST_CASE(
       return wick::loader(numbers{60} | wick::map("f", hop) | array_batch(8) | wick::map("g", batch_hop),
                           some);
     });
+  }
+}
+
+TEST_CASE("an index of places that finds no memory for a picture has all of it, or nothing") {
+  std::vector<wick::detail::jpeg_place> places(40);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i].bit = static_cast<std::uint32_t>(100 * i);
+  bool kept = false;
+  for (std::uint64_t n = 0; !kept; ++n) {
+    CAPTURE(n);
+    REQUIRE(n < 20);
+    wick::detail::crop_index index(std::size_t{1} << 20), other(std::size_t{1} << 20);
+    {
+      const failing one(n, 1, true);
+      try {
+        index.keep(1, places, places.size());
+      } catch (const std::bad_alloc&) {
+      }
+    }
+    kept = index.pictures() == 1;
+    CHECK((index.bytes() != 0) == kept);
+    index.keep(2, places, places.size());
+    CHECK(other.load(index.saved()));
+    CHECK(other.pictures() == index.pictures());
+    CHECK(other.bytes() == index.bytes());
+    if (n == 0) CHECK_FALSE(kept);
   }
 }
 

@@ -201,6 +201,54 @@ TEST_CASE(
   CHECK(failed < damaged / 2);  // most of them are read to the end
 }
 
+TEST_CASE("wick decodes what is baseline, and leaves other kinds to the next decoder") {
+  const auto own = [](const jpeg_kind& kind, int channels = 3) {
+    return is_own(encode_jpeg(photo(40, 30, channels), kind));
+  };
+  for (const std::array<int, 4>& across : {std::array{1, 1, 1, 1}, std::array{2, 1, 1, 2}}) {
+    for (const std::array<int, 4>& down : {std::array{1, 1, 1, 1}, std::array{2, 1, 1, 2}}) {
+      for (const unsigned restart : {0u, 3u})
+        CHECK(own({.across = across, .down = down, .restart_blocks = restart}));
+    }
+  }
+  CHECK(own({}, 1));
+  CHECK_FALSE(own({.across = {4, 1, 1, 4}, .down = {1, 1, 1, 1}}));
+  CHECK_FALSE(own({.progressive = true}));
+  CHECK_FALSE(own({.one_scan_each = true}));
+  CHECK_FALSE(own({.arithmetic = true}));
+  CHECK_FALSE(own({.colors = jpeg_colors::as_given, .across = {1, 1, 1, 1}, .down = {1, 1, 1, 1}}));
+  CHECK_FALSE(own({}, 4));
+}
+
+TEST_CASE("a header with a marker that is none of a baseline JPEG is to wick what it is to libjpeg-turbo") {
+  const std::string good = encode_jpeg(photo(40, 30), jpeg_kind{});
+  int refused = 0;
+  for (int n = 0; n < 4 * 254; ++n) {
+    const int marker = 1 + n / 4, length = std::array{0, 1, 2, 4}[static_cast<std::size_t>(n % 4)];
+    CAPTURE(marker);
+    CAPTURE(length);
+    std::string file = good;
+    file.insert(2, {'\xFF', static_cast<char>(marker), '\0', static_cast<char>(length)});
+    if (length == 4) file.insert(6, {'\1', '\2'});
+    std::string here, there;
+    for (const auto& [codec, text] : {std::pair{&wick::detail::jpeg_codec, &here},
+                                      std::pair{&wick::detail::libjpeg_turbo_codec, &there}}) {
+      *text = message_of([&] {
+        wick::picture_info info;
+        const auto data = std::as_bytes(std::span(file));
+        // As codecs() asks: the next decoder where this one does not take it.
+        const bool takes = codec->probe(data, info);
+        const wick::codec& by = takes ? *codec : wick::detail::libjpeg_turbo_codec;
+        if (!takes) by.probe(data, info);
+        return by.decode(data, info, {{0, 0, 40, 30}, 1, 3}).pixels;
+      });
+    }
+    CHECK(here == there);
+    refused += here.empty() ? 0 : 1;
+  }
+  CHECK(refused > 100);
+}
+
 TEST_CASE("a Huffman table with a code of ones alone is as bad to wick as to libjpeg-turbo") {
   // 8 x 8 gray pixels. For DC there are one or two codes of one bit, 0 and 1; for AC one, "no other
   // frequency".

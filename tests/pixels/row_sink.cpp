@@ -1,6 +1,7 @@
 // Rows that come one after another give the pixels of a picture that is there at once.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "../support/doctest.hpp"
@@ -83,6 +84,42 @@ TEST_CASE("a plan over rows that come one by one gives the pixels of the plan ov
       CHECK(sink.finished());
       CHECK(out == wanted);
     }
+  }
+}
+
+TEST_CASE("a sink that is begun again, at another scale too, gives the pixels of the last beginning") {
+  const image from = photo(60, 44, 3, 4), half = [&] {
+    plan smaller = plan::whole(60, 44);
+    compose_resize(smaller, 30, 22, interpolation::bilinear);
+    return resample(from.view(), smaller);
+  }();
+  plan p = plan::whole(60, 44);
+  compose_resize(p, 25, 19, interpolation::bilinear);
+  const auto pixels_of = [&](const std::vector<std::pair<double, int>>& beginnings) {  // scales, rows
+    std::vector<std::uint8_t> out(25 * 19 * 3);
+    wick::detail::resample_lease scratch;
+    wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
+    row_resampler sink(p, *scratch, wick::detail::picture_target::interleaved(out.data(), 25, 19, 3));
+    for (const auto& [scale, rows] : beginnings) {
+      const image& in = scale == 1.0 ? from : half;
+      sink.begin({in.width(), in.height(), 3, 0, 0, scale});
+      for (int y = 0; y < rows; ++y) {
+        const auto room = sink.room();
+        if (room.empty()) break;
+        std::memcpy(room[0], in.row(y), static_cast<std::size_t>(in.width()) * 3);
+        sink.written(1);
+      }
+    }
+    CHECK(sink.finished());
+    return out;
+  };
+  const auto whole = pixels_of({{1.0, 44}}), scaled = pixels_of({{0.5, 22}});
+  CHECK(whole != scaled);
+  for (const int rows : {0, 1, 9, 22}) {
+    CAPTURE(rows);
+    CHECK(pixels_of({{0.5, rows}, {1.0, 44}}) == whole);
+    CHECK(pixels_of({{1.0, rows}, {0.5, 22}}) == scaled);
+    CHECK(pixels_of({{1.0, rows}, {1.0, 44}}) == whole);
   }
 }
 

@@ -2,8 +2,10 @@
 /// Rows of a decoder into a picture of their own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <wick/codec/codec.hpp>
 #include <wick/pixels/image.hpp>
@@ -31,5 +33,14 @@ class image_sink final : public row_sink {
   std::uint8_t* row_ = nullptr;
   int done_ = 0;
 };
+
+/// codec::decode of a decoder that gives rows.
+template <auto DecodeRows>
+decoded_picture decode_by_rows(std::span<const std::byte> encoded, const picture_info& info,
+                               const decode_request& request) {
+  image_sink sink;
+  DecodeRows(encoded, info, request, sink);
+  return std::move(sink.picture);
+}
 
 }  // namespace wick::detail

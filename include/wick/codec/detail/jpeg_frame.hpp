@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include <wick/codec/detail/byte_order.hpp>
+#include <wick/codec/detail/jpeg_colors.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/jpeg_huffman.hpp>
-#include <wick/codec/detail/signature.hpp>
 
 namespace wick::detail {
 
@@ -85,11 +84,7 @@ class jpeg_frame_reader {
       frame_.restart_interval = big16(data_, at);
       return size == 2;
     }
-    if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
-    if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
-      adobe_ = true;
-      transform_ = byte(at + 11);
-    }
+    colors_.see(data_, marker, at, size);
     return true;
   }
   bool frame(std::size_t at, std::size_t size) noexcept {
@@ -155,22 +150,15 @@ class jpeg_frame_reader {
     const std::size_t more = at + 1 + 2 * n;
     if (byte(more) != 0 || byte(more + 1) != 63 || byte(more + 2) != 0) return false;
     frame_.scan = {pointer(more + 3), data_.size() - (more + 3)};
-    return n == 1 || !is_rgb();
-  }
-  /// libjpeg's default_decompress_parms (jdapimin.c).
-  bool is_rgb() const noexcept {
-    if (jfif_) return false;
-    if (adobe_) return transform_ == 0;
-    return frame_.component_of[0].id == 'R' && frame_.component_of[1].id == 'G' &&
-           frame_.component_of[2].id == 'B';
+    const auto& of = frame_.component_of;
+    return colors_.model(n, {of[0].id, of[1].id, of[2].id}) != jpeg_color_model::rgb;
   }
 
   std::span<const std::byte> data_;
   jpeg_frame frame_;
   std::array<std::array<jpeg_frame::huffman_table, 4>, 2> huffman_{};  // of DC, of AC
   std::array<bool, 4> has_table_{};
-  unsigned transform_ = 0;
-  bool jfif_ = false, adobe_ = false;
+  jpeg_color_marks colors_;
 };
 
 inline std::optional<jpeg_frame> jpeg_frame::read(std::span<const std::byte> encoded) noexcept {

@@ -13,15 +13,13 @@
 #include <string_view>
 
 #include <wick/codec/detail/byte_order.hpp>
+#include <wick/codec/detail/jpeg_colors.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::detail {
-
-/// What the components of a JPEG are. CMYK's are stored inverted, as Adobe does it.
-enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
 
 /// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
 class jpeg_layout {
@@ -39,7 +37,7 @@ class jpeg_layout {
       if (marker == 0xC4) huffman_tables(at, size);
       if (marker == 0xDB) quantization_tables(at, size);
       if (marker == 0xDD) restart_interval_ = big16(data_, at);
-      if (marker == 0xE0 || marker == 0xEE) application(marker, at, size);
+      if (scans_ == 0) marks_.see(data_, marker, at, size);
       if (marker == jpeg_markers::start_of_scan) scan(at);
     }
     if (in_scan_) end_scan(markers);
@@ -114,17 +112,10 @@ class jpeg_layout {
     }
     return false;
   }
-  void application(unsigned marker, std::size_t at, std::size_t size) noexcept {
-    if (scans_ != 0) return;
-    if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
-    if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
-      adobe_ = true;
-      transform_ = byte_at(data_, at + 11);
-    }
-  }
 
   void scan(std::size_t at) {
-    if (scans_++ == 0) colors_ = choose_colors();
+    if (scans_++ == 0)
+      colors_ = marks_.model(components_, {component_[0].id, component_[1].id, component_[2].id});
     in_scan_ = true;
     const std::uint32_t count = byte_at(data_, at);
     const std::size_t more = at + 1 + std::size_t{2} * count;
@@ -174,24 +165,15 @@ class jpeg_layout {
            ceiling(ceiling(height_ * c.down, greatest(&component::down)), 8);
   }
 
-  /// libjpeg's default_decompress_parms (jdapimin.c).
-  jpeg_color_model choose_colors() const noexcept {
-    if (components_ == 1) return jpeg_color_model::gray;
-    if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
-    if (jfif_) return jpeg_color_model::ycc;
-    if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-    const bool rgb = component_[0].id == 'R' && component_[1].id == 'G' && component_[2].id == 'B';
-    return rgb ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-  }
-
   std::span<const std::byte> data_;
   std::array<component, 4> component_{};
   std::array<std::span<const std::byte>, 4> quantization_{};
   std::array<unsigned, 2> huffman_{};  // a bit for each table, of DC and of AC
-  std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0, transform_ = 0;
+  std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0;
   std::uint64_t restarts_ = 0;
   int scans_ = 0;
-  bool progressive_ = false, jfif_ = false, adobe_ = false, in_scan_ = false, wants_standard_tables_ = false;
+  bool progressive_ = false, in_scan_ = false, wants_standard_tables_ = false;
+  jpeg_color_marks marks_;
   jpeg_color_model colors_ = jpeg_color_model::ycc;
 };
 

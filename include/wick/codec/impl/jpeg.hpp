@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 #include <wick/codec/codec.hpp>
+#include <wick/codec/detail/decoder_lease.hpp>
 #include <wick/codec/detail/image_sink.hpp>
 #include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/jpeg_frame.hpp>
@@ -23,25 +22,6 @@
 #include <wick/pipeline/error.hpp>
 
 namespace wick::detail {
-
-/// The thread's decoder, taken while it is used: a sink may decode something in its turn.
-class jpeg_lease {
- public:
-  jpeg_lease() : mine_(std::move(kept())) {
-    if (mine_ == nullptr) mine_ = std::make_unique<jpeg_decoder>();
-  }
-  jpeg_lease(const jpeg_lease&) = delete;
-  jpeg_lease& operator=(const jpeg_lease&) = delete;
-  ~jpeg_lease() { kept() = std::move(mine_); }
-  jpeg_decoder& operator*() noexcept { return *mine_; }
-
- private:
-  [[gnu::noinline]] static std::unique_ptr<jpeg_decoder>& kept() noexcept {
-    static thread_local std::unique_ptr<jpeg_decoder> mine;
-    return mine;
-  }
-  std::unique_ptr<jpeg_decoder> mine_;
-};
 
 inline bool jpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && jpeg_frame::read(encoded).has_value();
@@ -75,7 +55,7 @@ inline void jpeg_decode_rows(std::span<const std::byte> encoded, const picture_i
                              const decode_request& request, row_sink& sink) {
   const std::optional<jpeg_frame> frame = jpeg_frame::read(encoded);
   if (frame && frame->width == info.width && frame->height == info.height) {
-    jpeg_lease decoder;
+    decoder_lease<jpeg_decoder> decoder;
     decode_request with = request;
     for (;;) {
       try {
@@ -89,13 +69,7 @@ inline void jpeg_decode_rows(std::span<const std::byte> encoded, const picture_i
   decode_rows_by_another(encoded, info, request, sink);
 }
 
-inline decoded_picture jpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
-                                   const decode_request& request) {
-  image_sink sink;
-  jpeg_decode_rows(encoded, info, request, sink);
-  return std::move(sink.picture);
-}
-
-constinit const codec jpeg_codec{"wick", &jpeg_probe, &check_jpeg_ends, &jpeg_decode, &jpeg_decode_rows};
+constinit const codec jpeg_codec{"wick", &jpeg_probe, &check_jpeg_ends, &decode_by_rows<&jpeg_decode_rows>,
+                                 &jpeg_decode_rows};
 
 }  // namespace wick::detail

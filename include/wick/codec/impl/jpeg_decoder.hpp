@@ -81,19 +81,17 @@ class jpeg_decoder {
 
   bool begin_scan() {
     const jpeg_frame& f = *frame_;
-    std::array<jpeg_scan::block, jpeg_scan::most_blocks> blocks{};
-    std::size_t n = 0;
+    blocks_ = 0;
     for (std::size_t c = 0; c < f.components; ++c) {
-      jpeg_huffman *const dc = table(0, c, f.component_of[c].dc), *const ac =
-                                                                      table(1, c, f.component_of[c].ac);
+      jpeg_huffman* const dc = table(0, c, f.component_of[c].dc);
+      jpeg_huffman* const ac = table(1, c, f.component_of[c].ac);
       if (dc == nullptr || ac == nullptr) return false;
       const std::uint32_t of_component = c == 0 ? f.across * f.down : 1;
-      for (std::uint32_t i = 0; i < of_component; ++i) blocks[n++] = {dc, ac, static_cast<unsigned>(c), true};
+      for (std::uint32_t i = 0; i < of_component; ++i)
+        scan_blocks_[blocks_++] = {dc, ac, static_cast<unsigned>(c), true};
     }
-    blocks_ = n;
     columns_ = (f.width + 8 * f.across - 1) / (8 * f.across);
     rows_ = (f.height + 8 * f.down - 1) / (8 * f.down);
-    scan_blocks_ = blocks;
     return true;
   }
   jpeg_huffman* table(std::size_t kind, std::size_t component, const jpeg_frame::huffman_table& from) {
@@ -155,7 +153,7 @@ class jpeg_decoder {
         p.bytes.resize(size);
       coefficients += p.across * p.down * most_together * 64;
     }
-    coefficients_.resize(coefficients + 64);
+    coefficients_.resize(coefficients);
     std::int16_t* next = coefficients_.data();
     for (std::size_t c = 0, i = 0; c < frame_->components; ++c) {
       plane& p = planes_[c];
@@ -169,14 +167,16 @@ class jpeg_decoder {
       scan_blocks_[i].coefficients = p.wanted && p.side > 1;
     }
     walk_.begin(frame_->scan, {scan_blocks_.data(), blocks_}, frame_->restart_interval, columns_, rows_);
-    if (line_.size() < 3 * row_bytes() + 6 * jpeg_slack) line_.resize(3 * row_bytes() + 6 * jpeg_slack);
+    if (line_.size() < 2 * row_bytes()) line_.resize(2 * row_bytes());
   }
   static int ceiling(double v) noexcept {
     const int whole = static_cast<int>(v);
     return whole < v ? whole + 1 : whole;
   }
-  /// Of one row of samples, or of a color's that are widened.
-  std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(part_.width) + 2; }
+  /// Of a color's row that is widened: two samples more than the part has, and what kernels may read.
+  std::size_t row_bytes() const noexcept {
+    return static_cast<std::size_t>(part_.width) + 2 + 2 * jpeg_slack;
+  }
 
   bool read_rows(const decode_request& request, row_sink& sink) {
     const int to_source = static_cast<int>(8 / scale_);
@@ -278,10 +278,8 @@ class jpeg_decoder {
       }
     } else {
       std::uint8_t* const wide = line_.data() + jpeg_slack;
-      const std::uint8_t *const blue = color_row(planes_[1], y, wide), *const red =
-                                                                           color_row(planes_[2], y,
-                                                                                     wide + row_bytes() +
-                                                                                         2 * jpeg_slack);
+      const std::uint8_t* const blue = color_row(planes_[1], y, wide);
+      const std::uint8_t* const red = color_row(planes_[2], y, wide + row_bytes());
       if (channels == 3) return kernels_.to_rgb(gray, blue, red, out, n);
       rgb_.resize(3 * n);
       kernels_.to_rgb(gray, blue, red, rgb_.data(), n);
