@@ -94,7 +94,7 @@ TEST_CASE("damaged files are refused by name and place") {
                            return wick::record_frame{.offset = 2, .length = ~std::uint64_t{0}, .size = 3};
                          }),
                  "check the callable"));
-  CHECK(contains(message("", frame), "has no record"));
+  CHECK(contains(message("", frame), "a.bin", "nothing in 1 file"));
   CHECK(contains(message_of([&] { return wick::records(wick::files({file + "x"}), 1, frame); }), "a.binx"));
 }
 

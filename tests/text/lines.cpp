@@ -19,14 +19,14 @@
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/kept_index.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/sampling/order.hpp>
-#include <wick/text/detail/kept_index.hpp>
-#include <wick/text/detail/text_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>
 #include <wick/text/lines.hpp>
 
@@ -132,7 +132,7 @@ TEST_CASE("a line beyond 4 GiB is where it is") {
   fs::resize_file(path, hole);
   std::ofstream(path, std::ios::binary | std::ios::app) << "\nlast\nend";
   settled(path);
-  wick::detail::text_extents extents;
+  wick::detail::file_extents extents;
   extents.add({0, 5});
   extents.add({6, hole - 6});
   extents.add({hole + 1, 4});
@@ -208,7 +208,7 @@ TEST_CASE("an index with any byte changed, or cut anywhere, gives the right line
   const list wanted = contents(wick::lines(dir / "t/*.txt", {.index = index}));
   const std::string good = wick_test::read_file(index);
   const std::uint64_t rule = wick::detail::text_rule().fingerprint();
-  wick::detail::text_extents found;
+  wick::detail::file_extents found;
   const auto stamp = *wick::lines(dir / "t/a.txt").at(0).indexed;
   int refused = 0;
   const auto try_parsing = [&](const std::string& damaged) {

@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
-#include <wick/text/detail/text_extents.hpp>
+#include <wick/io/detail/file_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>
 
 namespace {
 
-using wick::detail::text_extents;
+using wick::detail::file_extents;
 using wick::detail::text_rule;
 using list = std::vector<std::string>;
 
 /// What the scan finds when it is given pieces of random lengths.
 list found(const std::string& text, const text_rule& rule, std::mt19937_64& random, std::size_t longest) {
-  text_extents out;
+  file_extents out;
   wick::detail::text_scan scan(rule, out);
   std::size_t begin = 0, end = 0;
   do {
@@ -31,7 +31,7 @@ list found(const std::string& text, const text_rule& rule, std::mt19937_64& rand
   CHECK(begin == text.size());
   list all;
   for (std::uint64_t i = 0; i < out.size(); ++i) {
-    const text_extents::extent e = out.at(i);
+    const file_extents::extent e = out.at(i);
     all.push_back(text.substr(e.offset, e.length));
   }
   return all;
@@ -157,7 +157,7 @@ TEST_CASE("random bytes in pieces of random lengths give what a plain loop finds
 TEST_CASE("what lies beyond 4 GiB is found") {
   const std::string nothing(std::size_t{1} << 24, '\0');
   for (const text_rule& rule : {lines, text_rule{.by = text_rule::separated, .separator = "\n"}}) {
-    text_extents out;
+    file_extents out;
     wick::detail::text_scan scan(rule, out);
     CHECK(scan.take("first\n", 6, false) == 6);
     for (int i = 0; i < 257; ++i) CHECK(scan.take(nothing.data(), nothing.size(), false) == nothing.size());
@@ -175,7 +175,7 @@ TEST_CASE("what lies beyond 4 GiB is found") {
 TEST_CASE("extents of any length, and any distance, are what they were") {
   std::mt19937_64 random(3);
   for (int round = 0; round < 50; ++round) {
-    text_extents all;
+    file_extents all;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> wanted;
     std::uint64_t end = 0;
     for (std::size_t n = random() % 200; n > 0; --n) {
@@ -185,9 +185,9 @@ TEST_CASE("extents of any length, and any distance, are what they were") {
       all.add({end + gap, length});
       end += gap + length;
     }
-    text_extents again;
+    file_extents again;
     REQUIRE(again.decode(all.code(), all.size(), end));
-    for (const text_extents* e : {&all, &again}) {
+    for (const file_extents* e : {&all, &again}) {
       REQUIRE(e->size() == wanted.size());
       for (std::size_t i = 0; i < wanted.size(); ++i) {
         CHECK(e->at(i).offset == wanted[i].first);
@@ -209,7 +209,7 @@ TEST_CASE("a code of random bytes is refused, or says extents within the file") 
   for (int i = 0; i < 20'000; ++i) {
     std::vector<std::uint8_t> code(random() % 12);
     for (std::uint8_t& b : code) b = static_cast<std::uint8_t>(random() % 4 == 0 ? random() : random() % 16);
-    text_extents out;
+    file_extents out;
     const std::uint64_t size = random() % 8, file_size = random() % 300;
     if (!out.decode(code, size, file_size)) continue;
     ++taken;
@@ -220,7 +220,7 @@ TEST_CASE("a code of random bytes is refused, or says extents within the file") 
 }
 
 TEST_CASE("a line of usual length takes two bytes or less, and half a byte to be found") {
-  text_extents all;
+  file_extents all;
   for (std::uint64_t i = 0, at = 0; i < 10'000; ++i, at += 91) all.add({at, 90});
   CHECK(all.code().size() < 20'010);
 }

@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include <wick/io/file_range.hpp>
+#include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/files.hpp>
 
 namespace wick {
@@ -31,21 +31,20 @@ struct framing {
   record_frame (*call)(const void* callable, std::span<const std::byte> head) = nullptr;
 };
 
-/// Source of file ranges: framed records of files, one file after the other. 16 bytes of memory a record.
+/// Source of file ranges: framed records of files, one file after the other. Made by records() and
+/// tfrecords().
 class framed_records {
  public:
-  /// Reads through the files. \throws wick::error
+  /// \throws wick::error
   framed_records(const files& of, const framing& by, const char* who);
 
-  std::uint64_t size() const noexcept;
-  file_range at(std::uint64_t i) const noexcept;
+  std::uint64_t size() const noexcept { return index_->size(); }
+  file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
   std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, and of the records' lengths.
-  std::uint64_t fingerprint() const noexcept;
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
 
  private:
-  struct index;
-  std::shared_ptr<const index> index_;
+  std::shared_ptr<const file_index> index_;
 };
 
 }  // namespace detail

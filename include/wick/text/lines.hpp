@@ -7,11 +7,10 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include <wick/io/file_range.hpp>
+#include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/files.hpp>
-#include <wick/text/detail/text_index.hpp>
 
 namespace wick {
 
@@ -33,16 +32,18 @@ struct documents_options {
 
 namespace detail {
 
+struct text_rule;
+
 /// Lines or documents of text files: where each lies. Made by lines() and documents().
 class text_samples {
  public:
-  text_samples(files paths, const lines_options& options);
-  text_samples(files paths, const documents_options& options);
+  text_samples(const files& paths, const lines_options& options);
+  text_samples(const files& paths, const documents_options& options);
 
   std::uint64_t size() const noexcept { return index_->size(); }
   file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
   /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
-  std::string key(std::uint64_t i) const { return index_->key(i); }
+  std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   /// What went wrong, such as writing the index; empty: nothing.
   const std::string& note() const noexcept { return index_->note(); }
@@ -50,7 +51,10 @@ class text_samples {
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
 
  private:
-  std::shared_ptr<const text_index> index_;
+  text_samples(const files& paths, const char* who, const text_rule& rule, const std::string& index);
+
+  std::shared_ptr<const file_index> index_;
+  bool numbered_;  // each line is a sample
 };
 
 template <class Paths>

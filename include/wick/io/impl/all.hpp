@@ -3,9 +3,11 @@
 #pragma once
 
 #include <wick/io/impl/cached_read.hpp>
+#include <wick/io/impl/file_extents.hpp>
 #include <wick/io/impl/file_io.hpp>
 #include <wick/io/impl/file_stamp.hpp>
 #include <wick/io/impl/file_system.hpp>
+#include <wick/io/impl/kept_index.hpp>
 #include <wick/io/impl/line_file.hpp>
 #include <wick/io/impl/log_file.hpp>
 #include <wick/io/impl/object_store.hpp>

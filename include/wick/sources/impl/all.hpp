@@ -3,6 +3,7 @@
 #pragma once
 
 #include <wick/sources/impl/decode_raw.hpp>
+#include <wick/sources/impl/file_index.hpp>
 #include <wick/sources/impl/file_windows.hpp>
 #include <wick/sources/impl/files.hpp>
 #include <wick/sources/impl/folder.hpp>

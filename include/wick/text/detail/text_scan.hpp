@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include <wick/io/detail/file_extents.hpp>
 #include <wick/sources/detail/opened_files.hpp>
-#include <wick/text/detail/text_extents.hpp>
 
 namespace wick::detail {
 
@@ -29,7 +29,7 @@ struct text_rule {
 /// Goes through one file once, byte by byte: nothing is decoded, and UTF-8 may be invalid.
 class text_scan {
  public:
-  text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
+  text_scan(const text_rule& rule, file_extents& out) noexcept : rule_(&rule), out_(&out) {}
 
   /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
   /// again, with more behind them. They are fewer than the separator has.
@@ -42,7 +42,7 @@ class text_scan {
   void end_paragraph();
 
   const text_rule* rule_;
-  text_extents* out_;
+  file_extents* out_;
   std::uint64_t at_ = 0;          // in the file, of what is given next
   std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
   std::uint64_t paragraph_ = 0;   // where it begins
@@ -52,6 +52,6 @@ class text_scan {
 };
 
 /// Goes through a file. Blocks. \throws wick::error when it can't be read
-text_extents scan_text(const opened_files::look& file, const text_rule& rule);
+file_extents scan_text(const opened_files::look& file, const text_rule& rule);
 
 }  // namespace wick::detail

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <wick/text/impl/chunk_offsets.hpp>
-#include <wick/text/impl/kept_index.hpp>
 #include <wick/text/impl/lines.hpp>
-#include <wick/text/impl/text_extents.hpp>
-#include <wick/text/impl/text_index.hpp>
 #include <wick/text/impl/text_scan.hpp>
 #include <wick/text/impl/token_ids.hpp>
 #include <wick/text/impl/token_store.hpp>

@@ -2,27 +2,54 @@
 /// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <utility>
+#include <string>
 
+#include <wick/io/detail/file_extents.hpp>
+#include <wick/sources/detail/file_index.hpp>
+#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
-#include <wick/text/detail/text_index.hpp>
 #include <wick/text/detail/text_scan.hpp>
 #include <wick/text/lines.hpp>
 
 namespace wick::detail {
 
-text_samples::text_samples(files paths, const lines_options& options)
-    : index_(std::make_shared<const text_index>(
-          std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
-          options.index)) {}
+namespace {
 
-text_samples::text_samples(files paths, const documents_options& options)
-    : index_(std::make_shared<const text_index>(
-          std::move(paths), "documents",
-          text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
+class text_finder final : public extent_finder {
+ public:
+  explicit text_finder(const text_rule& rule) noexcept : rule_(&rule) {}
+  file_extents find(const opened_files::look& in) const override { return scan_text(in, *rule_); }
+  std::uint64_t fingerprint() const noexcept override { return rule_->fingerprint(); }
+
+ private:
+  const text_rule* rule_;
+};
+
+}  // namespace
+
+text_samples::text_samples(const files& paths, const char* who, const text_rule& rule,
+                           const std::string& index)
+    : index_(std::make_shared<const file_index>(paths, who, text_finder(rule), index)),
+      numbered_(rule.by == text_rule::line && rule.keep_empty) {}
+
+text_samples::text_samples(const files& paths, const lines_options& options)
+    : text_samples(paths, "lines", {.by = text_rule::line, .keep_empty = !options.skip_empty},
+                   options.index) {}
+
+text_samples::text_samples(const files& paths, const documents_options& options)
+    : text_samples(paths, "documents",
+                   {.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
                     .keep_empty = false,
                     .separator = options.separator},
-          options.index)) {}
+                   options.index) {}
+
+std::string text_samples::key(std::uint64_t i) const {
+  const file_index::place p = index_->find(i);
+  const std::string path = index_->paths().key(p.file);
+  return numbered_ ? path + ":" + std::to_string(p.number + 1)
+                   : path + ": byte " + std::to_string(at(i).offset);
+}
 
 }  // namespace wick::detail

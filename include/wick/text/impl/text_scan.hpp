@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/io/detail/file_extents.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/opened_files.hpp>
-#include <wick/text/detail/text_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>
 
 namespace wick::detail {
@@ -116,8 +116,8 @@ inline void refuse_compressed(std::string_view start) {
               ", and what lies in a compressed file cannot be reached line by line; unpack it");
 }
 
-text_extents scan_text(const opened_files::look& file, const text_rule& rule) {
-  text_extents out;
+file_extents scan_text(const opened_files::look& file, const text_rule& rule) {
+  file_extents out;
   text_scan scan(rule, out);
   const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(file.piece(), file.size() + 1));
   std::vector<std::byte> buffer(piece + rule.separator.size());
@@ -134,7 +134,6 @@ text_extents scan_text(const opened_files::look& file, const text_rule& rule) {
     std::memmove(buffer.data(), buffer.data() + done, kept);
   }
   file.read_ahead(false);
-  out.shrink();
   return out;
 }
 

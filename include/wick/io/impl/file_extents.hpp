@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/detail/text_extents.hpp declares. Included in exactly one file of a program.
+/// The bodies of what io/detail/file_extents.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 #include <span>
 #include <utility>
 
-#include <wick/text/detail/text_extents.hpp>
+#include <wick/io/detail/file_extents.hpp>
 
 namespace wick::detail {
 
-void text_extents::add(extent next) {
+void file_extents::add(extent next) {
   if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
   const std::uint64_t gap = next.offset - end_;
   put(next.length << 1 | (gap != 1 ? 1 : 0));
@@ -19,17 +19,17 @@ void text_extents::add(extent next) {
   end_ = next.offset + next.length;
 }
 
-void text_extents::shrink() {
+void file_extents::shrink() {
   code_.shrink_to_fit();
   marks_.shrink_to_fit();
 }
 
-void text_extents::put(std::uint64_t value) {
+void file_extents::put(std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) code_.push_back(static_cast<std::uint8_t>(value | 0x80));
   code_.push_back(static_cast<std::uint8_t>(value));
 }
 
-bool text_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
+bool file_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
   const std::uint8_t* p = code.data();
   const std::uint8_t* const behind = p + code.size();
   const auto number = [&]() -> std::optional<std::uint64_t> {
@@ -41,7 +41,7 @@ bool text_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size
     }
     return std::nullopt;
   };
-  text_extents out;
+  file_extents out;
   if (size > code.size()) return false;  // each takes a byte
   for (; out.size_ < size; ++out.size_) {
     if (out.size_ % per_mark == 0) {

@@ -1,5 +1,5 @@
 /// \file
-/// An index of text files that is kept on disk, so that the next start need not read them again.
+/// Where the samples of files lie, kept on disk, so that the next start need not read the files again.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/io/detail/file_extents.hpp>
 #include <wick/io/file_stamp.hpp>
-#include <wick/text/detail/text_extents.hpp>
 
 namespace wick::detail {
 
@@ -21,7 +21,7 @@ class kept_index {
   struct entry {
     std::string_view name;
     const file_stamp* stamp;
-    const text_extents* extents;
+    const file_extents* extents;
   };
 
   /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
@@ -29,7 +29,7 @@ class kept_index {
   kept_index(const std::string& path, std::uint64_t rule);
 
   /// What it has of this file; false when that is not there, or the file has changed.
-  bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
+  bool find(std::string_view name, const file_stamp& now, file_extents& out) const;
   std::size_t size() const noexcept { return files_.size(); }
 
   /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/detail/text_index.hpp declares. Included in exactly one file of a program.
+/// The bodies of what sources/detail/file_index.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -7,37 +7,35 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include <wick/io/detail/file_extents.hpp>
+#include <wick/io/detail/kept_index.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/detail/look_into_each.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
-#include <wick/text/detail/kept_index.hpp>
-#include <wick/text/detail/text_extents.hpp>
-#include <wick/text/detail/text_index.hpp>
-#include <wick/text/detail/text_scan.hpp>
 
 namespace wick::detail {
 
-text_index::text_index(const files& paths, const char* who, const text_rule& rule, const std::string& kept)
-    : files_(paths, who), rule_(rule) {
+file_index::file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept)
+    : files_(paths, who) {
   std::optional<kept_index> known;
-  if (!kept.empty()) known.emplace(kept, rule.fingerprint());
+  if (!kept.empty()) known.emplace(kept, by.fingerprint());
   extents_.resize(files_.size());
   std::vector<char> scanned(files_.size());  // not bool: several threads write
   look_into_each(files_, [&](std::size_t f, const opened_files::look& file) {
     if (known && known->find(files_.paths().name(f), file.stamp(), extents_[f])) return;
     scanned[f] = 1;
     try {
-      extents_[f] = scan_text(file, rule_);
+      extents_[f] = by.find(file);
     } catch (const error& e) {
       throw files_.fault(f, e.what());
     }
+    extents_[f].shrink();
   });
   bool all_known = known && known->size() == files_.size();
   for (std::size_t f = 0; f < extents_.size(); ++f) {
@@ -50,10 +48,10 @@ text_index::text_index(const files& paths, const char* who, const text_rule& rul
     throw files_.fault(0, "nothing in " + std::to_string(files_.size()) +
                               (files_.size() == 1 ? " file" : " files") + "; are these the right ones?");
   }
-  if (known && !all_known) keep(kept);
+  if (known && !all_known) keep(kept, by.fingerprint());
 }
 
-void text_index::keep(const std::string& path) {
+void file_index::keep(const std::string& path, std::uint64_t rule) {
   std::vector<kept_index::entry> entries;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
     if (files_.stamp(f).settled())
@@ -61,31 +59,26 @@ void text_index::keep(const std::string& path) {
   }
   if (entries.empty()) return;
   try {
-    kept_index::write(path, rule_.fingerprint(), entries);
+    kept_index::write(path, rule, entries);
   } catch (const error& e) {
-    note_ = std::string(e.what()) + ". Without it the text is read through at each start";
+    note_ = std::string(e.what()) + ". Without it the files are read through at each start";
   }
 }
 
-std::size_t text_index::file_of(std::uint64_t i) const noexcept {
-  if (extents_.size() == 1) return 0;
-  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
+file_index::place file_index::find(std::uint64_t i) const noexcept {
+  if (extents_.size() == 1) return {0, i};
+  const auto behind = std::upper_bound(firsts_.begin(), firsts_.end(), i);
+  const auto file = static_cast<std::size_t>(behind - firsts_.begin()) - 1;
+  return {file, i - firsts_[file]};
 }
 
-file_range text_index::at(std::uint64_t i) const noexcept {
-  const std::size_t f = file_of(i);
-  const text_extents::extent e = extents_[f].at(i - firsts_[f]);
-  return files_.range(f, e.offset, e.length);
+file_range file_index::at(std::uint64_t i) const noexcept {
+  const place p = find(i);
+  const file_extents::extent e = extents_[p.file].at(p.number);
+  return files_.range(p.file, e.offset, e.length);
 }
 
-std::string text_index::key(std::uint64_t i) const {
-  const std::size_t f = file_of(i);
-  const std::string path = files_.paths().key(f);
-  if (rule_.by == text_rule::line && rule_.keep_empty) return path + ":" + std::to_string(i - firsts_[f] + 1);
-  return path + ": byte " + std::to_string(at(i).offset);
-}
-
-std::uint64_t text_index::fingerprint() const noexcept {
+std::uint64_t file_index::fingerprint() const noexcept {
   fingerprint_hash h;
   for (std::size_t f = 0; f < extents_.size(); ++f) {
     const auto code = extents_[f].code();

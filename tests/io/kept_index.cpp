@@ -9,21 +9,21 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/io/detail/file_extents.hpp>
+#include <wick/io/detail/kept_index.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/text/detail/kept_index.hpp>
-#include <wick/text/detail/text_extents.hpp>
 
 namespace {
 
+using wick::detail::file_extents;
 using wick::detail::file_stamp;
 using wick::detail::kept_index;
-using wick::detail::text_extents;
 using wick_test::temp_dir;
 
-text_extents some_extents() {
-  text_extents out;
+file_extents some_extents() {
+  file_extents out;
   for (std::uint64_t i = 0; i < 70; ++i) out.add({i * 11, i % 10});
   return out;
 }
@@ -33,13 +33,13 @@ text_extents some_extents() {
 TEST_CASE("an index has the written extents, for files of the same name, size and time") {
   const temp_dir dir;
   const auto path = (dir / "kept").string();
-  const text_extents extents = some_extents();
+  const file_extents extents = some_extents();
   const file_stamp stamp{.size = 1000, .seconds = -5, .nanoseconds = 7};
   kept_index::write(path, 42, {{"b/c.txt", &stamp, &extents}, {"a.txt", &stamp, &extents}});
   CHECK(kept_index(path, 41).size() == 0);
   const kept_index kept(path, 42);
   CHECK(kept.size() == 2);
-  text_extents out;
+  file_extents out;
   REQUIRE(kept.find("b/c.txt", stamp, out));
   CHECK(out.size() == 70);
   CHECK(out.at(69).offset == 69 * 11);
@@ -69,7 +69,7 @@ TEST_CASE("whatever is written into an index, what it says lies within the file"
   // A program that knows the checksum can write anything: it must be no more than wrong.
   const temp_dir dir;
   const auto path = (dir / "kept").string();
-  const text_extents extents = some_extents();
+  const file_extents extents = some_extents();
   const file_stamp stamp{.size = 1000};
   kept_index::write(path, 42, {{"a.txt", &stamp, &extents}, {"b.txt", &stamp, &extents}});
   const std::string good = wick_test::read_file(path);
@@ -86,7 +86,7 @@ TEST_CASE("whatever is written into an index, what it says lies within the file"
     wick_test::write_file(path, changed);
     const kept_index kept(path, 42);
     for (const char* name : {"a.txt", "b.txt"}) {
-      text_extents out;
+      file_extents out;
       if (!kept.find(name, stamp, out)) continue;
       ++taken;
       for (std::uint64_t j = 0; j < out.size(); ++j) CHECK(out.at(j).offset + out.at(j).length <= 1000);

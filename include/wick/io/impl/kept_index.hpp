@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
+/// The bodies of what io/detail/kept_index.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 #include <vector>
 
 #include <wick/io/detail/endian.hpp>
+#include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/kept_index.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/text/detail/kept_index.hpp>
-#include <wick/text/detail/text_extents.hpp>
 
 namespace wick::detail {
 
@@ -106,7 +106,7 @@ bool kept_index::parse(std::uint64_t rule) {
   return left.empty();
 }
 
-bool kept_index::find(std::string_view name, const file_stamp& now, text_extents& out) const {
+bool kept_index::find(std::string_view name, const file_stamp& now, file_extents& out) const {
   const auto found = std::lower_bound(files_.begin(), files_.end(), name,
                                       [](const kept& a, std::string_view b) { return a.name < b; });
   if (found == files_.end() || found->name != name || found->size != now.size ||

@@ -1,5 +1,6 @@
 /// \file
-/// Where the samples of one text file lie: an offset and a length each, in about two bytes a line.
+/// Where the samples of one file lie: an offset and a length each, in about two bytes a line of text, and
+/// four a record.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace wick::detail {
 /// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
 /// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
 /// break is. Where it lies is known of one in 32; at() walks from there.
-class text_extents {
+class file_extents {
  public:
   struct extent {
     std::uint64_t offset, length;
