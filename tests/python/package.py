@@ -4,10 +4,13 @@ import functools
 import http.server
 import io
 import os
+import signal
+import socket
 import struct
 import tarfile
 import tempfile
 import threading
+import time
 import unittest
 import zlib
 
@@ -133,6 +136,27 @@ class Files(unittest.TestCase):
         finally:
             server.shutdown()
             server.server_close()
+
+    def test_interrupt_while_a_server_is_silent(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+            for make in (
+                lambda: wick.tar(url + "train-{0..39}.tar"),
+                lambda: wick.tokens([f"{url}{i}.bin" for i in range(40)], 8),
+            ):
+                sender = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+                begun = time.monotonic()
+                sender.start()
+                try:
+                    with self.assertRaises(KeyboardInterrupt):
+                        make()
+                except wick.Error as error:
+                    sender.cancel()
+                    if "wick::curl" not in str(error):
+                        raise
+                    self.skipTest("the package was built without libcurl")
+                self.assertLess(time.monotonic() - begun, 5)
+                sender.join()
 
     def test_transforms(self):
         loader = self.folder(transforms=[T.RandomResizedCrop(8), T.RandomHorizontalFlip()], seed=1, workers=1)

@@ -1,5 +1,7 @@
 // Sources that look into their files, on servers: the same samples as from the disk, for few requests.
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +16,7 @@
 #include "support/message_of.hpp"
 #include "support/temp_dir.hpp"
 #include "support/tf_record.hpp"
+#include <wick/async/detail/interruption.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
@@ -21,6 +24,7 @@
 #include <wick/sources/file_windows.hpp>
 #include <wick/sources/framed_records.hpp>
 #include <wick/sources/records.hpp>
+#include <wick/sources/tar.hpp>
 #include <wick/sources/tfrecords.hpp>
 #include <wick/stores/remote.hpp>
 #include <wick/text/lines.hpp>
@@ -218,4 +222,32 @@ TEST_CASE("an object that changes after it was looked into is an error of its sa
   wick::loader train(source | wick::read() | wick::group(1), {.workers = 1});
   CHECK(contains(message_of([&] { return train.next(); }), s.url("a.bin") + ", record 0",
                  "was changed on the server"));
+}
+
+TEST_CASE("a source of many objects gives up at the first error, and where the program is interrupted") {
+  const served s;
+  write_file(s.folder / "bad.tar", "this is no archive");
+  const auto silent = [&](const std::string& name) { return s.server.url("hang", name); };
+  const auto begun = std::chrono::steady_clock::now();
+  CHECK(contains(message_of([&] {
+                   return wick::tar({silent("a.tar"), silent("b.tar"), s.url("bad.tar"), silent("c.tar")});
+                 }),
+                 "bad.tar", "tar"));
+  CHECK(contains(message_of([&] {
+                   const std::vector<std::string> urls{silent("a.tfrecord"), s.url("none.tfrecord")};
+                   return wick::tfrecords(urls);
+                 }),
+                 "none.tfrecord: tfrecords: ", "404"));
+
+  struct interrupted {};
+  static std::atomic<int> asked;
+  asked = 0;
+  wick::detail::interruption() = [] {
+    if (++asked == 3) throw interrupted();
+  };
+  CHECK_THROWS_AS(wick::tokens(s.server.url("hang", "a.bin")), interrupted);
+  asked = 0;
+  CHECK_THROWS_AS(wick::tar({silent("a.tar"), silent("b.tar"), silent("c.tar")}), interrupted);
+  wick::detail::interruption() = nullptr;
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(30));  // of 60 that each would wait
 }

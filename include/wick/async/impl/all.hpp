@@ -7,6 +7,7 @@
 #include <wick/async/impl/cpus.hpp>
 #include <wick/async/impl/executor.hpp>
 #include <wick/async/impl/html_text.hpp>
+#include <wick/async/impl/interruption.hpp>
 #include <wick/async/impl/io_pool.hpp>
 #include <wick/async/impl/json_string.hpp>
 #include <wick/async/impl/process.hpp>

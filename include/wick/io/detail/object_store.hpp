@@ -130,31 +130,39 @@ task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_
 void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes);
 /// Waits for them on the calling thread. \throws wick::error
 void wait_for_remote(std::span<remote_read> reads);
-/// Counts reads that are under way, for a thread that waits for them.
+/// Waits for reads that are under way. When one fails, or the wait is interrupted, it calls off the others.
 class remote_wait {
  public:
+  /// For so many reads at most, so that add() needs no memory.
+  explicit remote_wait(std::size_t reads) { reads_.reserve(reads); }
   /// `begin` begins it, or throws.
   template <class Begin>
   void add(remote_read& read, Begin&& begin) {
     read.owner = this;
     read.done = &remote_wait::done;
-    change(1);
+    reads_.push_back(&read);
+    {
+      const std::lock_guard lock(mutex_);
+      ++left_;
+    }
     try {
       begin(read);
     } catch (...) {
       read.failed = std::current_exception();
-      change(-1);
+      done(read);
     }
   }
-  void wait();
+  /// Until all are done. Gives the one that failed first, or null. \throws what check_interruption() throws
+  remote_read* wait();
 
  private:
   static void done(remote_read& read) noexcept;
-  void change(int by) noexcept;
 
+  std::vector<remote_read*> reads_;
   std::mutex mutex_;
   condition wake_;
-  int left_ = 0;
+  std::size_t left_ = 0;
+  remote_read* failed_ = nullptr;
 };
 
 /// Bytes from `offset` on, as many as the object has, at most `size`. Waits. \throws wick::error

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/condition.hpp>
+#include <wick/async/detail/interruption.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/job.hpp>
@@ -246,24 +248,43 @@ void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes) {
   wait_for_remote(reads);
 }
 
-void remote_wait::done(remote_read& read) noexcept { static_cast<remote_wait*>(read.owner)->change(-1); }
-
-void remote_wait::change(int by) noexcept {
-  const std::lock_guard lock(mutex_);  // also while it wakes: what waits may be gone right after
-  left_ += by;
-  if (left_ == 0) wake_.notify_one();
+void remote_wait::done(remote_read& read) noexcept {
+  auto* const self = static_cast<remote_wait*>(read.owner);
+  const std::lock_guard lock(self->mutex_);  // also while it wakes: what waits may be gone right after
+  if (read.failed && self->failed_ == nullptr) self->failed_ = &read;
+  if (--self->left_ == 0 || self->failed_ != nullptr) self->wake_.notify_one();
 }
 
-void remote_wait::wait() {
+remote_read* remote_wait::wait() {
+  std::exception_ptr interrupted;
+  bool called_off = false;
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [this] { return left_ == 0; });
+  while (left_ != 0) {
+    if (called_off || failed_ == nullptr) wake_.wait_for(lock, std::chrono::milliseconds(100));
+    if (called_off || left_ == 0) continue;
+    const bool failed = failed_ != nullptr;
+    lock.unlock();
+    if (!failed) {
+      try {
+        check_interruption();
+      } catch (...) {
+        interrupted = std::current_exception();
+      }
+    }
+    called_off = failed || interrupted;
+    if (called_off) {
+      for (remote_read* const r : reads_) r->object->store->call_off(*r);
+    }
+    lock.lock();
+  }
+  if (interrupted) std::rethrow_exception(interrupted);
+  return failed_;
 }
 
 void wait_for_remote(std::span<remote_read> reads) {
-  remote_wait all;
+  remote_wait all(reads.size());
   for (remote_read& r : reads) all.add(r, [](remote_read& read) { read.object->store->begin(read); });
-  all.wait();
-  rethrow_first(reads);
+  if (const remote_read* const failed = all.wait()) std::rethrow_exception(failed->failed);
 }
 
 std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte* to, std::size_t size,

@@ -2,6 +2,7 @@
 /// The classes and exceptions of a Python module with loaders, and what its keywords mean.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/interruption.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/profile/report.hpp>
@@ -224,6 +226,27 @@ inline void translate(const std::exception_ptr& thrown, void* of) {
   }
 }
 
+/// Ctrl-C ends the waiting for servers while a source is made. Python's main thread alone hears of it; no
+/// other may wait here for the interpreter, which the main thread has where a pipeline's function keeps it.
+inline void hear_interrupts() {
+  static std::atomic<unsigned long> main_thread;
+  main_thread = nanobind::cast<unsigned long>(
+      nanobind::module_::import_("threading").attr("main_thread")().attr("ident"));
+  interruption().store(
+      [] {
+        using clock = std::chrono::steady_clock;
+        static clock::time_point asked;
+        // To ask may take as long as another thread's turn.
+        if (PyThread_get_thread_ident() != main_thread ||
+            clock::now() - asked < std::chrono::milliseconds(50))
+          return;
+        const nanobind::gil_scoped_acquire interpreter;
+        asked = clock::now();
+        if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+      },
+      std::memory_order_release);
+}
+
 /// Once a module; a second call does nothing.
 inline void add_module_types(nanobind::module_& m) {
   if (nanobind::hasattr(m, "Loader")) return;
@@ -242,6 +265,7 @@ inline void add_module_types(nanobind::module_& m) {
   nanobind::register_exception_translator(&translate, types);
   add_report(m);
   add_loader_class(m);
+  hear_interrupts();
 }
 
 }  // namespace wick::detail

@@ -40,16 +40,14 @@ opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(
     numbers.push_back(f);
   }
   if (unknown.empty()) return;
-  remote_wait all;
+  remote_wait all(unknown.size());
   for (remote_read& r : unknown) all.add(r, [](remote_read& read) { read.object->store->begin(read); });
-  all.wait();
-  for (std::size_t i = 0; i < unknown.size(); ++i) {
-    if (!unknown[i].failed) continue;
-    try {
-      std::rethrow_exception(unknown[i].failed);
-    } catch (const error& e) {
-      throw fault(numbers[i], e.what());
-    }
+  const remote_read* const failed = all.wait();
+  if (failed == nullptr) return;
+  try {
+    std::rethrow_exception(failed->failed);
+  } catch (const error& e) {
+    throw fault(numbers[static_cast<std::size_t>(failed - unknown.data())], e.what());
   }
 }
 

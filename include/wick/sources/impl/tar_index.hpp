@@ -17,13 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/at_once.hpp>
+#include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
-#include <wick/sources/detail/look_into_each.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/detail/tar_index.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
@@ -44,6 +45,7 @@ tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_sto
   if (store_ != nullptr) fetch_remote();
   stamps_.resize(shards_.size());
   for (std::size_t s = 0; s < shards_.size(); ++s) {
+    check_interruption();
     try {
       object_of(s) == nullptr ? add_shard(s) : add_remote_shard(s);
     } catch (const error& e) {

@@ -126,10 +126,9 @@ std::string http_client::get(const http_address& from, std::size_t most) {
   read.pieces[0] = {0, most, reinterpret_cast<std::byte*>(out.data())};
   read.count = 1;
   read.may_end_early = true;
-  remote_wait waiting;
+  remote_wait waiting(1);
   waiting.add(read, [&](remote_read& r) { begin(r, &from); });
-  waiting.wait();
-  if (read.failed) std::rethrow_exception(read.failed);
+  if (waiting.wait() != nullptr) std::rethrow_exception(read.failed);
   if (read.got == most)
     throw error("the server sends a list of more than " + std::to_string(most) + " bytes");
   out.resize(read.got);
