@@ -15,6 +15,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/processes.hpp"
 #include "../support/python.hpp"
 #include "../support/tar_writer.hpp"
 #include "../support/temp_dir.hpp"
@@ -674,6 +675,22 @@ TEST_CASE("the index of a shard that was just written is not kept, and what can'
   CHECK(source.size() == 40);
   CHECK(contains(source.note(), "s0.tar.wickidx", "walked at each start"));
   CHECK(!fs::exists(of.path(1) + ".wickidx"));
+}
+
+TEST_CASE("of processes that start at once one walks the shards, and the others read its indexes") {
+  const temp_dir cache;
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  const old_shards of(60);
+  const std::uint64_t all = of.pictures(false).bytes_scanned();
+  std::vector<int> walked = wick_test::in_processes(4, [&] {
+    const auto source = of.pictures();
+    if (source.size() != 60 * 20) return 3;
+    return source.bytes_scanned() == 0 ? 0 : source.bytes_scanned() == all ? 1 : 2;
+  });
+  std::sort(walked.begin(), walked.end());
+  CHECK(walked == std::vector<int>{0, 0, 0, 1});
+  CHECK(fs::is_empty(cache / "wick"));
+  ::unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("what webdataset writes is read back equal") {

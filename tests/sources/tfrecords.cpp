@@ -1,7 +1,9 @@
 // TFRecord files: what other programs write is read back equal, and what is damaged is refused.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +70,42 @@ TEST_CASE("records are read and their checksums are looked at") {
   wick::loader bad(wick::tfrecords(file) | wick::read(), {.on_error = wick::on_error::skip});
   CHECK(bad.next()->text() == "two");
   CHECK(contains(bad.failure_log().entries().at(0).text, "checksum is wrong"));
+}
+
+TEST_CASE("an index that is kept saves reading the files") {
+  const temp_dir dir;
+  std::uint64_t bytes = 0;
+  for (int f = 0; f < 2; ++f) {
+    std::string all;
+    for (int i = 0; i < 50; ++i)
+      all += tf_record(std::string(static_cast<std::size_t>(i * i), static_cast<char>('a' + f)));
+    const auto path = dir.write("t" + std::to_string(f) + ".tfrecord", all);
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::seconds(100));
+    bytes += all.size();
+  }
+  const std::string pattern = (dir / "t*.tfrecord").string();
+  const wick::framed_options kept{.index = (dir / "train.index").string()};
+  const auto plain = wick::tfrecords(pattern), first = wick::tfrecords(pattern, kept),
+             second = wick::tfrecords(pattern, kept);
+  CHECK(plain.bytes_scanned() == bytes);
+  CHECK(first.bytes_scanned() == bytes);
+  CHECK(second.bytes_scanned() == 0);
+  CHECK(first.note().empty());
+  CHECK(second.fingerprint() == plain.fingerprint());
+  CHECK(second.size() == 100);
+  wick::loader l(wick::from(second) | wick::read(), {.workers = 2});
+  for (std::size_t i = 0; i < 100; ++i) {
+    CHECK(second.key(i) == plain.key(i));
+    CHECK(l.next()->text() == std::string(i % 50 * (i % 50), i < 50 ? 'a' : 'b'));
+  }
+  // Of another framing it is none.
+  const auto whole = [](std::span<const std::byte>) {
+    return wick::record_frame{.offset = 0, .length = 19, .size = 19};
+  };
+  write_file(dir / "t0.tfrecord", tf_record("one") + tf_record("two"));
+  CHECK(wick::records(wick::files({(dir / "t0.tfrecord").string()}), 12, whole, kept).bytes_scanned() == 38);
+  CHECK(contains(wick::tfrecords(pattern, {.index = (dir / "none/t.index").string()}).note(), "t.index",
+                 "Without it the files are read through at each start"));
 }
 
 TEST_CASE("damaged files, cut off ones and others are refused by name and place") {

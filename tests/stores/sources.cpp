@@ -212,6 +212,15 @@ TEST_CASE("TFRecord files on a server are those of the disk") {
   const auto source = wick::tfrecords(s.url("a.tfrecord"));
   CHECK(s.server.count("requests") <= 3 + late);  // of 8 MiB each, also where the frames are large
   CHECK(epoch_of(source, s.url("")) == epoch_of(wick::tfrecords(s.at + "a.tfrecord"), s.at));
+  const wick::framed_options kept{.index = (s.folder / "a.index").string()};
+  CHECK(wick::tfrecords(s.url("a.tfrecord"), kept).bytes_scanned() == all.size());
+  s.server.forget();
+  const auto again = wick::tfrecords(s.url("a.tfrecord"), kept);
+  CHECK(s.server.count("requests") == 1);  // for the size
+  CHECK(again.bytes_scanned() == 0);
+  CHECK(again.fingerprint() == source.fingerprint());
+  write_file(s.folder / "a.tfrecord", wick_test::tf_record("other"));
+  CHECK(wick::tfrecords(s.url("a.tfrecord"), kept).size() == 1);
 }
 
 TEST_CASE("an object that changes after it was looked into is an error of its samples") {

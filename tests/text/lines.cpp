@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +19,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/processes.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/io/detail/file_extents.hpp>
@@ -273,12 +276,12 @@ TEST_CASE("where the index can't be written the lines are there, and the report 
   const auto text = settled(dir.write("a.txt", "one\ntwo\n"));
   const auto check = [&](const text_samples& all) {
     CHECK(contents(all) == list{"one", "two"});
-    CHECK(contains(all.note(), "index: ", "Without it the text is read through at each start"));
+    CHECK(contains(all.note(), "index: ", "Without it the files are read through at each start"));
     wick::loader loader(all | wick::read() | [](std::string_view t) {
       return static_cast<std::int64_t>(t.size());
     } | wick::array_batch(2));
     for (auto& batch : loader.epoch(0)) static_cast<void>(batch);
-    CHECK(contains(loader.report().to_string(), "note: ", "Without it the text"));
+    CHECK(contains(loader.report().to_string(), "note: ", "Without it the files"));
   };
   check(wick::lines(text, {.index = (dir / "no/such/folder/kept").string()}));
   // A disk that is full: no byte of a file can be written.
@@ -322,6 +325,27 @@ TEST_CASE("processes that make the index at once all have it whole") {
   static_cast<void>(wick::lines(dir / "a.txt", {.index = index}));
   CHECK(contents(wick::lines(dir / "a.txt", {.index = index})) == wanted);
   CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 2);  // nothing else is left there
+}
+
+TEST_CASE("of processes that start at once one makes the index, and the others read it") {
+  const temp_dir dir;
+  ::setenv("XDG_CACHE_HOME", (dir / "cache").c_str(), 1);
+  const std::string lines = many_lines(20'000);
+  for (int f = 0; f < 8; ++f) settled(dir.write("t/" + std::to_string(f) + ".txt", lines));
+  const auto start = [&](const std::string& index) {
+    return wick_test::in_processes(4, [&] {
+      const text_samples all = wick::lines(dir / "t/*.txt", {.index = index});
+      if (all.size() != 160'000) return 3;
+      return all.bytes_scanned() == 0 ? 0 : all.bytes_scanned() == 8 * lines.size() ? 1 : 2;
+    });
+  };
+  std::vector<int> made = start((dir / "kept").string());
+  std::sort(made.begin(), made.end());
+  CHECK(made == std::vector<int>{0, 0, 0, 1});
+  CHECK(start((dir / "kept").string()) == std::vector<int>(4, 0));
+  CHECK(start((dir / "no/folder/kept").string()) == std::vector<int>(4, 1));  // it can't be written
+  CHECK(fs::is_empty(dir / "cache/wick"));
+  ::unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("a file that changes behind the index is an error of each of its samples") {

@@ -51,11 +51,13 @@ struct once_read<checked_file_range> {
 /// Made by tfrecords(files).
 class tf_records {
  public:
-  explicit tf_records(const files& of);
+  tf_records(const files& of, const framed_options& options);
   std::uint64_t size() const noexcept { return records_.size(); }
   checked_file_range at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
   std::string key(std::uint64_t i) const { return records_.key(i); }
   std::uint64_t fingerprint() const noexcept { return records_.fingerprint(); }
+  const std::string& note() const noexcept { return records_.note(); }
+  std::uint64_t bytes_scanned() const noexcept { return records_.bytes_scanned(); }
 
  private:
   framed_records records_;
@@ -69,13 +71,15 @@ std::uint32_t crc32c(const std::byte* data, std::size_t size) noexcept;
 
 /// Each record of these files is a sample, for read(), which checks its checksum:
 /// `tfrecords("train-*.tfrecord") | shuffle() | read() | decode_tf_example() | …`. Where records begin is
-/// read here, once. Not for compressed files. Format: TensorFlow, "TFRecord and tf.train.Example". \throws
-/// wick::error when a file is missing, cut off, damaged or compressed
-detail::tf_records tfrecords(const files& of);
+/// read here, once, and kept in memory by about 4 bytes a record. With `.index = "train.index"` it is kept on
+/// disk, too, as for lines(). Not for compressed files. Format: TensorFlow, "TFRecord and tf.train.Example".
+/// \throws wick::error when a file is missing, cut off, damaged or compressed, there is no record, or the
+/// file at `.index` is no index
+detail::tf_records tfrecords(const files& of, const framed_options& options = {});
 template <class Paths>
   requires requires(const Paths& p) { files(p); }
-detail::tf_records tfrecords(const Paths& paths) {
-  return tfrecords(files(paths));
+detail::tf_records tfrecords(const Paths& paths, const framed_options& options = {}) {
+  return tfrecords(files(paths), options);
 }
 
 /// A tf.train.Example: features by name, each a list of texts (or bytes), of integers, or of floats.

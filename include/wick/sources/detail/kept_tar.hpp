@@ -38,8 +38,6 @@ class kept_tar_reader {
   static std::optional<std::string> load(const std::string& path, const file_stamp& shard);
   /// The size of the shard that `all` is the index of; nothing when it is damaged.
   static std::optional<std::uint64_t> shard_size(std::string_view all);
-  /// Where the index of a shard on a server is kept on this machine: a file in the user's cache folder.
-  static std::string place_of(std::string_view shard);
 
   /// \param all  what load() gave; lives longer
   explicit kept_tar_reader(std::string_view all) noexcept;

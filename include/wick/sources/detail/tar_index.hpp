@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/io/record.hpp>
@@ -86,6 +88,9 @@ class tar_index {
   /// Gets the members of all shards that are URLs, several at a time, as kept_tar_writer writes them.
   void fetch_remote();
   std::string fetch(std::size_t shard);
+  /// An index that is kept. Where the first one is missing another process may be about to write them: then
+  /// it waits.
+  std::optional<std::string> load(const std::string& at, const file_stamp& shard);
   /// Writes an index; a failure is a note.
   void keep(const std::string& at, const std::string& all);
   remote_object* object_of(std::size_t shard) const noexcept {
@@ -126,6 +131,7 @@ class tar_index {
   std::uint64_t skipped_ = 0;
   std::string note_;
   std::mutex noting_;
+  index_lock alone_;  // by the first shard's index, until all are there
 };
 
 }  // namespace wick::detail

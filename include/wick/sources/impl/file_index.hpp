@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <wick/io/detail/file_extents.hpp>
+#include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/kept_index.hpp>
 #include <wick/io/file_range.hpp>
+#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/file_index.hpp>
@@ -23,12 +27,26 @@ namespace wick::detail {
 
 file_index::file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept)
     : files_(paths, who) {
-  std::optional<kept_index> known;
-  if (!kept.empty()) known.emplace(kept, by.fingerprint());
+  const bool keeps = !kept.empty();
+  std::optional<kept_index> known, now_known;
+  if (keeps) known.emplace(kept, by.fingerprint());
+  index_lock alone;
+  std::mutex looking;
+  const auto is_known = [&](std::size_t f, const file_stamp& stamp) {
+    if (!keeps) return false;
+    const std::string_view name = files_.paths().name(f);
+    if (known->find(name, stamp, extents_[f])) return true;
+    alone.take(kept);
+    {
+      const std::lock_guard lock(looking);
+      if (!now_known) now_known.emplace(kept, by.fingerprint());
+    }
+    return now_known->find(name, stamp, extents_[f]);
+  };
   extents_.resize(files_.size());
   std::vector<char> scanned(files_.size());  // not bool: several threads write
   look_into_each(files_, [&](std::size_t f, const opened_files::look& file) {
-    if (known && known->find(files_.paths().name(f), file.stamp(), extents_[f])) return;
+    if (is_known(f, file.stamp())) return;
     scanned[f] = 1;
     try {
       extents_[f] = by.find(file);
@@ -37,7 +55,8 @@ file_index::file_index(const files& paths, const char* who, const extent_finder&
     }
     extents_[f].shrink();
   });
-  bool all_known = known && known->size() == files_.size();
+  const std::optional<kept_index>& newest = now_known ? now_known : known;
+  bool all_known = keeps && newest->size() == files_.size();
   for (std::size_t f = 0; f < extents_.size(); ++f) {
     firsts_.push_back(firsts_.back() + extents_[f].size());
     if (scanned[f] == 0) continue;
@@ -48,7 +67,7 @@ file_index::file_index(const files& paths, const char* who, const extent_finder&
     throw files_.fault(0, "nothing in " + std::to_string(files_.size()) +
                               (files_.size() == 1 ? " file" : " files") + "; are these the right ones?");
   }
-  if (known && !all_known) keep(kept, by.fingerprint());
+  if (keeps && !all_known) keep(kept, by.fingerprint());
 }
 
 void file_index::keep(const std::string& path, std::uint64_t rule) {

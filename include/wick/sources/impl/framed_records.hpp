@@ -81,8 +81,9 @@ file_extents frame_reader::find(const opened_files::look& in) const {
   return out;
 }
 
-framed_records::framed_records(const files& of, const framing& by, const char* who)
-    : index_(std::make_shared<const file_index>(of, who, frame_reader(by, who), std::string())) {}
+framed_records::framed_records(const files& of, const framing& by, const char* who,
+                               const framed_options& options)
+    : index_(std::make_shared<const file_index>(of, who, frame_reader(by, who), options.index)) {}
 
 std::string framed_records::key(std::uint64_t i) const {
   const file_index::place p = index_->find(i);

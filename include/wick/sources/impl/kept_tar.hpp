@@ -3,16 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_io.hpp>
@@ -104,20 +99,6 @@ std::optional<std::uint64_t> kept_tar_reader::shard_size(std::string_view all) {
   const std::string_view rest = all.substr(0, all.size() - kept_tar::word);
   if (kept_tar::checksum(rest) != load_little_endian(all, rest.size(), kept_tar::word)) return std::nullopt;
   return load_little_endian(all, kept_tar::magic.size(), kept_tar::word);
-}
-
-std::string kept_tar_reader::place_of(std::string_view shard) {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  const bool given = cache != nullptr && *cache == '/';
-  const std::filesystem::path folder =
-      given ? std::filesystem::path(cache)
-            : std::filesystem::path(home == nullptr ? "/tmp" : home) / ".cache";
-  std::error_code ignored;  // replace_file says what is wrong
-  std::filesystem::create_directories(folder / "wick", ignored);
-  char name[32];
-  std::snprintf(name, sizeof name, "%016" PRIx64 ".wickidx", fingerprint_hash().add(shard).value());
-  return (folder / "wick" / name).string();
 }
 
 kept_tar_reader::kept_tar_reader(std::string_view all) noexcept

@@ -19,6 +19,7 @@
 
 #include <wick/async/detail/at_once.hpp>
 #include <wick/async/detail/interruption.hpp>
+#include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/record.hpp>
@@ -54,6 +55,7 @@ tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_sto
                                                                     std::to_string(shards_.size()) + ")"));
     }
   }
+  alone_.release();
   if (samples_.empty()) {
     throw source_error(shards_.front(), "tar",
                        "no sample in " + std::to_string(shards_.size()) + " shards (" +
@@ -87,8 +89,7 @@ void tar_index::add_shard(std::size_t shard) {
   opened_file opened = open_regular(path, "tar");
   stamps_[shard] = opened.stamp;
   const std::string kept_at = path + ".wickidx";
-  const std::optional<std::string> kept = keep_ ? kept_tar_reader::load(kept_at, opened.stamp) : std::nullopt;
-  if (kept) {
+  if (const std::optional<std::string> kept = load(kept_at, opened.stamp)) {
     kept_tar_reader members(*kept);
     walk(shard, members, [](const tar_entry&) {});
     require_unchanged(opened, path, "tar");
@@ -153,9 +154,8 @@ std::string tar_index::fetch(std::size_t shard) {
     stamp.size = object.size.load(std::memory_order_acquire);
     object.indexed = object.version.load(std::memory_order_acquire);
     stamp.seconds = static_cast<std::int64_t>(object.indexed);
-    const std::string kept_at = keep_ ? kept_tar_reader::place_of(name) : std::string();
-    if (std::optional<std::string> kept = keep_ ? kept_tar_reader::load(kept_at, stamp) : std::nullopt)
-      return std::move(*kept);
+    const std::string kept_at = keep_ ? user_cache_path(name, "wickidx") : std::string();
+    if (std::optional<std::string> kept = load(kept_at, stamp)) return std::move(*kept);
     tar_scan members(name, url.c_str(), object, stamp.size);
     kept_tar_writer out;
     for (tar_entry entry; members.next(entry);) out.add(entry, members);
@@ -175,6 +175,14 @@ void tar_index::add_remote_shard(std::size_t shard) {
   keys_[shard].shrink_to_fit();
   std::string().swap(fetched_[shard]);
   open_.keep(file_handle());
+}
+
+std::optional<std::string> tar_index::load(const std::string& at, const file_stamp& shard) {
+  if (!keep_) return std::nullopt;
+  if (std::optional<std::string> kept = kept_tar_reader::load(at, shard)) return kept;
+  alone_.take(is_url(paths_.front()) ? user_cache_path(shards_.front(), "wickidx")
+                                     : paths_.front() + ".wickidx");
+  return kept_tar_reader::load(at, shard);
 }
 
 void tar_index::keep(const std::string& at, const std::string& all) {

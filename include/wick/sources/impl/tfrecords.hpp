@@ -168,14 +168,14 @@ void take_off_checksum(bytes& record) {
   record.shrink(record.size() - checksum_size);
 }
 
-tf_records::tf_records(const files& of)
-    : records_(of, {head_size, nullptr, frame_of_tfrecord}, "tfrecords") {}
+tf_records::tf_records(const files& of, const framed_options& options)
+    : records_(of, {head_size, nullptr, frame_of_tfrecord}, "tfrecords", options) {}
 
 }  // namespace wick::detail
 
 namespace wick {
 
-detail::tf_records tfrecords(const files& of) { return detail::tf_records(of); }
+detail::tf_records tfrecords(const files& of, const framed_options& options) { return {of, options}; }
 
 detail::decode_tf_example_stage decode_tf_example() noexcept { return {}; }
 

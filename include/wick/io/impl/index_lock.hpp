@@ -1,0 +1,100 @@
+/// \file
+/// The bodies of what io/detail/index_lock.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include <wick/async/detail/interruption.hpp>
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/index_lock.hpp>
+#include <wick/pipeline/fingerprint.hpp>
+
+namespace wick::detail {
+
+std::string user_cache_path(std::string_view what, const char* extension) {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  const bool given = cache != nullptr && *cache == '/';
+  const std::filesystem::path folder =
+      (given ? std::filesystem::path(cache)
+             : std::filesystem::path(home == nullptr ? "/tmp" : home) / ".cache") /
+      "wick";
+  std::error_code ignored;  // who opens the file sees what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  char name[40];
+  std::snprintf(name, sizeof name, "%016" PRIx64 ".%s", fingerprint_hash().add(what).value(), extension);
+  return (folder / name).string();
+}
+
+void index_lock::take(const std::string& index) {
+  for (state was = untaken; !state_.compare_exchange_weak(was, being_taken); was = untaken) {
+    if (was == taken) return;
+    if (was == untaken) continue;
+    check_interruption();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  try {
+    wait_for(index);
+  } catch (...) {
+    state_ = untaken;
+    throw;
+  }
+  state_ = taken;
+}
+
+void index_lock::wait_for(const std::string& index) {
+  using namespace std::chrono_literals;
+  std::error_code fault;
+  const std::filesystem::path whole = std::filesystem::absolute(index, fault);
+  // With the machine's name, since the cache folder may be on a server, and the index not.
+  std::array<char, 256> machine{};
+  static_cast<void>(::gethostname(machine.data(), machine.size() - 1));
+  path_ =
+      user_cache_path((fault ? index : whole.lexically_normal().string()) + '\n' + machine.data(), "lock");
+  const auto give_up = std::chrono::steady_clock::now() + 10min;
+  bool waited = false;
+  while (try_once() == busy && std::chrono::steady_clock::now() < give_up) {
+    waited = true;
+    check_interruption();
+    std::this_thread::sleep_for(20ms);
+  }
+  if (waited) release();
+}
+
+index_lock::outcome index_lock::try_once() noexcept {
+  file_handle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return impossible;
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? busy : impossible;
+  // The one before may have removed the file between the two.
+  struct ::stat mine {
+  }, named{};
+  if (::fstat(file.get(), &mine) != 0 || ::stat(path_.c_str(), &named) != 0 || mine.st_ino != named.st_ino)
+    return busy;
+  file_ = std::move(file);
+  return held;
+}
+
+void index_lock::release() noexcept {
+  if (!file_) return;
+  ::unlink(path_.c_str());
+  ::flock(file_.get(), LOCK_UN);  // a forked child may still have the file
+  file_.close();
+}
+
+}  // namespace wick::detail
