@@ -352,27 +352,36 @@ TEST_CASE("a server that refuses all for a while gets few requests until it answ
   CHECK(server.count("requests") <= 365);  // those under way at first, and one now and then
 }
 
-TEST_CASE("the report says whether refusals, the loader, or the number of requests sets the pace") {
-  const auto verdict_of = [](const char* fault, std::size_t requests, int step_ms) {
+TEST_CASE("the report says whether refusals, the loader, requests, or the server set the pace") {
+  struct how {
+    std::size_t requests = 0, prefetch = 0;
+    int step_ms = 0, files = 200;
+  };
+  const auto verdict_of = [](const char* fault, how h) {
     const temp_dir folder;
     const faulty_server server(folder);
     std::vector<std::string> urls;
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < h.files; ++i) {
       const std::string name = "f" + std::to_string(i);
       write_file(folder.path() / name, name);
       urls.push_back(server.url(fault, name));
     }
-    const wick::files source(wick::remote(urls, {.requests = requests}));
-    wick::loader train(source | wick::read() | wick::group(4), {.workers = 2, .prefetch_next_epoch = false});
+    const wick::files source(wick::remote(urls, {.requests = h.requests}));
+    wick::loader train(source | wick::read() | wick::group(4),
+                       {.workers = 2, .prefetch = h.prefetch, .prefetch_next_epoch = false});
     for (auto& group : train.epoch(0)) {
       CHECK(group.size() == 4);
-      std::this_thread::sleep_for(std::chrono::milliseconds(step_ms));
+      std::this_thread::sleep_for(std::chrono::milliseconds(h.step_ms));
     }
     return source.note();
   };
-  CHECK(contains(verdict_of("busy", 0, 0), " % of the requests are refused or broken off"));
-  CHECK(contains(verdict_of("ok", 0, 20), "the loader asks for no more"));
-  CHECK(contains(verdict_of("late", 2, 0), "more requests wait than are sent", ".requests = 2"));
+  CHECK(contains(verdict_of("busy", {}), " % of the requests are refused or broken off"));
+  CHECK(contains(verdict_of("ok", {.step_ms = 20}), "the loader asks for no more"));
+  CHECK(contains(verdict_of("late", {.requests = 2}), "more requests wait than are sent", ".requests = 2"));
+  CHECK(contains(verdict_of("narrow", {.files = 400}), "all that the loader asks for is under way",
+                 ".prefetch"));
+  CHECK(contains(verdict_of("narrow", {.prefetch = 100, .files = 1200}),
+                 "the link or the server is the limit"));
 }
 
 TEST_CASE("an object that changes between epochs is an error of its sample") {

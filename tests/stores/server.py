@@ -15,6 +15,7 @@ from pathlib import Path
 
 FOLDER = Path(sys.argv[1])
 LOCK = threading.Lock()
+NARROW = threading.Lock()
 SEEN = {}  # requests of each path
 LOG = {"requests": 0, "connections": 0, "bytes": 0, "headers": []}
 BUSY_UNTIL = [0.0]
@@ -92,6 +93,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve_late(self, file, times):
         time.sleep(0.02)
+        self.serve_ok(file, times)
+
+    def serve_narrow(self, file, times):  # one after the other, however many are under way
+        with NARROW:
+            time.sleep(0.002)
         self.serve_ok(file, times)
 
     def serve_busy(self, file, times):  # every other request

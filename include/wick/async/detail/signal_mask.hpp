@@ -45,4 +45,14 @@ class signals_blocked {
 #endif
 };
 
+#if defined(__unix__) || defined(__APPLE__)
+/// In the calling thread, for its whole life.
+inline void block_signal(int number) noexcept {
+  ::sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, number);
+  ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
+}
+#endif
+
 }  // namespace wick::detail

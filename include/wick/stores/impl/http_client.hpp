@@ -34,7 +34,8 @@ namespace wick::detail {
 struct http_client::state : http_transfers {
   using http_transfers::http_transfers;
 
-  /// What sets the pace: the server's refusals, the loader, how many requests there may be, or the way there.
+  /// What sets the pace: the server's refusals, the loader, how many requests there are or may be, or the way
+  /// there.
   std::string verdict() const {
     const auto share = [](std::uint64_t part, std::uint64_t of) {
       return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(of, 1));
@@ -51,7 +52,13 @@ struct http_client::state : http_transfers {
           100 * share(again, sent));
       return text.data();
     }
-    if (share(waits, waits + none_wait) < 0.5) return "the loader asks for no more: servers don't limit it";
+    if (share(waits, waits + none_wait) < 0.5) {
+      const auto some = static_cast<std::uint64_t>(busy.load(std::memory_order_relaxed));
+      const auto none = static_cast<std::uint64_t>(pauses.load(std::memory_order_relaxed));
+      return share(some, some + none) > 0.8
+                 ? "all that the loader asks for is under way: with more .prefetch it asks for more"
+                 : "the loader asks for no more: servers don't limit it";
+    }
     const std::size_t now = limit.load(std::memory_order_relaxed);
     if (now == at_a_time.most()) {
       return "more requests wait than are sent: give wick::remote more than .requests = " +

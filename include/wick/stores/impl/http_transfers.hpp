@@ -102,7 +102,7 @@ struct http_transfers {
   http_clock::time_point probe{};  // when the next attempt is made in trouble
   std::minstd_rand random;
   latencies answers, first_bytes;
-  std::atomic<http_clock::rep> busy{0};  // time with requests under way
+  std::atomic<http_clock::rep> busy{0}, pauses{0};  // time with requests under way; short times without
   std::atomic<std::size_t> limit{at_a_time.limit()};
   std::atomic<std::uint64_t> requests{0}, retries{0}, twice{0}, connections{0}, bytes{0};
   std::atomic<std::uint64_t> crowded{0}, alone{0};  // of those that succeed: whether others wait to be sent
@@ -111,10 +111,7 @@ struct http_transfers {
 inline void http_transfers::run() {
   name_this_thread("wick-net", 0);
   cpus.apply();
-  ::sigset_t pipe;  // a peer that closes a connection is no signal
-  ::sigemptyset(&pipe);
-  ::sigaddset(&pipe, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  block_signal(SIGPIPE);  // a peer that closes a connection is no signal
   for (http_clock::time_point last = http_clock::now();;) {
     bool look_for_called_off = false;
     {
@@ -134,7 +131,8 @@ inline void http_transfers::run() {
       if (stopping && fresh.empty()) return;
     }
     const http_clock::time_point now = http_clock::now();
-    if (!active.empty()) busy.fetch_add((now - last).count(), std::memory_order_relaxed);
+    if (!active.empty() || now - last < std::chrono::seconds(1))
+      (active.empty() ? pauses : busy).fetch_add((now - last).count(), std::memory_order_relaxed);
     last = now;
     start_some(now);
     if (may_hedge()) hedge(now);
