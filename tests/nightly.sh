@@ -17,7 +17,7 @@
 #   torch-2    the newest LibTorch from PyPI (several GB)
 #   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun, servers of S3
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
-#   packages   the packages of Debian and Conan, each where nothing of wick is (2 GB)
+#   packages   the packages of Debian and Conan, each where nothing of wick is (2 GB), and the port of vcpkg
 #   site       the documentation as a site, its links, and nothing in it from a network
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
