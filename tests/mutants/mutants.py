@@ -33,6 +33,7 @@ ANSWER = "include/wick/stores/impl/http_answer.hpp"
 REQUEST = "include/wick/stores/impl/http_request.hpp"
 JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.hpp"
 TRANSFERS = "include/wick/stores/impl/http_transfers.hpp"
+INDEX_LOCK = "include/wick/io/impl/index_lock.hpp"
 
 # name, file, what stands there, what stands there instead, the program, its test
 MUTANTS = [
@@ -133,6 +134,24 @@ MUTANTS = [
         "stores",
         "stores/remote",
     ),
+    (
+        "servers: one error waits for the other objects",
+        "include/wick/io/impl/object_store.hpp",
+        "const bool failed = failed_ != nullptr;",
+        "const bool failed = false;",
+        "stores",
+        "stores/sources",
+    ),
+    (
+        "servers: a silent one can't be interrupted",
+        "include/wick/io/impl/object_store.hpp",
+        "        check_interruption();",
+        "",
+        "stores",
+        "stores/sources",
+    ),
+    ("indexes: each process makes its own", INDEX_LOCK, "LOCK_EX | LOCK_NB", "LOCK_SH | LOCK_NB", "text", "text/lines"),
+    ("indexes: processes that waited wait for each other", INDEX_LOCK, "if (waited) release();", "", "io", "io/index_lock"),
     ("servers: headers go to other hosts", REQUEST, "to.headers.empty() ? 1L : 0L", "1L", "stores", "stores/remote"),
     (
         "servers: queries are shown",
@@ -211,6 +230,10 @@ def copy_tree():
             continue
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(old, new)
+    kept = set(names)
+    for file in TREE.rglob("*"):
+        if file.is_file() and str(file.relative_to(TREE)) not in kept:
+            file.unlink()
 
 
 def build(programs):
