@@ -222,6 +222,32 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a NUL is seen wherever it stands, also beside quotes") {
+  std::string good = "x,y\n";
+  for (int i = 0; i < 30; ++i) good += i % 3 == 0 ? "\"a\",b\n" : "a,b\n";
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string text = good;
+    text[at] = '\0';
+    CHECK(contains(refused(text), "has a NUL at byte " + std::to_string(at) + ","));
+  }
+}
+
+TEST_CASE(
+    "a table of several pieces that are read at once is whole, and a row in front of many says which it is") {
+  const temp_dir dir;
+  std::string text = "n,text\n";
+  constexpr int rows = 1'500'000;
+  for (int i = 0; i < rows; ++i) text += std::to_string(i) + (i == 1000 ? ",\"a\nb\"\n" : ",some text\n");
+  CHECK(text.size() > 2 * (std::size_t{8} << 20));
+  const wick::csv t = table(dir, text);
+  REQUIRE(t.size() == rows);
+  const numbers n = t.integers("n");
+  for (int i = 0; i < rows; ++i) {
+    if (n[static_cast<std::size_t>(i)] != i) FAIL(i);
+  }
+  CHECK(contains(refused(text + "1,2,3\n"), "line " + std::to_string(rows + 3) + " has 3 fields"));
+}
+
 TEST_CASE("a table with any bytes changed is read or refused, never worse") {
   const temp_dir dir;
   const std::string good = "path,label,x\n\"a,\"\"b\"\"\",1,2.5\nc,2,3\n\"d\ne\",3,4\n";

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
@@ -16,6 +17,8 @@
 #include <emmintrin.h>
 #endif
 
+#include <wick/async/cpus.hpp>
+#include <wick/async/detail/at_once.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
@@ -27,17 +30,30 @@ namespace wick::detail {
 
 namespace {
 
-bytes plain_text(const opened_file& from) {
-  bytes out(static_cast<std::size_t>(from.stamp.size));
+/// Memory that is about to be written: half the time would go into pages of 4 KiB.
+void in_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t size) noexcept {
 #ifdef MADV_HUGEPAGE
-  // Half the time would go into pages of 4 KiB.
   constexpr std::uintptr_t page = 4096;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(out.data()) + page - 1) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(out.data()) + out.size();
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first) + size;
   if (end > begin + (std::uintptr_t{4} << 20))
     ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
-  out.shrink(read_up_to(from.file.get(), out.data(), out.size(), 0));
+}
+
+bytes plain_text(const opened_file& from) {
+  bytes out(static_cast<std::size_t>(from.stamp.size));
+  in_large_pages(out.data(), out.size());
+  // The memory is made and filled by several threads, each for a piece: that takes longer than to look at it.
+  constexpr std::size_t piece = std::size_t{8} << 20, most_threads = 4;
+  const std::size_t pieces = (out.size() + piece - 1) / piece;
+  std::vector<std::size_t> got(pieces);
+  at_once(pieces, pieces < 2 ? 1 : std::min(most_threads, available_cpus()), [&](std::size_t p) {
+    const std::size_t begin = p * piece;
+    got[p] = read_up_to(from.file.get(), out.data() + begin, std::min(piece, out.size() - begin), begin);
+  });
+  // Less than all of it only if the file was cut off meanwhile, which is an error soon.
+  out.shrink(std::accumulate(got.begin(), got.end(), std::size_t{0}));
   return out;
 }
 
@@ -53,9 +69,9 @@ bytes unpacked_text(const opened_file& from, const std::string& path) {
   }
 }
 
-/// Where some characters stand in 64 of them, a bit each.
+/// Where some characters stand in 64 of them, a bit each; `others` are quotes and NULs.
 struct marks {
-  std::uint64_t lines = 0, separators = 0, quotes = 0, nuls = 0;
+  std::uint64_t lines = 0, separators = 0, others = 0;
 };
 
 marks marks_of(const char* text, char separator) noexcept {
@@ -64,20 +80,18 @@ marks marks_of(const char* text, char separator) noexcept {
   const __m128i line = _mm_set1_epi8('\n'), part = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
   for (unsigned i = 0; i < 64; i += 16) {
     const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
-    const auto where = [&](const __m128i& what) {
-      return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, what)))} << i;
+    const auto bits = [i](const __m128i& equal) {
+      return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(equal))} << i;
     };
-    out.lines |= where(line);
-    out.separators |= where(part);
-    out.quotes |= where(quote);
-    out.nuls |= where(_mm_setzero_si128());
+    out.lines |= bits(_mm_cmpeq_epi8(some, line));
+    out.separators |= bits(_mm_cmpeq_epi8(some, part));
+    out.others |= bits(_mm_or_si128(_mm_cmpeq_epi8(some, quote), _mm_cmpeq_epi8(some, _mm_setzero_si128())));
   }
 #else
   for (unsigned i = 0; i < 64; ++i) {
     out.lines |= std::uint64_t{text[i] == '\n'} << i;
     out.separators |= std::uint64_t{text[i] == separator} << i;
-    out.quotes |= std::uint64_t{text[i] == '"'} << i;
-    out.nuls |= std::uint64_t{text[i] == '\0'} << i;
+    out.others |= std::uint64_t{text[i] == '"' || text[i] == '\0'} << i;
   }
 #endif
   return out;
@@ -107,8 +121,8 @@ class csv_text::row_finder {
     std::size_t at = 0;
     while (at + step <= text.size()) {
       const marks here = marks_of(text.data() + at, of_.separator_);
-      if (here.nuls != 0) refuse_nul(at + static_cast<std::size_t>(std::countr_zero(here.nuls)));
-      if (here.quotes != 0 || open_) {
+      if (here.others != 0 || open_) {
+        refuse_nul(at, at + step);
         at = one_by_one(at, at + step);
       } else {
         take(here, at);
@@ -116,7 +130,7 @@ class csv_text::row_finder {
         field_begins_ = ((here.lines | here.separators) >> (step - 1) & 1) != 0;
       }
     }
-    if (const auto nul = text.find('\0', at); nul != std::string_view::npos) refuse_nul(nul);
+    refuse_nul(at, text.size());
     one_by_one(at, text.size());
     if (open_) {
       throw source_error(path_, "csv",
@@ -132,11 +146,10 @@ class csv_text::row_finder {
     std::uint64_t parts = here.separators;
     for (std::uint64_t lines = here.lines; lines != 0; lines &= lines - 1) {
       const std::uint64_t before = (lines & -lines) - 1;
-      fields_ += static_cast<std::size_t>(std::popcount(parts & before));
-      parts &= ~before;
+      for (; (parts & before) != 0; parts &= parts - 1) ++fields_;
       row_ends(at + static_cast<std::size_t>(std::countr_zero(lines)));
     }
-    fields_ += static_cast<std::size_t>(std::popcount(parts));
+    for (; parts != 0; parts &= parts - 1) ++fields_;
   }
   /// Where it has come to: a quote that is written twice may reach past `end`.
   std::size_t one_by_one(std::size_t at, std::size_t end) {
@@ -159,15 +172,27 @@ class csv_text::row_finder {
     return at;
   }
   void row_ends(std::size_t at) {
-    const std::string_view row = of_.text_.substr(begin_, at - begin_);
-    if (row.find_first_not_of('\r') != std::string_view::npos) {
-      if (wanted_ == 0) wanted_ = fields_;
-      if (fields_ != wanted_) refuse_fields();
-      if (of_.begins_.size() == 1024) of_.begins_.reserve(of_.text_.size() / (begin_ / 1024) * 17 / 16);
+    if (!is_empty(at)) {
+      if (fields_ != wanted_) {
+        if (wanted_ != 0) refuse_fields();
+        wanted_ = fields_;
+      }
+      if (of_.begins_.size() == of_.begins_.capacity()) make_room();
       of_.begins_.push_back(begin_);
     }
     begin_ = at + 1;
     fields_ = 1;
+  }
+  bool is_empty(std::size_t end) const noexcept {
+    const std::string_view row(of_.text_.data() + begin_, end - begin_);
+    return row.empty() || (row.front() == '\r' && row.find_first_not_of('\r') == std::string_view::npos);
+  }
+  /// For as many rows as there are, if the others are as long as those so far.
+  [[gnu::noinline]] void make_room() {
+    std::vector<std::uint64_t>& begins = of_.begins_;
+    const std::size_t rows = begins.size();
+    begins.reserve(rows < 1024 ? 1024 : std::max(of_.text_.size() / (begin_ / rows), rows) * 17 / 16);
+    in_large_pages(begins.data(), begins.capacity() * sizeof(std::uint64_t));
   }
   [[noreturn]] void refuse_fields() const {
     throw source_error(path_, "csv",
@@ -177,9 +202,11 @@ class csv_text::row_finder {
                            std::to_string(wanted_) +
                            "; quote fields that have a separator in them, or say .separator");
   }
-  [[noreturn]] void refuse_nul(std::size_t at) const {
+  void refuse_nul(std::size_t begin, std::size_t end) const {
+    const std::size_t at = of_.text_.substr(begin, end - begin).find('\0');
+    if (at == std::string_view::npos) return;
     throw source_error(path_, "csv",
-                       "has a NUL at byte " + std::to_string(at) +
+                       "has a NUL at byte " + std::to_string(begin + at) +
                            ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
   }
 
