@@ -20,6 +20,7 @@
 #include <wick/sampling/zip.hpp>
 #include <wick/sources/memory.hpp>
 #include <wick/tables/csv.hpp>
+#include <wick/tables/detail/csv_marks.hpp>
 #include <wick/transforms/resize.hpp>
 
 using namespace wick_test;
@@ -221,6 +222,31 @@ TEST_CASE(
     CHECK(t.texts("y") == list{"q,\n" + b + ",\n\"", "e"});
   }
 }
+
+#ifdef __x86_64__
+TEST_CASE("both ways find the same characters in 64") {
+  if (!__builtin_cpu_supports("avx2")) return;
+  using namespace wick::detail;
+  std::string text(64 + 1000, ' ');
+  std::uint64_t seed = 1;
+  for (char& c : text) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    constexpr char any[] = ";,\n\"a\xFF\x80";  // and NUL
+    c = any[(seed >> 33) % sizeof any];
+  }
+  for (std::size_t at = 0; at < 1000; ++at) {
+    for (const char separator : {',', ';', '\xFF'}) {
+      const csv_marks here = plain_csv_marks::of(text.data() + at, separator),
+                      there = avx2_csv_marks::of(text.data() + at, separator);
+      CHECK(here.lines == there.lines);
+      CHECK(here.separators == there.separators);
+      CHECK(here.others == there.others);
+      const std::uint64_t first = text[at] == '\n' ? 1 : 0;
+      CHECK((here.lines & 1) == first);
+    }
+  }
+}
+#endif
 
 TEST_CASE("a NUL is seen wherever it stands, also beside quotes") {
   std::string good = "x,y\n";

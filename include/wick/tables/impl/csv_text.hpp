@@ -13,9 +13,6 @@
 #include <sys/mman.h>
 #include <utility>
 #include <vector>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include <wick/async/cpus.hpp>
 #include <wick/async/detail/at_once.hpp>
@@ -24,6 +21,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/gzip_file.hpp>
+#include <wick/tables/detail/csv_marks.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 
 namespace wick::detail {
@@ -69,34 +67,6 @@ bytes unpacked_text(const opened_file& from, const std::string& path) {
   }
 }
 
-/// Where some characters stand in 64 of them, a bit each; `others` are quotes and NULs.
-struct marks {
-  std::uint64_t lines = 0, separators = 0, others = 0;
-};
-
-marks marks_of(const char* text, char separator) noexcept {
-  marks out;
-#ifdef __SSE2__
-  const __m128i line = _mm_set1_epi8('\n'), part = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
-  for (unsigned i = 0; i < 64; i += 16) {
-    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
-    const auto bits = [i](const __m128i& equal) {
-      return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(equal))} << i;
-    };
-    out.lines |= bits(_mm_cmpeq_epi8(some, line));
-    out.separators |= bits(_mm_cmpeq_epi8(some, part));
-    out.others |= bits(_mm_or_si128(_mm_cmpeq_epi8(some, quote), _mm_cmpeq_epi8(some, _mm_setzero_si128())));
-  }
-#else
-  for (unsigned i = 0; i < 64; ++i) {
-    out.lines |= std::uint64_t{text[i] == '\n'} << i;
-    out.separators |= std::uint64_t{text[i] == separator} << i;
-    out.others |= std::uint64_t{text[i] == '"' || text[i] == '\0'} << i;
-  }
-#endif
-  return out;
-}
-
 }  // namespace
 
 void csv_text::read(const std::string& path) {
@@ -116,11 +86,23 @@ class csv_text::row_finder {
 
   /// \throws wick::error for a NUL, an open quote, or a row with another number of fields than the first
   void run() {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) return run_avx2();
+#endif
+    run_by<plain_csv_marks>();
+  }
+
+ private:
+#ifdef __x86_64__
+  [[gnu::target("avx2")]] void run_avx2() { run_by<avx2_csv_marks>(); }
+#endif
+  template <class Marks>
+  [[gnu::always_inline]] void run_by() {
     const std::string_view text = of_.text_;
     constexpr std::size_t step = 64;
     std::size_t at = 0;
     while (at + step <= text.size()) {
-      const marks here = marks_of(text.data() + at, of_.separator_);
+      const csv_marks here = Marks::of(text.data() + at, of_.separator_);
       if (here.others != 0 || open_) {
         refuse_nul(at, at + step);
         at = one_by_one(at, at + step);
@@ -139,10 +121,8 @@ class csv_text::row_finder {
     }
     if (begin_ < text.size()) row_ends(text.size());
   }
-
- private:
   /// Rows that end in 64 characters without quotes.
-  void take(const marks& here, std::size_t at) {
+  void take(const csv_marks& here, std::size_t at) {
     std::uint64_t parts = here.separators;
     for (std::uint64_t lines = here.lines; lines != 0; lines &= lines - 1) {
       const std::uint64_t before = (lines & -lines) - 1;
