@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace wick::detail {
@@ -20,6 +21,11 @@ inline std::uint64_t load_little_endian(std::string_view text, std::size_t at, s
   std::uint64_t n = 0;
   for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
   return n;
+}
+
+/// Eight bytes, the lowest first.
+inline void append_little_endian(std::string& to, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) to += static_cast<char>(value >> (8 * i) & 0xFF);
 }
 
 inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }

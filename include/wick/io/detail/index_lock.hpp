@@ -4,15 +4,10 @@
 
 #include <atomic>
 #include <string>
-#include <string_view>
 
 #include <wick/io/detail/file_io.hpp>
 
 namespace wick::detail {
-
-/// The path of a file in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick) that belongs to
-/// `what` alone. Makes the folder where it can.
-std::string user_cache_path(std::string_view what, const char* extension);
 
 /// Held while a source looks through its files to make an index that is kept. Of several processes of a user
 /// one holds it. The others wait until it is done, for ten minutes at most, and then hold nothing: what is

@@ -17,3 +17,4 @@
 #include <wick/io/impl/record.hpp>
 #include <wick/io/impl/replace_file.hpp>
 #include <wick/io/impl/source_file.hpp>
+#include <wick/io/impl/user_cache.hpp>

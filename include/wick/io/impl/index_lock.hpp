@@ -6,13 +6,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cinttypes>
-#include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -23,24 +19,9 @@
 #include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/index_lock.hpp>
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/io/detail/user_cache.hpp>
 
 namespace wick::detail {
-
-std::string user_cache_path(std::string_view what, const char* extension) {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  const bool given = cache != nullptr && *cache == '/';
-  const std::filesystem::path folder =
-      (given ? std::filesystem::path(cache)
-             : std::filesystem::path(home == nullptr ? "/tmp" : home) / ".cache") /
-      "wick";
-  std::error_code ignored;  // who opens the file sees what is wrong
-  std::filesystem::create_directories(folder, ignored);
-  char name[40];
-  std::snprintf(name, sizeof name, "%016" PRIx64 ".%s", fingerprint_hash().add(what).value(), extension);
-  return (folder / name).string();
-}
 
 void index_lock::take(const std::string& index) {
   for (state was = untaken; !state_.compare_exchange_weak(was, being_taken); was = untaken) {

@@ -29,9 +29,6 @@ namespace kept_form {
 inline constexpr std::string_view magic = "wicktext";
 inline constexpr std::uint64_t version = 1;
 
-inline void put(std::string& out, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
 inline std::uint64_t get(std::string_view from) noexcept { return load_little_endian(from, 0, 8); }
 inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
 
@@ -120,19 +117,19 @@ bool kept_index::find(std::string_view name, const file_stamp& now, file_extents
 void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
   std::string all(kept_form::magic);
   for (const std::uint64_t n : {kept_form::version, rule, std::uint64_t{files.size()}})
-    kept_form::put(all, n);
+    append_little_endian(all, n);
   for (const entry& f : files) {
-    kept_form::put(all, f.name.size());
+    append_little_endian(all, f.name.size());
     all += f.name;
     for (const std::uint64_t n : {f.stamp->size, static_cast<std::uint64_t>(f.stamp->seconds),
                                   static_cast<std::uint64_t>(f.stamp->nanoseconds), f.extents->size(),
                                   std::uint64_t{f.extents->code().size()}}) {
-      kept_form::put(all, n);
+      append_little_endian(all, n);
     }
     const auto code = f.extents->code();
     all.append(reinterpret_cast<const char*>(code.data()), code.size());
   }
-  kept_form::put(all, kept_form::checksum(all));
+  append_little_endian(all, kept_form::checksum(all));
   replace_file(path, std::as_bytes(std::span(all)), "index");
 }
 

@@ -131,7 +131,7 @@ class tar_index {
   std::uint64_t skipped_ = 0;
   std::string note_;
   std::mutex noting_;
-  index_lock alone_;  // by the first shard's index, until all are there
+  index_lock making_;  // by the first shard's index, until all are there
 };
 
 }  // namespace wick::detail

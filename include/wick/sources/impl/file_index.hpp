@@ -30,13 +30,13 @@ file_index::file_index(const files& paths, const char* who, const extent_finder&
   const bool keeps = !kept.empty();
   std::optional<kept_index> known, now_known;
   if (keeps) known.emplace(kept, by.fingerprint());
-  index_lock alone;
+  index_lock making;
   std::mutex looking;
   const auto is_known = [&](std::size_t f, const file_stamp& stamp) {
     if (!keeps) return false;
     const std::string_view name = files_.paths().name(f);
     if (known->find(name, stamp, extents_[f])) return true;
-    alone.take(kept);
+    making.take(kept);
     {
       const std::lock_guard lock(looking);
       if (!now_known) now_known.emplace(kept, by.fingerprint());

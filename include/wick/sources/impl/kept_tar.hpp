@@ -25,9 +25,6 @@ namespace kept_tar {
 inline constexpr std::string_view magic = "wicktar1";
 inline constexpr std::size_t word = 8, header_size = 5 * word;
 
-void put_word(std::string& out, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
 void put_number(std::string& out, std::uint64_t value) {
   for (; value >= 128; value >>= 7) out += static_cast<char>(value & 0x7F | 0x80);
   out += static_cast<char>(value);
@@ -39,7 +36,7 @@ std::string header(const file_stamp& shard, std::uint64_t members) {
   std::string out(magic);
   for (const std::uint64_t n : {shard.size, static_cast<std::uint64_t>(shard.seconds),
                                 static_cast<std::uint64_t>(shard.nanoseconds), members})
-    put_word(out, n);
+    append_little_endian(out, n);
   return out;
 }
 
@@ -71,7 +68,7 @@ void kept_tar_writer::add(const tar_entry& member, tar_scan& from) {
 
 std::string kept_tar_writer::finish(const file_stamp& shard) const {
   std::string out = kept_tar::header(shard, count_) + members_;
-  kept_tar::put_word(out, kept_tar::checksum(out));
+  append_little_endian(out, kept_tar::checksum(out));
   return out;
 }
 

@@ -22,6 +22,7 @@
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
+#include <wick/io/detail/user_cache.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -55,7 +56,7 @@ tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_sto
                                                                     std::to_string(shards_.size()) + ")"));
     }
   }
-  alone_.release();
+  making_.release();
   if (samples_.empty()) {
     throw source_error(shards_.front(), "tar",
                        "no sample in " + std::to_string(shards_.size()) + " shards (" +
@@ -180,8 +181,8 @@ void tar_index::add_remote_shard(std::size_t shard) {
 std::optional<std::string> tar_index::load(const std::string& at, const file_stamp& shard) {
   if (!keep_) return std::nullopt;
   if (std::optional<std::string> kept = kept_tar_reader::load(at, shard)) return kept;
-  alone_.take(is_url(paths_.front()) ? user_cache_path(shards_.front(), "wickidx")
-                                     : paths_.front() + ".wickidx");
+  making_.take(is_url(paths_.front()) ? user_cache_path(shards_.front(), "wickidx")
+                                      : paths_.front() + ".wickidx");
   return kept_tar_reader::load(at, shard);
 }
 
