@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "../support/tar_writer.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/index_lock.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/sources/tar.hpp>
 
@@ -690,6 +693,27 @@ TEST_CASE("of processes that start at once one walks the shards, and the others 
   std::sort(walked.begin(), walked.end());
   CHECK(walked == std::vector<int>{0, 0, 0, 1});
   CHECK(fs::is_empty(cache / "wick"));
+  ::unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_CASE("who starts while another process writes the indexes waits, also where some are there") {
+  const temp_dir cache;
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  const old_shards of(4);
+  static_cast<void>(of.pictures());
+  fs::remove(of.path(2) + ".wickidx");
+  wick::detail::index_lock other;
+  other.take(of.path(0) + ".wickidx");
+  std::atomic<bool> done{false};
+  std::thread second([&] {
+    CHECK(of.pictures().size() == 4 * 20);
+    done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  CHECK_FALSE(done);
+  other.release();
+  second.join();
+  CHECK(fs::exists(of.path(2) + ".wickidx"));
   ::unsetenv("XDG_CACHE_HOME");
 }
 
