@@ -151,3 +151,13 @@ TEST_CASE("a rank without its world is refused, not taken for the only one") {
   const variable other("WORLD_SIZE", "2");
   CHECK(contains(message_of([] { return wick::shard(); }), "RANK=2 and WORLD_SIZE=2", "torchrun"));
 }
+
+TEST_CASE("a world without a rank is refused, for each process of it would be the first") {
+  for (const char* unset : {static_cast<const char*>(nullptr), ""}) {
+    const variable rank("RANK", unset), world("WORLD_SIZE", "4");
+    CHECK(
+        contains(message_of([] { return wick::shard(); }), "WORLD_SIZE=4, and RANK is not set", "torchrun"));
+    const variable alone("WORLD_SIZE", "1");
+    CHECK(wick::shard().world == 1);
+  }
+}

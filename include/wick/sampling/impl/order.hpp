@@ -101,11 +101,18 @@ detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
 detail::shard_stage shard() {
   const std::uint64_t rank = detail::environment_number("RANK", 0);
   const std::uint64_t world = detail::environment_number("WORLD_SIZE", 1);
-  if (world == 0 || rank >= world) {
-    const char* const said = std::getenv("WORLD_SIZE");
-    throw error("shard: the environment says RANK=" + std::to_string(rank) +
-                (said == nullptr || *said == '\0' ? ", and WORLD_SIZE is not set"
-                                                  : " and WORLD_SIZE=" + std::to_string(world)) +
+  const auto is_set = [](const char* name) {
+    const char* const said = std::getenv(name);
+    return said != nullptr && *said != '\0';
+  };
+  const bool some_rank = is_set("RANK"), some_world = is_set("WORLD_SIZE");
+  // Launchers that set WORLD_SIZE alone would make each process the first rank.
+  if (world == 0 || rank >= world || (world > 1 && !some_rank)) {
+    throw error("shard: the environment says " +
+                (some_rank ? "RANK=" + std::to_string(rank) : "WORLD_SIZE=" + std::to_string(world)) +
+                (!some_rank    ? ", and RANK is not set"
+                 : !some_world ? ", and WORLD_SIZE is not set"
+                               : " and WORLD_SIZE=" + std::to_string(world)) +
                 "; set both as torchrun does (RANK from 0 to WORLD_SIZE - 1), or write shard(rank, world)");
   }
   return shard(rank, world);
