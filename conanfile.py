@@ -1,12 +1,14 @@
-"""wick as a Conan package: conan create . --build=missing
+"""wick as a Conan package: conan create . -s compiler.cppstd=20
 
-With -o "&:system_libraries=True" the libraries are those of the system, and nothing is downloaded.
+The libraries are those of the system, and nothing is downloaded. With -o "&:system_libraries=False" -o "&:torch=False" they are
+Conan's, for wick::core: Conan's LibTorch has no CMake package that wick::wick could be built with.
 """
 
 import re
 from pathlib import Path
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 
@@ -19,7 +21,7 @@ class Wick(ConanFile):
     package_type = "static-library"
     settings = "os", "compiler", "build_type", "arch"
     options = {"torch": [True, False], "system_libraries": [True, False]}
-    default_options = {"torch": True, "system_libraries": False}
+    default_options = {"torch": True, "system_libraries": True}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "tools/*"
 
     def set_version(self):
@@ -31,6 +33,8 @@ class Wick(ConanFile):
 
     def validate(self):
         check_min_cppstd(self, 20)
+        if self.options.torch and not self.options.system_libraries:
+            raise ConanInvalidConfiguration("Conan's LibTorch has no CMake package: take system_libraries=True, or torch=False")
 
     def requirements(self):
         if self.options.system_libraries:
@@ -39,8 +43,6 @@ class Wick(ConanFile):
         self.requires("stb/cci.20230920")
         self.requires("libjpeg-turbo/[>=2.1 <4]")
         self.requires("libdeflate/[>=1.14 <2]")
-        if self.options.torch:
-            self.requires("libtorch/[>=2.1 <3]")
 
     def generate(self):
         tools = CMakeToolchain(self)

@@ -66,7 +66,7 @@ test_conan() {
   cp -r tests/packages/conan "$here/conan-recipe/test_package"
   cp tests/packages/CMakeLists.txt "$here/conan-recipe/test_package"
   cp examples/00_readme.cpp "$here/conan-recipe/test_package/main.cpp"
-  wick_step conan-create build/conan-venv/bin/conan create "$here/conan-recipe" -s compiler.cppstd=20 -o '&:system_libraries=True'
+  wick_step conan-create build/conan-venv/bin/conan create "$here/conan-recipe" -s compiler.cppstd=20
   try_readme readme_of_conan
 }
 readme_of_conan() { "$(find "$here/conan-recipe/test_package" -name readme -type f -perm -u+x | head -n 1)" "$@"; }

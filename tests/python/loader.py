@@ -165,6 +165,17 @@ class Errors(unittest.TestCase):
         self.assertEqual(loader.failures[0]["action"], "replace")
         self.assertRegex(loader.failures[0]["substitute"], "sample [0-9]+")
 
+    def test_quarantine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/quarantine"
+            loader = wick_bridge.failing(5, on_error="skip", tensors="numpy")
+            list(loader)
+            loader.write_quarantine(path)
+            again = wick_bridge.failing(5, quarantine=[path], tensors="numpy", on_error="skip")
+            self.assertEqual([b.tolist() for b in again], [[0, 1, 2, 3], [4, 6, 7], [8, 9, 10, 11]])
+            with self.assertRaisesRegex(wick_bridge.Error, "/nowhere"):
+                loader.write_quarantine("/nowhere/at/all")
+
     def test_delivery_log(self):
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/deliveries"
@@ -242,6 +253,62 @@ class Threads(unittest.TestCase):
             thread.join()
         self.assertIn("two threads", found[0])
         self.assertEqual(found[1], [0, 1, 2, 3])
+
+    def test_a_second_thread_asks_while_the_first_waits(self):
+        loader = wick_bridge.gated(tensors="numpy")
+        found, waiting = [], threading.Event()
+
+        def take():
+            batches = iter(loader)
+            waiting.set()
+            found.append(next(batches).tolist())
+
+        taker = threading.Thread(target=take)
+        taker.start()
+        waiting.wait()
+        calls = [loader.report, loader.state, loader.state_dict, loader.stop_trace, lambda: loader.failures]
+        calls += [lambda: loader.fingerprint(0), lambda: loader.write_quarantine("/nowhere"), lambda: loader.replay(0, 0)]
+        calls += [lambda: loader.trace("/nowhere/at/all"), lambda: loader.epoch(1), lambda: iter(loader)]
+        try:
+            deadline = time.monotonic() + 60
+            for call in calls:
+                while True:  # until the first thread is in next()
+                    try:
+                        call()
+                    except RuntimeError as e:
+                        if "two threads" in str(e):
+                            break
+                    self.assertLess(time.monotonic(), deadline)
+        finally:
+            wick_bridge.open_gate(True)
+            taker.join()
+        self.assertEqual(loader.failures, [])
+
+    def test_a_signal_handler_asks_while_its_thread_waits(self):
+        loader, asked = wick_bridge.gated(tensors="numpy"), []
+
+        def ask(number, frame):
+            asked.append((loader.state_dict(), loader.failures, loader.report().batches))
+            wick_bridge.open_gate(True)
+
+        before = signal.signal(signal.SIGALRM, ask)
+        try:
+            batches = iter(loader)
+            start = loader.state_dict()
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            self.assertEqual(next(batches).tolist(), [0, 1, 2, 3])
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(asked, [(start, [], 0)])
+        self.assertNotEqual(loader.state_dict(), start)
+
+    def test_what_a_batch_is_given_to_asks(self):
+        def ask(batch):
+            return loader.failures, loader.report().batches, batch.tolist()
+
+        wick_bridge.open_gate(True)
+        loader = wick_bridge.gated(tensors="numpy", into=ask)
+        self.assertEqual(next(iter(loader)), ([], 1, [0, 1, 2, 3]))
 
     def test_a_loader_that_is_dropped_at_once(self):
         for _ in range(20):

@@ -225,6 +225,20 @@ class Files(unittest.TestCase):
             self.assertEqual([len(labels) for _, labels in loader], [2])
             self.assertIn('or set on_error="skip" to leave', loader.failures[0]["text"])
 
+    def test_a_damaged_file_whose_name_is_no_text(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, "a"))
+            path = os.path.join(os.fsencode(root), b"a", b"caf\xe9.png")
+            with open(path, "wb") as f:
+                f.write(b"no picture")
+            loader = wick.image_folder(root)
+            with self.assertRaises(wick.SampleError) as raised:
+                list(loader)
+            self.assertEqual(os.fsencode(raised.exception.key), path)
+            self.assertIn(r"caf\xe9.png", str(raised.exception))
+            self.assertEqual(os.fsencode(loader.failures[0]["key"]), path)
+            str(loader.report()).encode()
+
     def test_ranks(self):
         whole = [labels.tolist() for _, labels in self.folder(seed=1, batch=4)]
         shares = []
@@ -235,6 +249,12 @@ class Files(unittest.TestCase):
             finally:
                 del os.environ["RANK"], os.environ["WORLD_SIZE"]
         self.assertEqual([sorted(a + b) for a, b in zip(*shares)], [sorted(b) for b in whole])
+        os.environ["WORLD_SIZE"] = "2"  # Lightning's launcher sets no RANK
+        try:
+            with self.assertRaisesRegex(wick.Error, "RANK is not set"):
+                self.folder()
+        finally:
+            del os.environ["WORLD_SIZE"]
 
 
 class Memory(unittest.TestCase):

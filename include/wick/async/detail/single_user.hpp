@@ -32,9 +32,10 @@ class single_user {
     ~hold() { of_.used_.store(false, std::memory_order_release); }
 
    private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
     single_user& of_;
   };
+  /// \throws std::logic_error that says so
+  [[noreturn, gnu::noinline]] static void refuse(const char* call);
 
   /// Whether there was no hold since this thread was remembered, and it is not lent. A thread that begins to
   /// use it at this very moment is not seen.

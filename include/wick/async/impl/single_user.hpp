@@ -9,7 +9,7 @@
 
 namespace wick::detail {
 
-void single_user::hold::refuse(const char* call) {
+void single_user::refuse(const char* call) {
   throw std::logic_error(
       std::string("wick: ") + call +
       ": two threads or coroutines use one loader at the same time; let one take the batches, or "

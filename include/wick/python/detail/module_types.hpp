@@ -95,7 +95,7 @@ inline nanobind::list failures_of(const python_loader& of) {
     return python::to_python<std::string>::make(std::move(of_entry), python::tensors::numpy);
   };
   nanobind::list out;
-  for (const failure_log_entry& e : of.failure_log().entries()) {
+  for (const failure_log_entry& e : of.failures()) {
     nanobind::dict one;
     one["key"] = text(e.key);
     one["stage"] = text(e.stage);
@@ -125,12 +125,23 @@ inline std::string in_frame(const std::string& page) {
   return "<iframe srcdoc=\"" + escaped + "\" style=\"width: 100%; height: 40em; border: 0\"></iframe>";
 }
 
+/// For people: keys that aren't UTF-8 have their bytes in it as `\xe9`, so that it can be printed.
+inline nanobind::object message_text(const std::string& text) {
+  PyObject* const out =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (out == nullptr) throw nanobind::python_error();
+  return nanobind::steal(out);
+}
+
 inline void add_report(nanobind::module_& m) {
+  const auto text = [](const report& r) { return message_text(r.to_string()); };
   nanobind::class_<report>(m, "Report", "Where the time went since the report before: print it.")
-      .def("__str__", &report::to_string)
-      .def("__repr__", &report::to_string)
+      .def("__str__", text)
+      .def("__repr__", text)
       .def("_repr_html_", [](const report& r) { return in_frame(r.to_html()); })
-      .def("advice", &report::advice, "The bottleneck, and what removing it gives.")
+      .def(
+          "advice", [](const report& r) { return message_text(r.advice()); },
+          "The bottleneck, and what removing it gives.")
       .def("to_html", &report::to_html, "A page for a browser that needs no other file.")
       .def("to_json", &report::to_json, "All figures, times in seconds.")
       .def(
@@ -195,7 +206,8 @@ inline void add_loader_class(nanobind::module_& m) {
           arg("epoch"), "A number for the samples that an epoch delivered, equal for any number of workers.")
       .def("trace", &python_loader::trace, arg("path"), "Writes a trace for Perfetto until stop_trace().")
       .def("stop_trace", &python_loader::stop_trace)
-      .def("_repr_html_", [](python_loader& l) { return in_frame(l.report().to_html()); });
+      .def("write_quarantine", &python_loader::write_quarantine, arg("path"),
+           "Writes the keys of the failed samples: the next run leaves them out by quarantine=[path].");
 }
 
 // ---- exceptions ----
@@ -206,7 +218,7 @@ struct module_errors {
   PyObject* sample_error;
 };
 inline void raise(PyObject* type, const std::exception& e) {
-  PyErr_SetString(type, in_python(e.what()).c_str());
+  PyErr_SetObject(type, message_text(in_python(e.what())).ptr());
 }
 inline void translate(const std::exception_ptr& thrown, void* of) {
   const auto* const types = static_cast<const module_errors*>(of);

@@ -2,6 +2,7 @@
 /// A loader as Python sees it: an iterable of batches whose type is known in C++ alone.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/single_user.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/loader_options.hpp>
@@ -36,6 +38,33 @@ class python_range {
   virtual std::uint64_t left() const = 0;
 };
 
+/// The thread that uses a Python loader at this moment. It may call the loader while it is in a call of it:
+/// the handler of a signal does, which runs where a loop waits for a batch.
+class python_user {
+ public:
+  class hold {
+   public:
+    /// \throws std::logic_error when another thread is in a call of the loader
+    hold(python_user& of, const char* call) : of_(of) {
+      const void* user = nullptr;
+      outer_ = of.thread_.compare_exchange_strong(user, &thread_mark, std::memory_order_acquire);
+      if (!outer_ && user != &thread_mark) single_user::refuse(call);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    ~hold() {
+      if (outer_) of_.thread_.store(nullptr, std::memory_order_release);
+    }
+
+   private:
+    python_user& of_;
+    bool outer_;
+  };
+
+ private:
+  std::atomic<const void*> thread_{nullptr};  // its thread_mark
+};
+
 /// Any loader behind one Python class. Calls that may take long release the GIL. Like wick::loader it is for
 /// one thread at a time; a second one gets a RuntimeError.
 class python_loader {
@@ -55,7 +84,8 @@ class python_loader {
   virtual std::vector<std::byte> state() const = 0;
   virtual void load_state(std::span<const std::byte> bytes) = 0;
   virtual wick::report report() = 0;
-  virtual const wick::failure_log& failure_log() const = 0;
+  virtual std::vector<failure_log_entry> failures() const = 0;
+  virtual void write_quarantine(const std::string& path) const = 0;
   virtual epoch_fingerprint fingerprint(std::uint64_t epoch) const = 0;
   virtual void trace(const std::string& path) = 0;
   virtual void stop_trace() = 0;
@@ -70,7 +100,10 @@ struct python_delivery {
   template <class Batch>
   nanobind::object operator()(Batch&& batch) const {
     nanobind::object out = python::to_python<std::remove_cvref_t<Batch>>::make(std::move(batch), as);
-    if (device != nullptr) out = (*device)(out);
+    return device != nullptr ? (*device)(out) : out;
+  }
+  /// A call into Python, which may use the loader.
+  nanobind::object give(nanobind::object out) const {
     if (into.is_none()) return out;
     if (nanobind::isinstance<nanobind::dict>(out)) return into(**nanobind::borrow<nanobind::kwargs>(out));
     if (nanobind::isinstance<nanobind::tuple>(out)) return into(*nanobind::borrow<nanobind::args>(out));
@@ -81,18 +114,21 @@ struct python_delivery {
 template <class Batch>
 class typed_python_range final : public python_range {
  public:
-  typed_python_range(typename loader<Batch>::epoch_range of, const python_delivery& deliver)
-      : of_(std::move(of)), deliver_(deliver) {}
+  typed_python_range(typename loader<Batch>::epoch_range of, const python_delivery& deliver,
+                     python_user& user)
+      : of_(std::move(of)), deliver_(deliver), user_(user) {}
 
-  nanobind::object next() override {
+  nanobind::object next() override { return deliver_.give(next_batch()); }
+  std::uint64_t left() const override { return of_.items_left(); }
+
+ private:
+  nanobind::object next_batch() {
+    const python_user::hold mine(user_, "next()");
     if (deliver_.device != nullptr) deliver_.device->stay_near();
     std::optional<Batch> batch = take();
     if (!batch) throw nanobind::stop_iteration();
     return deliver_(std::move(*batch));
   }
-  std::uint64_t left() const override { return of_.items_left(); }
-
- private:
   std::optional<Batch> take() {
     bool raised = false;
     try {
@@ -110,6 +146,7 @@ class typed_python_range final : public python_range {
 
   typename loader<Batch>::epoch_range of_;
   const python_delivery& deliver_;
+  python_user& user_;
 };
 
 template <class Batch>
@@ -127,13 +164,60 @@ class typed_python_loader final : public python_loader {
   }
 
   std::unique_ptr<python_range> begin(std::optional<std::uint64_t> epoch) override {
+    const python_user::hold mine(user_, "epoch()");
     const nanobind::gil_scoped_release released;
     const std::uint64_t next = begun_ ? loader_.current_epoch() + 1 : loader_.current_epoch();
-    auto out = std::make_unique<typed_python_range<Batch>>(loader_.epoch(epoch.value_or(next)), deliver_);
+    auto out =
+        std::make_unique<typed_python_range<Batch>>(loader_.epoch(epoch.value_or(next)), deliver_, user_);
     begun_ = true;
     return out;
   }
   nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) override {
+    return deliver_.give(replayed(epoch, batch));
+  }
+
+  std::uint64_t batches() const override { return loader_.batches(); }
+  std::uint64_t size() const override { return loader_.size(); }
+  std::uint64_t current_epoch() const override { return loader_.current_epoch(); }
+  std::vector<std::byte> state() const override {
+    const python_user::hold mine(user_, "state()");
+    return loader_.state();
+  }
+  void load_state(std::span<const std::byte> bytes) override {
+    const python_user::hold mine(user_, "load_state()");
+    const nanobind::gil_scoped_release released;
+    loader_.load_state(bytes);
+    begun_ = false;
+  }
+  wick::report report() override {
+    const python_user::hold mine(user_, "report()");
+    return loader_.report();
+  }
+  std::vector<failure_log_entry> failures() const override {
+    const python_user::hold mine(user_, "failures");
+    return loader_.failure_log().entries();
+  }
+  void write_quarantine(const std::string& path) const override {
+    const python_user::hold mine(user_, "write_quarantine()");
+    const nanobind::gil_scoped_release released;
+    loader_.write_quarantine(path);
+  }
+  epoch_fingerprint fingerprint(std::uint64_t epoch) const override {
+    const python_user::hold mine(user_, "fingerprint()");
+    return loader_.fingerprint(epoch);
+  }
+  void trace(const std::string& path) override {
+    const python_user::hold mine(user_, "trace()");
+    loader_.trace(path);
+  }
+  void stop_trace() override {
+    const python_user::hold mine(user_, "stop_trace()");
+    loader_.stop_trace();
+  }
+
+ private:
+  nanobind::object replayed(std::uint64_t epoch, std::uint64_t batch) {
+    const python_user::hold mine(user_, "replay()");
     std::optional<Batch> again;
     {
       const nanobind::gil_scoped_release released;
@@ -142,23 +226,8 @@ class typed_python_loader final : public python_loader {
     return deliver_(std::move(*again));
   }
 
-  std::uint64_t batches() const override { return loader_.batches(); }
-  std::uint64_t size() const override { return loader_.size(); }
-  std::uint64_t current_epoch() const override { return loader_.current_epoch(); }
-  std::vector<std::byte> state() const override { return loader_.state(); }
-  void load_state(std::span<const std::byte> bytes) override {
-    const nanobind::gil_scoped_release released;
-    loader_.load_state(bytes);
-    begun_ = false;
-  }
-  wick::report report() override { return loader_.report(); }
-  const wick::failure_log& failure_log() const override { return loader_.failure_log(); }
-  epoch_fingerprint fingerprint(std::uint64_t epoch) const override { return loader_.fingerprint(epoch); }
-  void trace(const std::string& path) override { loader_.trace(path); }
-  void stop_trace() override { loader_.stop_trace(); }
-
- private:
   loader<Batch> loader_;
+  mutable python_user user_;
   bool begun_ = false;
   const python_delivery deliver_;
 };
