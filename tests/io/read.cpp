@@ -1,18 +1,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <sys/resource.h>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "support/doctest.hpp"
+#include "support/evict.hpp"
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
@@ -30,18 +29,11 @@
 static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::detail::on_sample_or_data>);
 
 using wick_test::contains;
+using wick_test::evict;
 
 namespace {
 
 /// Asks the kernel to forget a file, so that reading it has to wait.
-void evict(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  REQUIRE(fd >= 0);
-  ::fdatasync(fd);
-  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  ::close(fd);
-}
-
 std::string content_of(std::size_t i) {
   return std::string(100 + i * 37 % 5000, static_cast<char>('a' + i % 26));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include "../support/evict.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/python.hpp"
@@ -70,6 +71,25 @@ TEST_CASE("records are read and their checksums are looked at") {
   wick::loader bad(wick::tfrecords(file) | wick::read(), {.on_error = wick::on_error::skip});
   CHECK(bad.next()->text() == "two");
   CHECK(contains(bad.failure_log().entries().at(0).text, "checksum is wrong"));
+}
+
+TEST_CASE("records that are not in the page cache are read, and a change meanwhile is no damage") {
+  const temp_dir dir;
+  std::string all;
+  const auto text = [](std::size_t i) { return std::string(5000 + i, static_cast<char>('a' + i % 26)); };
+  for (std::size_t i = 0; i < 40; ++i) all += tf_record(text(i));
+  const auto file = dir.write("a.tfrecord", all);
+  wick::loader l(wick::tfrecords(file.string()) | wick::read(), {.workers = 2, .prefetch_next_epoch = false});
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    if (epoch != 1) evict(file);
+    std::size_t i = 0;
+    for (const wick::bytes& record : l.epoch(epoch)) CHECK(record.text() == text(i++));
+    CHECK(i == 40);
+  }
+  all[20] ^= 1;
+  write_file(file, all + tf_record("more"));
+  l.epoch(3);
+  CHECK(contains(message_of([&] { l.next(); }), "was changed since it was indexed"));
 }
 
 TEST_CASE("an index that is kept saves reading the files") {

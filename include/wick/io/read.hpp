@@ -230,15 +230,17 @@ class [[nodiscard]] read_operation {
     if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
     reserved_ = total;
     bool all = true;
-    to got = shape::read(where_, known, [&](const file_range& l, std::uint64_t length) {
-      if (!all) return bytes();
-      bytes one(static_cast<std::size_t>(length));
-      all = reader.read(l, one.data(), one.size());
-      return one;
-    });
-    if (!all || !reader.unchanged()) return false;
-    out_ = std::move(got);
-    return true;
+    try {
+      out_ = shape::read(where_, known, [&](const file_range& l, std::uint64_t length) {
+        bytes one(all ? static_cast<std::size_t>(length) : 0);
+        all = all && reader.read(l, one.data(), one.size());
+        return all ? std::move(one) : bytes();
+      });
+    } catch (const error&) {  // damaged; unless it was changed, which an I/O thread reports
+      if (reader.unchanged()) throw;
+      return false;
+    }
+    return all && reader.unchanged();
   }
 
   From where_;
