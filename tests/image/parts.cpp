@@ -45,6 +45,11 @@ struct scene {
   std::int64_t label;
 };
 
+struct frames_of_clip {
+  std::vector<lazy_image> frames;
+  std::optional<lazy_image> cover;
+};
+
 /// The first channel.
 image first_of(const image& from) {
   image out(from.width(), from.height(), 1);
@@ -280,6 +285,25 @@ TEST_CASE("parts in vectors, arrays and optionals follow the picture") {
                               wick::horizontal_flip());
                  }),
                  "20 x 10", "10 x 20"));
+}
+
+TEST_CASE("no undecoded picture leaves a group, also in a vector or an optional") {
+  const std::string whole = encode_jpeg(photo(64, 48));
+  const auto frames = [&](std::int64_t i, wick::context& c) {
+    const std::size_t size = i == 2 ? whole.size() / 2 : whole.size();
+    frames_of_clip out;
+    out.frames.push_back(wick::decode()(wick::bytes(whole.data(), whole.size()), c));
+    out.frames.push_back(wick::decode()(wick::bytes(whole.data(), size), c));
+    out.cover = wick::decode()(wick::bytes(whole.data(), i == 3 ? whole.size() / 2 : whole.size()), c);
+    return out;
+  };
+  wick::loader l(wick::from(std::vector<std::int64_t>{0, 1, 2, 3}) | wick::map("frames", frames) |
+                     wick::resize(24, 32) | wick::group(4),
+                 {.workers = 1, .on_error = wick::on_error::skip});
+  const auto group = l.next();
+  REQUIRE(group);
+  CHECK(group->size() == 2);
+  CHECK(l.failure_log().entries().size() == 2);
 }
 
 TEST_CASE("a struct that can't be looked into takes part where it is said to have no parts") {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -161,6 +162,15 @@ TEST_CASE("without boxes, for a share of 1, or where nothing fits the picture st
   CHECK(whole(run(wick::random_iou_crop({.min_iou = {0.9}, .trials = 5}), 0, {.xyxy = {{3, 3, 4, 4}}})));
   wick::context c = context_at(0);
   CHECK_FALSE(wick::random_iou_crop().choose({1, 1}, {.xyxy = {{0, 0, 1, 1}}}, c.random()).has_value());
+}
+
+TEST_CASE("a picture without a value for its boxes stays whole") {
+  const wick::detail::random_iou_crop_stage stage({});
+  wick::context c = context_at(1);
+  using unlabeled = std::tuple<wick::lazy_image, std::optional<boxes>>;
+  CHECK(std::get<0>(stage(unlabeled{places(), std::nullopt}, c)).pixels() == places());
+  using grouped = std::tuple<wick::lazy_image, std::vector<boxes>>;
+  CHECK(std::get<0>(stage(grouped{places(), std::vector<boxes>()}, c)).pixels() == places());
 }
 
 TEST_CASE("each parameter of random_iou_crop changes its fingerprint, and what means nothing is refused") {

@@ -178,13 +178,13 @@ detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size, b
 
 namespace detail {
 
-/// Decodes what is in the fields of a struct, whose types stay.
+/// Decodes what is in the fields of a struct, in vectors and optionals, whose types stay.
 template <class T>
 void carry_out_fields(T& value) {
   if constexpr (requires { value.carry_out(); })
     value.carry_out();
-  else if constexpr (composite<T>)
-    with_fields(value, [](auto&... fields) { (carry_out_fields(fields), ...); });
+  else if constexpr (composite<T> || several<T> || perhaps_one<T>)
+    for_each_inside(value, [](auto& inner) { carry_out_fields(inner); });
 }
 
 /// A column of objects that are made before they are put: no undecoded picture leaves a batch.

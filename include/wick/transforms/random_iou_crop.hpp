@@ -53,7 +53,7 @@ class random_iou_crop_stage {
     const boxes* of = nullptr;
     const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
     for_each_part<any_boxes>(item, look);
-    const std::optional<rect> part = choose(size, *of, c.random());
+    const std::optional<rect> part = of == nullptr ? std::nullopt : choose(size, *of, c.random());
     fill_visible(item);
     if (!part) return item;
     geometry_step step = geometry_step::crop(*part);
