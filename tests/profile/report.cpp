@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../support/decimal_comma.hpp"
 #include "../support/doctest.hpp"
 #include <wick/profile/report.hpp>
 
@@ -263,6 +264,18 @@ TEST_CASE("JSON has the figures of the report, and any name") {
   CHECK(j.at("stages")[1].at("waits").at("memory") == 0);
   CHECK(j.at("outcomes")[0].at("outcome") == "skipped");
   CHECK(j.at("bound").at("text") == r.advice());
+}
+
+TEST_CASE("JSON and Prometheus' text have points in a process that writes 0,5") {
+  report r;
+  r.seconds = 1234.5678912;
+  r.taking = 0.5;
+  const std::string json = r.to_json(), text = r.to_prometheus();
+  CHECK(has(json, "1234.56789"));
+  const wick_test::decimal_comma locale;
+  if (!locale.there) return;
+  CHECK(r.to_json() == json);
+  CHECK(r.to_prometheus() == text);
 }
 
 TEST_CASE("Prometheus' text has one line a figure, each name being declared once before it") {

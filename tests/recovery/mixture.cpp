@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/decimal_comma.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
@@ -388,6 +389,20 @@ TEST_CASE("a change that is refused in the middle of an epoch costs no batch of 
   while (take()) {
   }
   CHECK(got == targets_of(same, 0));
+}
+
+TEST_CASE("a journal is the same in a process that writes 0,5") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string(), other = (dir / "other").string();
+  batches some;
+  training t(1, 2, path);
+  t.take(some, 20, 0);
+  const wick_test::decimal_comma locale;
+  if (!locale.there) return;
+  training same(1, 2, other);
+  same.take(some, 20, 0);
+  CHECK(read(other) == read(path));
+  training(1, 1, path).ranks[0]->load_state(t.ranks[0]->state());
 }
 
 TEST_CASE("a state needs its journal, and one that is damaged, cut or of another run is refused") {

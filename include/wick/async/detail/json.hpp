@@ -2,9 +2,10 @@
 /// JSON, written piece by piece. For what is compiled once.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <concepts>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -12,14 +13,19 @@
 
 namespace wick::detail {
 
+/// Nine digits of it, whatever the locale is.
+inline std::string number_text(double value) {
+  std::array<char, 32> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 9).ptr;
+  return {text.data(), end};
+}
+
 /// Members of an object of JSON, one after the other.
 class json_object {
  public:
   json_object& add(std::string_view name, double value) {
-    char text[32];
-    // JSON has no infinity.
-    std::snprintf(text, sizeof(text), "%.9g", std::isfinite(value) ? value : 0.0);
-    return raw(name, text);
+    return raw(name, number_text(std::isfinite(value) ? value : 0.0));  // JSON has no infinity
   }
   template <std::unsigned_integral Number>
     requires(!std::same_as<Number, bool>)

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -141,9 +140,8 @@ std::string report::to_prometheus(std::string_view labels) const {
     std::string all(labels);
     if (!all.empty() && !more.empty()) all += ',';
     all += more;
-    char number[32];
-    std::snprintf(number, sizeof(number), "%.9g", v);
-    out += std::string("wick_") + name + (all.empty() ? "" : "{" + all + "}") + " " + number + "\n";
+    out += std::string("wick_") + name + (all.empty() ? "" : "{" + all + "}") + " " + detail::number_text(v) +
+           "\n";
   };
   const auto one = [&](const char* name, const char* text, double v) {
     help(name, text);

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -149,6 +151,18 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
   return out;
 }
 
+namespace {
+
+/// With six digits behind the point, whatever the locale is.
+std::string decimals(double value) {
+  std::array<char, 400> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 6).ptr;
+  return {text.data(), end};
+}
+
+}  // namespace
+
 std::string mixture_journal::line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
                                      std::uint64_t& after) const {
   std::string line = "{\"edit\":" + std::to_string(number) + ",\"epoch\":" + std::to_string(e.epoch) +
@@ -157,7 +171,7 @@ std::string mixture_journal::line_of(const mixture_edit& e, std::size_t number, 
     line += (i == 0 ? "\"" : ",\"") + hex(std::bit_cast<std::uint64_t>(e.weights[i])) + "\"";
   line += "],\"weights\":{";
   for (std::size_t i = 0; i < e.weights.size(); ++i)
-    line += (i == 0 ? "\"" : ",\"") + names_[i] + "\":" + std::to_string(e.weights[i]);
+    line += (i == 0 ? "\"" : ",\"") + names_[i] + "\":" + decimals(e.weights[i]);
   line += "}";
   after = fingerprint_hash().add(before).add(line).value();
   return line + ",\"hash\":\"" + hex(after) + "\"}";
