@@ -300,6 +300,24 @@ TEST_CASE("a receipt has the draws of stages behind batch(), and of a sample the
   }
 }
 
+TEST_CASE("a receipt has the numbers that hang on the sample alone, for one that a cache keeps") {
+  const auto same = [](cell c) { return c; };
+  wick::loader l(numbers{30} | wick::shuffle() | wick::map("draws", draws) |
+                     wick::cache_in_memory({.bytes = 1, .freeze_random = true}) | wick::map("same", same) |
+                     wick::array_batch(6),
+                 {.seed = 6});
+  const wick::receipt r = l.receipt(1, 2);
+  const auto batch = l.replay(1, 2);
+  REQUIRE(r.samples.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    REQUIRE(r.samples[i].draws.size() == 1);
+    REQUIRE(r.samples[i].draws[0].values.size() == 8);
+    const std::uint8_t* const data = batch.data.template as<std::uint8_t>() + 8 * i;
+    for (std::size_t b = 0; b < 8; ++b)
+      CHECK(data[b] == static_cast<std::uint8_t>(r.samples[i].draws[0].values[b]));
+  }
+}
+
 TEST_CASE("a receipt is valid JSON whatever keys are") {
   wick::loader l(oddly_named{} | wick::map("f\"\xFE", draws) | wick::array_batch(3), {.seed = 3});
   const wick::receipt r = l.receipt(0, 1);

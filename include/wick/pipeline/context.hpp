@@ -82,8 +82,7 @@ class context {
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = frozen_ ? random_stream(0, 0, where_.index, stage_)
-                        : random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
+      random_ = stream_of(where_, stage_, frozen_);
       random_stage_ = stage_;
     }
     return random_;
@@ -174,6 +173,12 @@ class context {
   std::uint32_t last_drawing() const noexcept { return random_stage_; }
   /// For the loader: from now on random numbers hang on the sample alone, for one that a cache keeps.
   void freeze(bool on) noexcept { frozen_ = on; }
+  bool frozen() const noexcept { return frozen_; }
+  /// For receipts: what random() gives there.
+  static random_stream stream_of(const detail::place& where, std::uint32_t stage, bool frozen) noexcept {
+    return frozen ? random_stream(0, 0, where.index, stage)
+                  : random_stream(where.seed ^ where.drawn, where.epoch, where.position, stage);
+  }
   /// For the loader: whether a trace follows this sample.
   bool followed() const noexcept { return followed_; }
   /// For the loader.

@@ -21,13 +21,14 @@ class draw_notes {
     place where = {};         ///< of which sample
     std::uint64_t count = 0;  ///< of numbers that were drawn
     std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
+    bool frozen = false;      ///< they hang on the sample alone, see context::freeze()
   };
 
   /// A sample begins, or is tried again: earlier notes of its position count no more.
   void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
   /// The stage that ran just now may have drawn something.
   void drew(const context& c) {
-    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
+    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n, 0, c.frozen()});
   }
   /// Another sample went into this one, in this stage.
   void went_in(const context& other, const context& into, std::uint32_t stage) {

@@ -30,7 +30,7 @@ using noted = std::vector<draw_notes::line>;
 /// A stream gives its numbers again.
 receipt::draw draw_of(const draw_notes::line& l, const std::vector<std::string>& stages) {
   receipt::draw out{l.stage < stages.size() ? stages[l.stage] : "loader", l.stage, l.count, {}};
-  random_stream again(l.where.seed ^ l.where.drawn, l.where.epoch, l.where.position, l.stage);
+  random_stream again = context::stream_of(l.where, l.stage, l.frozen);
   out.values.resize(static_cast<std::size_t>(std::min<std::uint64_t>(l.count, receipt_writer::most_values)));
   for (std::uint32_t& value : out.values) value = again();
   return out;
