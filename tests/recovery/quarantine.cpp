@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/recovery/quarantine.hpp>
 
 using wick::detail::quarantine;
@@ -23,6 +26,19 @@ const std::vector<std::string> stages = {"read", "decode"};
 struct odd_names : numbers {
   std::string key(std::uint64_t i) const {
     return "\"odd\"\n\xFF" + std::to_string(i) + "\",\"stage\":\"read\"}";
+  }
+};
+
+/// Its names may change.
+struct named {
+  std::shared_ptr<const std::vector<std::string>> names;
+  std::uint64_t size() const { return names->size(); }
+  std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
+  std::string key(std::uint64_t i) const { return names->at(i) + std::to_string(i); }
+  std::uint64_t fingerprint() const {
+    wick::fingerprint_hash h;
+    for (const std::string& name : *names) h.add(name);
+    return h.value();
   }
 };
 
@@ -68,6 +84,43 @@ TEST_CASE("what is written is what is read, whatever the keys are") {
   check(odd_names{{100}});
   wick::detail::write_quarantine(path, numbers{100}, std::vector<quarantine::entry>{}, stages);
   CHECK(wick::detail::read_quarantine(path, numbers{100}, stages).empty());
+}
+
+TEST_CASE("bad samples of before a refresh() count no more where the data are others") {
+  const wick_test::temp_dir dir;
+  const std::string list = (dir / "bad").string();
+  const auto names = std::make_shared<std::vector<std::string>>(8, "good");
+  names->at(6) = "bad";
+  const auto check = [names](std::int64_t i) {
+    if (names->at(static_cast<std::size_t>(i)) == "bad") throw wick::error("it is bad");
+    return i;
+  };
+  const auto make = [&](wick::loader_options options) {
+    options.on_error = wick::on_error::skip;
+    options.prefetch_next_epoch = false;
+    return wick::loader(wick::from(named{names}) | wick::map("check", check) | wick::array_batch(8), options);
+  };
+  auto l = make({});
+  const auto size = [](auto&& of, std::uint64_t epoch) {
+    std::int64_t out = 0;
+    for (const wick::array& batch : of.epoch(epoch)) out += batch.extents()[0];
+    return out;
+  };
+  CHECK(size(l, 0) == 7);
+  l.refresh();  // of the same data
+  l.write_quarantine(list);
+  auto quarantined = make({.quarantine = {list}});
+  names->erase(names->begin() + 6);
+  names->at(5) = "bad";
+  l.refresh();
+  l.write_quarantine(list);  // asks for no key of a sample that is gone
+  CHECK(size(make({.quarantine = {list}}), 0) == 6);
+  quarantined.refresh();
+  CHECK(size(quarantined, 0) == 6);
+  CHECK(quarantined.failure_log().entries().at(0).kind == wick::error_kind::data);
+  names->assign(8, "good");
+  quarantined.refresh();
+  CHECK(size(quarantined, 1) == 8);
 }
 
 TEST_CASE("a quarantine list that is missing, no such list, of another data set or edited is refused") {

@@ -100,9 +100,11 @@ class loader {
 
   /// The source's size and its weights may have changed: plans all again over their present values.
   /// Prefetched batches are dropped, an epoch that is under way ends where it stands, and from now on none is
-  /// begun ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide
-  /// changing_data. \throws wick::error where a loader of the present data couldn't be made, or couldn't
-  /// resume a loaded state: the loader gives nothing until a later call succeeds
+  /// begun ahead. Where the source has another fingerprint, bad samples of before, and those of quarantine
+  /// files, count no more: their indexes may be those of other samples. An epoch may be a round of k batches
+  /// (weighted's `samples`, take()): see the guide changing_data.
+  /// \throws wick::error where a loader of the present data couldn't be made, or couldn't resume a loaded
+  /// state: the loader gives nothing until a later call succeeds
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() { core().refresh(); }
 

@@ -61,7 +61,7 @@ struct run_settings {
   const bool only_fails;
   const std::vector<std::string> stage_names;
   const sample_names names;
-  const quarantine bad;
+  quarantine bad;  // none once the data are others
 
  private:
   void check() const;

@@ -44,6 +44,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
              {&scheduler_,
               [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
              options.hang_after, options.on_hang) {
+  if (records_.account.any_bad()) data();  // of which data their indexes are, for refresh()
   if (records_.deliveries && !settings_.facts().batched) {
     throw error(
         "delivery_log_file: the pipeline gives samples, and the log is of batches; add batch() or "
@@ -236,6 +237,7 @@ bool loader_core::deliver_batch(batch_job& j) {
   try {
     if (line) log_delivery(*line, there);
     records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
+    if (records_.account.any_bad()) data();
     records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
     if (!there) {
       for (const told_failure& f : told_) {

@@ -90,6 +90,7 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
+  const std::optional<std::uint64_t> before = data_;
   if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
@@ -98,6 +99,10 @@ void loader_core::refresh() {
   data_.reset();
   stages_.reset();
   scheduler_.refresh();
+  if (records_.account.any_bad() && before != data()) {
+    records_.account.forget_bad();
+    settings_.bad = quarantine();
+  }
   edits_.refreshed();
   if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
   if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");

@@ -65,6 +65,9 @@ class error_account {
   /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
   /// failed since.
   std::vector<quarantine::entry> bad() const;
+  bool any_bad() const noexcept;
+  /// The data are others, in which these indexes are other samples.
+  void forget_bad() noexcept;
 
   void write(loader_state& to) const;
   void read(const loader_state& from);

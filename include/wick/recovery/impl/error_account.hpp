@@ -112,6 +112,10 @@ std::vector<quarantine::entry> error_account::bad() const {
   return out;
 }
 
+bool error_account::any_bad() const noexcept { return !bad_->stages.empty(); }
+
+void error_account::forget_bad() noexcept { bad_->stages.clear(); }
+
 void error_account::write(loader_state& to) const {
   to.failures = failure_log_.of_training();
   to.counted_failures = counted_;
