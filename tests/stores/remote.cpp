@@ -148,6 +148,17 @@ TEST_CASE("shards on a server give the records that they give from the disk, one
     CHECK(wick::tar(remote, {"jpg", "json", "cls"}, {.keep_index = true}).size() == 41);  // it was replaced
     ::unsetenv("XDG_CACHE_HOME");
   }
+  SUBCASE("of a server that doesn't tell one state of an object from the next none is kept") {
+    const temp_dir cache;
+    ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+    for (int i = 0; i < 2; ++i) {
+      const auto source =
+          wick::tar(server.url("undated", "s0.tar"), {"jpg", "json", "cls"}, {.keep_index = true});
+      CHECK(source.bytes_scanned() > 0);
+      CHECK(contains(source.note(), "neither ETag nor Last-Modified"));
+    }
+    ::unsetenv("XDG_CACHE_HOME");
+  }
   CHECK(contains(message_of([&] { return wick::tar(server.url("ok", "none.tar"), {"jpg"}); }),
                  server.url("ok", "none.tar"), "tar", "404 Not Found"));
 }

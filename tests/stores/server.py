@@ -75,7 +75,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         part = data[first : last + 1]
         self.send_response(status)
         self.send_header("Content-Range", f"bytes {first + shift}-{last + shift}/{len(data)}")
-        self.send_header("ETag", etag or f'"{zlib.crc32(data):x}"')
+        if etag != "none":
+            self.send_header("ETag", etag or f'"{zlib.crc32(data):x}"')
         self.send_header("Content-Length", str(len(part)))
         self.end_headers()
         if pause:
@@ -136,6 +137,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve_changing(self, file, times):
         self.serve_ok(file, times, etag=f'"{times}"')
+
+    def serve_undated(self, file, times):
+        self.serve_ok(file, times, etag="none")
 
     def serve_hang(self, file, times):
         time.sleep(3600)

@@ -21,6 +21,7 @@
 #include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/cache/cache_on_disk.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/block_shuffle.hpp>
@@ -535,6 +536,26 @@ TEST_CASE("a file that is changed, cut off or gone after its footer was read is 
   CHECK(contains(failure([&](const std::string& path) { std::ofstream(path) << good << "x"; }),
                  "was changed since"));
   CHECK(failure([](const std::string&) {}) == "");
+}
+
+TEST_CASE("a cache on disk has the rows of a file that was written again made again") {
+  if (made() == nullptr) return;
+  const temp_dir dir, cache;
+  const std::string path = dir.write("a.parquet", content(file("types.parquet"))).string();
+  const auto notes = [&] {
+    wick::loader l(wick::parquet<double>(path, {"f64"}) | wick::read() |
+                       wick::cache_on_disk(cache.path().string()) | wick::array_batch(50),
+                   {.workers = 2, .prefetch_next_epoch = false});
+    std::string out;
+    for (const wick::array& batch : l.epoch(0)) CHECK(batch.extents()[0] == static_cast<std::int64_t>(rows));
+    for (const std::string& note : l.report().notes) out += note + "\n";
+    return out;
+  };
+  notes();
+  CHECK(contains(notes(), "100 % of 50 samples"));
+  std::filesystem::last_write_time(path,
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  CHECK(contains(notes(), "50 were made of files that have changed"));
 }
 
 TEST_CASE("damaged files are refused, or some rows of theirs are, and never more than that") {

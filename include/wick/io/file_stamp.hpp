@@ -8,6 +8,12 @@
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_system.hpp>
 
+namespace wick {
+
+class fingerprint_hash;
+
+}  // namespace wick
+
 namespace wick::detail {
 
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
@@ -26,6 +32,8 @@ struct file_stamp {
   /// Whether the time of its last change tells one state of it from the next: not if that was just now, since
   /// file systems' clocks tick some 100 times a second, some once in two.
   bool settled() const noexcept;
+  /// The size and the time of the last change.
+  void add_to(fingerprint_hash& h) const noexcept;
   /// What has happened to the file, as far as it shows; null when it is the same file, and unchanged. On file
   /// systems that others than the kernel serve (NFS, FUSE), device and inode are numbers that may be reused,
   /// and don't count.

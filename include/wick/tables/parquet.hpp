@@ -152,6 +152,8 @@ struct parquet_row {
   parquet_table* table;
   std::uint64_t row;
   parquet_read<T> read(context& c, const read_options&) const noexcept { return {*table, row, c}; }
+  /// For a cache on disk: the row, and the file's size and time.
+  void add_origin_to(fingerprint_hash& h) const { table->add_origin_to(h, row); }
 };
 
 }  // namespace detail

@@ -22,7 +22,9 @@ void add_origin(fingerprint_hash& h, const file_range& where);
 /// count as nothing.
 template <class T>
 void add_origin(fingerprint_hash& h, const T& item) {
-  if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
+  if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that are not ranges of them
+    item.add_origin_to(h);
+  } else if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
     h.add(&item, sizeof item);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     h.add(std::string_view(item));

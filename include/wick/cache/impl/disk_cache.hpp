@@ -238,7 +238,7 @@ bool disk_cache::open_own_segment() {
     number >>= 1;
     if (number == 0) continue;
     if (writable(number, O_CREAT | O_EXCL)) return true;
-    if (errno != EEXIST) return false;
+    if (errno != EEXIST && errno != EWOULDBLOCK) return false;  // another process has it: the next number
   }
 }
 

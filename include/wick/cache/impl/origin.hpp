@@ -28,9 +28,7 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
     if (::stat(where.path, &about) != 0) return;
     now = file_stamp::of(about);
   }
-  h.add(now.size)
-      .add(static_cast<std::uint64_t>(now.seconds))
-      .add(static_cast<std::uint64_t>(now.nanoseconds));
+  now.add_to(h);
 }
 
 }  // namespace wick::detail

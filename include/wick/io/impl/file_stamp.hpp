@@ -12,6 +12,7 @@
 #include <wick/io/detail/file_system.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::detail {
 
@@ -39,6 +40,10 @@ file_stamp file_stamp::of(const struct ::stat& about) noexcept {
 }
 
 bool file_stamp::settled() const noexcept { return seconds + 3 < static_cast<std::int64_t>(::time(nullptr)); }
+
+void file_stamp::add_to(fingerprint_hash& h) const noexcept {
+  h.add(size).add(static_cast<std::uint64_t>(seconds)).add(static_cast<std::uint64_t>(nanoseconds));
+}
 
 const char* file_stamp::change(const file_stamp& now) const noexcept {
   if (local && (now.device != device || now.inode != inode)) return "was replaced";

@@ -93,6 +93,7 @@ class tar_index {
   std::optional<std::string> load(const std::string& at, const file_stamp& shard);
   /// Writes an index; a failure is a note.
   void keep(const std::string& at, const std::string& all);
+  void note_that(std::string what);
   remote_object* object_of(std::size_t shard) const noexcept {
     return objects_ == nullptr || objects_[shard].store == nullptr ? nullptr : &objects_[shard];
   }

@@ -155,14 +155,22 @@ std::string tar_index::fetch(std::size_t shard) {
     stamp.size = object.size.load(std::memory_order_acquire);
     object.indexed = object.version.load(std::memory_order_acquire);
     stamp.seconds = static_cast<std::int64_t>(object.indexed);
-    const std::string kept_at = keep_ ? user_cache_path(name, "wickidx") : std::string();
-    if (std::optional<std::string> kept = load(kept_at, stamp)) return std::move(*kept);
+    // Without an ETag or a date nothing tells one state of the object from the next. The whole URL, with its
+    // query, tells one object from another; it is hashed.
+    const bool known = object.indexed != 0;
+    const std::string kept_at = keep_ && known ? user_cache_path(url, "wickidx") : std::string();
+    if (keep_ && !known) {
+      note_that("the server sends neither ETag nor Last-Modified of " + name +
+                ", so no index of it is kept. Without one the shard is walked at each start");
+    } else if (std::optional<std::string> kept = load(kept_at, stamp)) {
+      return std::move(*kept);
+    }
     tar_scan members(name, url.c_str(), object, stamp.size);
     kept_tar_writer out;
     for (tar_entry entry; members.next(entry);) out.add(entry, members);
     bytes_scanned_.fetch_add(members.bytes_read(), std::memory_order_relaxed);
     std::string all = out.finish(stamp);
-    if (keep_) keep(kept_at, all);
+    if (!kept_at.empty()) keep(kept_at, all);
     return all;
   } catch (const error& e) {
     if (std::string_view(e.what()).starts_with(printable(name))) throw;
@@ -181,7 +189,7 @@ void tar_index::add_remote_shard(std::size_t shard) {
 std::optional<std::string> tar_index::load(const std::string& at, const file_stamp& shard) {
   if (!keep_) return std::nullopt;
   if (std::optional<std::string> kept = kept_tar_reader::load(at, shard)) return kept;
-  making_.take(is_url(paths_.front()) ? user_cache_path(shards_.front(), "wickidx")
+  making_.take(is_url(paths_.front()) ? user_cache_path(paths_.front(), "wickidx")
                                       : paths_.front() + ".wickidx");
   return kept_tar_reader::load(at, shard);
 }
@@ -190,9 +198,13 @@ void tar_index::keep(const std::string& at, const std::string& all) {
   try {
     replace_file(at, std::as_bytes(std::span(all)), "index");
   } catch (const error& e) {
-    const std::lock_guard lock(noting_);
-    note_ = std::string(e.what()) + ". Without it the shard is walked at each start";
+    note_that(std::string(e.what()) + ". Without it the shard is walked at each start");
   }
+}
+
+void tar_index::note_that(std::string what) {
+  const std::lock_guard lock(noting_);
+  note_ = std::move(what);
 }
 
 std::string tar_index::note() const {

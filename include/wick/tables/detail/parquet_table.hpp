@@ -112,6 +112,7 @@ class parquet_table {
   std::uint64_t size() const noexcept;
   std::string key(std::uint64_t row) const;
   std::uint64_t fingerprint() const noexcept;
+  void add_origin_to(fingerprint_hash& h, std::uint64_t row) const noexcept;
   std::vector<std::uint64_t> groups() const;
   std::uint64_t bytes_read() const noexcept;
   std::string note() const;

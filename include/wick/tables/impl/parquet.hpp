@@ -131,6 +131,13 @@ std::uint64_t parquet_table::fingerprint() const noexcept {
   return h.value();
 }
 
+void parquet_table::add_origin_to(fingerprint_hash& h, std::uint64_t row) const noexcept {
+  const std::size_t g = state_->group_of(row);
+  const row_group& in = *state_->groups[g];
+  state_->opened.stamp(in.file).add_to(h);
+  h.add(in.file).add(in.first_row + row - state_->begins[g]);
+}
+
 std::vector<std::uint64_t> parquet_table::groups() const {
   std::vector<std::uint64_t> out;
   for (std::size_t g = 0; g + 1 < state_->begins.size(); ++g)
