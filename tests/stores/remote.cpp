@@ -143,6 +143,9 @@ TEST_CASE("shards on a server give the records that they give from the disk, one
     CHECK(records(remote, {.keep_index = true}) == expected);
     const auto source = wick::tar(remote, {"jpg", "json", "cls"}, {.keep_index = true});
     CHECK(source.bytes_scanned() == 0);
+    const auto signed_again =
+        wick::tar(server.url("ok", "s0.tar?signed=2"), {"jpg", "json", "cls"}, {.keep_index = true});
+    CHECK(signed_again.bytes_scanned() == 0);
     write_file(folder.path() / "s1.tar",
                wick_test::tar_writer().add("new.jpg", "1").add("new.json", "2").add("new.cls", "3").done());
     CHECK(wick::tar(remote, {"jpg", "json", "cls"}, {.keep_index = true}).size() == 41);  // it was replaced

@@ -155,10 +155,10 @@ std::string tar_index::fetch(std::size_t shard) {
     stamp.size = object.size.load(std::memory_order_acquire);
     object.indexed = object.version.load(std::memory_order_acquire);
     stamp.seconds = static_cast<std::int64_t>(object.indexed);
-    // Without an ETag or a date nothing tells one state of the object from the next. The whole URL, with its
-    // query, tells one object from another; it is hashed.
+    // Without an ETag or a date nothing tells one state of the object from the next. Signed URLs have another
+    // query each time.
     const bool known = object.indexed != 0;
-    const std::string kept_at = keep_ && known ? user_cache_path(url, "wickidx") : std::string();
+    const std::string kept_at = keep_ && known ? user_cache_path(name, "wickidx") : std::string();
     if (keep_ && !known) {
       note_that("the server sends neither ETag nor Last-Modified of " + name +
                 ", so no index of it is kept. Without one the shard is walked at each start");
@@ -189,7 +189,7 @@ void tar_index::add_remote_shard(std::size_t shard) {
 std::optional<std::string> tar_index::load(const std::string& at, const file_stamp& shard) {
   if (!keep_) return std::nullopt;
   if (std::optional<std::string> kept = kept_tar_reader::load(at, shard)) return kept;
-  making_.take(is_url(paths_.front()) ? user_cache_path(paths_.front(), "wickidx")
+  making_.take(is_url(paths_.front()) ? user_cache_path(shards_.front(), "wickidx")
                                       : paths_.front() + ".wickidx");
   return kept_tar_reader::load(at, shard);
 }
