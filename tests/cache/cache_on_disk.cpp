@@ -243,6 +243,18 @@ TEST_CASE("where there is no room, sets that are not in use make some, and those
   CHECK(*runs.runs == until);
 }
 
+TEST_CASE("a sample of a file that changes meanwhile is kept as one of what it was made of") {
+  const temp_dir at;
+  wick::detail::disk_cache cache(at.path().string(), 1, 10, 0);
+  wick::detail::disk_cache::entry found;
+  constexpr std::uint64_t before = 111, after = 222;
+  CHECK(!cache.look(3, before, found));  // it is made now
+  CHECK(!cache.look(3, after, found));   // the next epoch asks for it, and the file has changed
+  const wick::bytes old = wick_test::as_bytes("old");
+  cache.add(3, before, old.span());
+  CHECK(!cache.look(3, after, found));
+}
+
 TEST_CASE("an entry that is damaged on disk, cut off or torn is made again, never served") {
   const folder of(12);
   const temp_dir at;

@@ -94,7 +94,8 @@ class cache_on_disk_stage {
     auto asking = c->run_blocking([cache, source, c, reserved] {
       asked_sample out;
       try {
-        out.found = cache->look(c->index(), origin_of(source->at(c->index())), out.where);
+        c->set_origin(origin_of(source->at(c->index())));
+        out.found = cache->look(c->index(), c->origin(), out.where);
       } catch (const std::exception&) {  // the source's: it throws again where the sample is made
         return out;
       }
@@ -156,7 +157,7 @@ class cache_on_disk_stage {
     kept_writer out;
     out.reserve(sizeof(Item) + bytes_beside(item) + 64);
     save(item, out);
-    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), out.written()); });
+    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), c->origin(), out.written()); });
     co_await std::move(writing);
     co_return item;
   }

@@ -174,6 +174,9 @@ class context {
   /// For the loader: from now on random numbers hang on the sample alone, for one that a cache keeps.
   void freeze(bool on) noexcept { frozen_ = on; }
   bool frozen() const noexcept { return frozen_; }
+  /// For a cache on disk: what the sample is made of, as a number.
+  void set_origin(std::uint64_t origin) noexcept { origin_ = origin; }
+  std::uint64_t origin() const noexcept { return origin_; }
   /// For receipts: what random() gives there.
   static random_stream stream_of(const detail::place& where, std::uint32_t stage, bool frozen) noexcept {
     return frozen ? random_stream(0, 0, where.index, stage)
@@ -190,6 +193,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    origin_ = 0;
     frozen_ = false;
     followed_ = false;
   }
@@ -208,6 +212,7 @@ class context {
   }
 
   detail::place where_;
+  std::uint64_t origin_ = 0;
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;

@@ -46,13 +46,13 @@ class disk_cache {
 
   /// A sample that this process has checked, on a file system that can be asked without waiting. Any thread.
   bool find(std::uint64_t index, entry& out) const noexcept;
-  /// A sample that any process has kept since, made of the same. Remembers `origin` for add(). May block.
+  /// A sample that any process has kept since, made of the same. May block.
   bool look(std::uint64_t index, std::uint64_t origin, entry& out);
   /// Reads and checks its bytes. False when they are damaged: the sample is no longer kept then. May block.
   bool read(std::uint64_t index, const entry& where, bytes& out);
   /// Keeps a sample that look() has not found, if there is room. May block. Nothing is thrown: what can't be
   /// kept is made again.
-  void add(std::uint64_t index, std::span<const std::byte> sample) noexcept;
+  void add(std::uint64_t index, std::uint64_t origin, std::span<const std::byte> sample) noexcept;
 
   void count(bool hit, std::size_t lane) noexcept {
     counters& mine = counters_[lane % counters_.size()];

@@ -137,15 +137,12 @@ bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
   const auto known = [&] {
     const std::scoped_lock lock(lock_of(index));
     entry& e = at(index);
-    if (e.file < 0) {
-      e.origin = origin;
-      return false;
-    }
+    if (e.file < 0) return false;
     if (e.origin == origin) {
       out = e;
       return true;
     }
-    e = {.origin = origin};  // it is made again
+    e = {};  // it is made again
     kept_.fetch_sub(1, std::memory_order_relaxed);
     stale_.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -169,17 +166,19 @@ bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
     e.checked = true;
     return true;
   }
-  e = {.origin = where.origin};
+  e = {};
   kept_.fetch_sub(1, std::memory_order_relaxed);
   damaged_.fetch_add(1, std::memory_order_relaxed);
   return false;
 }
 
-void disk_cache::add(std::uint64_t index, std::span<const std::byte> sample) noexcept try {
+void disk_cache::add(std::uint64_t index, std::uint64_t origin,
+                     std::span<const std::byte> sample) noexcept try {
   if (index >= samples_ || full_.load(std::memory_order_relaxed)) return;
   record r;
   r.set = set_;
   r.sample = index;
+  r.origin = origin;
   r.length = sample.size();
   r.content = content_of(sample.data(), sample.size(), 0);
   int file = -1;
@@ -199,10 +198,6 @@ void disk_cache::add(std::uint64_t index, std::span<const std::byte> sample) noe
     end_ += r.length;
     bytes_ += r.length + record_size;
     file = segments_.at(own_);
-  }
-  {
-    const std::scoped_lock lock(lock_of(index));
-    r.origin = at(index).origin;
   }
   if (cache_folder::write_all(file, sample, r.offset) && append(r)) return;
   fault_.store(errno, std::memory_order_relaxed);
