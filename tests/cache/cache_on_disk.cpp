@@ -210,6 +210,23 @@ TEST_CASE("no more than .bytes is written, and a fixed part is kept") {
                  "it is full"));
 }
 
+TEST_CASE("sets that grow at once share the room") {
+  const temp_dir at;
+  const counted before;
+  constexpr std::uint64_t room = 20'000;
+  std::vector<wick::loader<wick::sample<wick::array, wick::array>>> loaders;
+  for (std::uint64_t set = 0; set < 3; ++set) {
+    loaders.emplace_back(numbers_kept(at, before, {.bytes = room, .version = set}),
+                         wick::loader_options{.seed = 2, .workers = 1, .prefetch_next_epoch = false});
+  }
+  for (bool any = true; any;) {
+    any = false;
+    for (auto& l : loaders) any = l.next().has_value() || any;
+  }
+  CHECK(size_of_folder(at.path()) <= room + room / 16);
+  CHECK(size_of_folder(at.path()) > room / 2);
+}
+
 TEST_CASE("where there is no room, sets that are not in use make some, and those in use stay") {
   const temp_dir at;
   const counted runs;

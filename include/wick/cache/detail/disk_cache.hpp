@@ -80,6 +80,11 @@ class disk_cache {
   /// A segment of this process, and where it ends. With index_mutex_.
   bool open_own_segment();
   bool append(record r);
+  /// The other sets of the folder.
+  std::vector<std::string> other_sets() const;
+  /// Counts their bytes, since other processes write, too. With index_mutex_.
+  void count_others();
+  /// With index_mutex_.
   bool make_room(std::uint64_t bytes);
   std::uint64_t used() const noexcept { return others_ + bytes_; }
 
@@ -100,6 +105,7 @@ class disk_cache {
   std::uint32_t own_ = 0;                 // 0: none yet
   std::uint64_t end_ = 0;                 // of the own segment
   std::uint64_t others_ = 0, bytes_ = 0;  // of other sets, of this one
+  std::uint64_t count_again_ = 0;         // when so much is used
 
   std::atomic<std::uint64_t> kept_{0}, stale_{0}, damaged_{0};
   std::atomic<bool> full_{false};

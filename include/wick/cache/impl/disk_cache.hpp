@@ -65,18 +65,15 @@ void disk_cache::open_set() {
   index_ = file_handle(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!index_) cache_folder::refuse(path, "opened", errno);
   local_ = is_local(index_.get());
-  std::error_code fault;
-  for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
-    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_)
-      others_ += cache_folder::size_of_set(i->path().string());
-  }
+  const std::scoped_lock lock(index_mutex_);
   bytes_ = cache_folder::size_of_set(folder_);
+  count_others();
   if (most_ == 0) {
     struct ::statvfs about {};
     if (::statvfs(root_.c_str(), &about) == 0)
       most_ = (std::uint64_t{about.f_bavail} * about.f_frsize + used()) / 2;
+    count_again_ = 0;
   }
-  const std::scoped_lock lock(index_mutex_);
   const std::uint64_t bytes = bytes_;
   read_index();
   bytes_ = bytes;  // what the index names lies in the files that were counted
@@ -172,8 +169,8 @@ bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
   return false;
 }
 
-void disk_cache::add(std::uint64_t index, std::uint64_t origin,
-                     std::span<const std::byte> sample) noexcept try {
+void disk_cache::add(std::uint64_t index, std::uint64_t origin, std::span<const std::byte> sample) noexcept
+    try {
   if (index >= samples_ || full_.load(std::memory_order_relaxed)) return;
   record r;
   r.set = set_;
@@ -184,6 +181,7 @@ void disk_cache::add(std::uint64_t index, std::uint64_t origin,
   int file = -1;
   {
     const std::scoped_lock lock(index_mutex_);
+    if (used() + r.length + record_size > count_again_) count_others();
     if (used() + r.length + record_size > most_ && !make_room(r.length + record_size)) {
       full_.store(true, std::memory_order_relaxed);
       return;
@@ -269,14 +267,28 @@ bool disk_cache::append(record r) {
   return true;
 }
 
-bool disk_cache::make_room(std::uint64_t bytes) {
-  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+std::vector<std::string> disk_cache::other_sets() const {
+  std::vector<std::string> out;
   std::error_code fault;
   for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
+    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_)
+      out.push_back(i->path().string());
+  }
+  return out;
+}
+
+void disk_cache::count_others() {
+  others_ = 0;
+  for (const std::string& set : other_sets()) others_ += cache_folder::size_of_set(set);
+  count_again_ = used() + most_ / 64;  // so a process that writes beside others passes the bound by no more
+}
+
+bool disk_cache::make_room(std::uint64_t bytes) {
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+  for (std::string& set : other_sets()) {
     struct ::stat about {};
-    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_ &&
-        ::stat((i->path() / "in-use").c_str(), &about) == 0)
-      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, i->path().string()});
+    if (::stat((set + "/in-use").c_str(), &about) == 0)
+      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, std::move(set)});
   }
   std::sort(sets.begin(), sets.end());
   for (const auto& [used_last, folder] : sets) {
