@@ -18,6 +18,7 @@
 #include "support/tf_record.hpp"
 #include <wick/async/detail/interruption.hpp>
 #include <wick/batch/batch.hpp>
+#include <wick/cache/cache_on_disk.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
@@ -231,6 +232,26 @@ TEST_CASE("an object that changes after it was looked into is an error of its sa
   wick::loader train(source | wick::read() | wick::group(1), {.workers = 1});
   CHECK(contains(message_of([&] { return train.next(); }), s.url("a.bin") + ", record 0",
                  "was changed on the server"));
+}
+
+TEST_CASE("a cache on disk sees that an object has changed") {
+  const served s;
+  const temp_dir cache;
+  const auto epoch = [&] {
+    const auto source = wick::records(wick::files(s.url("a.bin")), 8);
+    wick::loader train(source | wick::read() | wick::cache_on_disk(cache.path().string()) | wick::group(4),
+                       {.workers = 1, .prefetch_next_epoch = false});
+    std::string all;
+    for (auto& group : train.epoch(0)) {
+      for (wick::bytes& b : group) all += b.text();
+    }
+    return all;
+  };
+  for (const std::uint32_t state : {6u, 6u, 7u}) {
+    const std::string now = numbers(10, 8, state);
+    write_file(s.folder / "a.bin", now);
+    CHECK(epoch() == now);
+  }
 }
 
 TEST_CASE("a source of many objects gives up at the first error, and where the program is interrupted") {

@@ -26,7 +26,8 @@ struct file_range {
   std::uint64_t offset = 0;      ///< of the first byte
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
   /// The state of the file when the source indexed it: read() refuses another file, or one that was changed
-  /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block.
+  /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block. Of
+  /// an object on a server: its size and version.
   const detail::file_stamp* indexed = nullptr;
   /// The object of a server that it is; `path` is its URL then.
   detail::remote_object* remote = nullptr;

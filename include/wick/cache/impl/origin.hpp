@@ -16,7 +16,11 @@ namespace wick::detail {
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
-    h.add(shown_url(where.path)).add(where.offset).add(where.length).add(where.remote->indexed);
+    h.add(shown_url(where.path)).add(where.offset).add(where.length);
+    if (where.indexed != nullptr)
+      where.indexed->add_to(h);
+    else
+      h.add(where.remote->indexed);
     return;
   }
   h.add(std::string_view(where.path)).add(where.offset).add(where.length);

@@ -97,9 +97,8 @@ file_range opened_files::range(std::size_t file, std::uint64_t offset, std::uint
   file_range out = paths_.at(file);
   out.offset = offset;
   out.length = length;
-  if (out.remote != nullptr) return out;
-  out.file = open_[file];
   out.indexed = &stamps_[file];
+  if (out.remote == nullptr) out.file = open_[file];
   return out;
 }
 

@@ -76,11 +76,12 @@ struct parquet_files {
     std::vector<remote_part> out;
     std::vector<file_range> where;
     for (std::size_t f = first; f < std::min(first + files_at_once, opened.size()); ++f) {
-      const remote_object* const object = opened.paths().at(f).remote;
-      if (object == nullptr) continue;
-      const std::uint64_t size = object->size.load(std::memory_order_acquire);
-      const std::uint64_t length = std::min(size, enough);
-      where.push_back(opened.range(f, size - length, length));
+      file_range end = opened.paths().at(f);
+      if (end.remote == nullptr) continue;
+      const std::uint64_t size = end.remote->size.load(std::memory_order_acquire);
+      end.length = std::min(size, enough);
+      end.offset = size - end.length;
+      where.push_back(end);
     }
     std::vector<bytes> read = opened.read(where);
     for (std::size_t i = 0; i < where.size(); ++i) out.push_back({where[i], std::move(read[i])});
