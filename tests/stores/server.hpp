@@ -47,6 +47,8 @@ class background {
   background& operator=(const background&) = delete;
   ~background() { kill(); }
 
+  /// Until it is killed it does nothing any more.
+  void pause() const noexcept { ::kill(child_, SIGSTOP); }
   void kill() noexcept {
     if (child_ <= 0) return;
     ::kill(child_, SIGKILL);
@@ -111,6 +113,7 @@ class faulty_server {
     return std::strtol(text.c_str() + at + what.size() + 4, nullptr, 10);
   }
   void forget() const { get("/again"); }
+  void pause() const noexcept { python_.pause(); }
   void kill() noexcept { python_.kill(); }
 
  private:

@@ -1,6 +1,8 @@
 // Parquet on a server: the rows of the disk, each row group by few requests.
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -71,4 +73,19 @@ TEST_CASE("Parquet files on a server give the rows that they give from the disk"
   CHECK(of(server.url("ok", "a{0..1}.parquet")).key(1001) == server.url("ok", "a1.parquet") + ", row 1");
   CHECK(contains(message_of([&] { return of(server.url("ok", "none.parquet")); }),
                  server.url("ok", "none.parquet") + ": parquet: ", "404 Not Found"));
+}
+
+TEST_CASE("a loader that is dropped does not wait for a server that is silent") {
+  const auto* const folder = made();
+  if (folder == nullptr) return;
+  const wick_test::faulty_server server(*folder);
+  const table source(wick::files(server.url("ok", "a0.parquet")), {"text", "n", "list"});
+  server.pause();
+  const auto begun = std::chrono::steady_clock::now();
+  {
+    wick::loader train(source | wick::read() | wick::group(10), {.workers = 2});
+    const auto epoch = train.epoch(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it asks
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));  // of 60 that it would wait
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <wick/async/detail/condition.hpp>
+#include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
@@ -126,10 +127,10 @@ struct remote_part {
 /// Reads all parts, neighbors in an object by one request. Waits for memory first, then for the store.
 /// \throws wick::error, wick::cancelled
 task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_t max_bytes);
-/// The same on the calling thread, which waits.
-void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes);
-/// Waits for them on the calling thread. \throws wick::error
-void wait_for_remote(std::span<remote_read> reads);
+/// The same on the calling thread, which waits until `stop` is requested.
+void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes, const stop_token& stop = {});
+/// Waits for them on the calling thread. \throws wick::error, wick::cancelled
+void wait_for_remote(std::span<remote_read> reads, const stop_token& stop = {});
 /// Waits for reads that are under way. When one fails, or the wait is interrupted, it calls off the others.
 class remote_wait {
  public:
@@ -152,8 +153,9 @@ class remote_wait {
       done(read);
     }
   }
-  /// Until all are done. Gives the one that failed first, or null. \throws what check_interruption() throws
-  remote_read* wait();
+  /// Until all are done. Gives the one that failed first, or null. \throws what check_interruption() throws,
+  /// and wick::cancelled when `stop` is requested
+  remote_read* wait(const stop_token& stop = {});
 
  private:
   static void done(remote_read& read) noexcept;

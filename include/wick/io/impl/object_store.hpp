@@ -240,12 +240,12 @@ task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_
   co_await reading;
 }
 
-void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes) {
+void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes, const stop_token& stop) {
   std::vector<remote_read> reads = first_looks(parts, max_bytes);
-  wait_for_remote(reads);
+  wait_for_remote(reads, stop);
   check_size(set_lengths(parts), {.max_bytes = max_bytes});
   reads = reads_of(parts);
-  wait_for_remote(reads);
+  wait_for_remote(reads, stop);
 }
 
 void remote_wait::done(remote_read& read) noexcept {
@@ -255,7 +255,7 @@ void remote_wait::done(remote_read& read) noexcept {
   if (--self->left_ == 0 || self->failed_ != nullptr) self->wake_.notify_one();
 }
 
-remote_read* remote_wait::wait() {
+remote_read* remote_wait::wait(const stop_token& stop) {
   std::exception_ptr interrupted;
   bool called_off = false;
   std::unique_lock lock(mutex_);
@@ -267,6 +267,7 @@ remote_read* remote_wait::wait() {
     if (!failed) {
       try {
         check_interruption();
+        if (stop.stop_requested()) throw cancelled();
       } catch (...) {
         interrupted = std::current_exception();
       }
@@ -281,10 +282,10 @@ remote_read* remote_wait::wait() {
   return failed_;
 }
 
-void wait_for_remote(std::span<remote_read> reads) {
+void wait_for_remote(std::span<remote_read> reads, const stop_token& stop) {
   remote_wait all(reads.size());
   for (remote_read& r : reads) all.add(r, [](remote_read& read) { read.object->store->begin(read); });
-  if (const remote_read* const failed = all.wait()) std::rethrow_exception(failed->failed);
+  if (const remote_read* const failed = all.wait(stop)) std::rethrow_exception(failed->failed);
 }
 
 std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte* to, std::size_t size,

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/stop_token.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
@@ -82,11 +83,12 @@ class counted_file final : public arrow::io::RandomAccessFile {
     return std::shared_ptr<arrow::Buffer>(std::move(out));
   }
 
-  /// Reads parts of an object by few requests, for the reads of them that follow. \throws wick::error
-  void read_before(std::vector<remote_part> parts) {
+  /// Reads parts of an object by few requests, for the reads of them that follow. \throws wick::error,
+  /// wick::cancelled
+  void read_before(std::vector<remote_part> parts, const stop_token& stop) {
     std::uint64_t sum = 0;
     for (const remote_part& p : parts) sum += p.where.length;
-    read_remote_now(parts, sum);
+    read_remote_now(parts, sum, stop);
     before_ = std::move(parts);
   }
   /// This part is read already.

@@ -235,7 +235,11 @@ struct parquet_files {
     std::optional<file_watch> watch;
     if (local) watch = file_watch::begin(where.file, &stamp);
     const auto from = std::make_shared<counted_file>(where, stamp.size, bytes_read, memory);
-    if (!local) from->read_before(parts_of(of, in));
+    try {
+      if (!local) from->read_before(parts_of(of, in), stop);
+    } catch (const cancelled&) {
+      return nullptr;
+    }
     auto out = std::make_shared<parquet_group>();
     std::string column;
     try {
