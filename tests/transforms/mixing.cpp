@@ -201,6 +201,38 @@ TEST_CASE("a mosaic's boxes and masks lie where its pictures do") {
   CHECK(mosaics == 30);
 }
 
+namespace {
+
+struct scene {
+  wick::lazy_image picture;
+  wick::boxes objects;
+  wick::mask classes;
+};
+
+}  // namespace
+
+TEST_CASE("the pictures, boxes and masks of structs are put together as those of tuples are") {
+  const auto as_it_is = [](auto s) { return s; };
+  const auto as_struct = [](auto s) {
+    auto& [objects, classes] = s.target;
+    return scene{std::move(s.data), std::move(objects), std::move(classes)};
+  };
+  const auto with = [](const auto& f) {
+    return wick::loader(scenes{} | wick::shuffle() | wick::map(f) | wick::mosaic(40), {.seed = 2});
+  };
+  auto expected = with(as_it_is);
+  auto l = with(as_struct);
+  for (int i = 0; i < 30; ++i) {
+    const auto tuple = expected.next();
+    const auto fields = l.next();
+    REQUIRE(tuple);
+    REQUIRE(fields);
+    CHECK(fields->picture.pixels() == tuple->data);
+    CHECK(fields->objects == std::get<0>(tuple->target));
+    CHECK(fields->classes.pixels() == std::get<1>(tuple->target).pixels());
+  }
+}
+
 TEST_CASE("a mosaic's masks keep their type, and have a fill of their own") {
   const auto of_type = [](wick::dtype type) {
     return wick::map("masks", [type](wick::sample<wick::image, std::tuple<wick::boxes, wick::mask>> s) {

@@ -144,6 +144,13 @@ class mosaic_stage {
                     const std::vector<frame>& sizes) const {
     if constexpr (std::is_same_v<T, image>) {
       join_pictures(from, where);
+    } else if constexpr (std::is_same_v<T, lazy_image>) {  // a field of a struct keeps its type
+      std::vector<image> pixels;
+      for (T* one : from) pixels.push_back(std::move(*one).pixels());
+      std::vector<image*> all;
+      for (image& one : pixels) all.push_back(&one);
+      join_pictures(all, where);
+      *from[0] = lazy_image(std::move(pixels[0]));
     } else if constexpr (std::is_same_v<T, mask>) {
       join_masks(from, where);
     } else if constexpr (std::is_same_v<T, boxes>) {
