@@ -21,7 +21,7 @@ struct remote_options {
   /// A connection that brings less than 1 KiB a second for so long, in seconds, counts as failed.
   double stalled_after = 20;
   /// Sends a request that takes 1.5 times as long as 95 % of the last ones a second time, and takes the
-  /// answer that comes first. At most 3 % of all, and none while many are late.
+  /// answer that comes first. At most 3 % of all, none of over 8 MiB, and none while many are late.
   bool hedge = true;
   /// Sent with each request: "Authorization: Bearer …". They go to no other host than the URL's.
   std::vector<std::string> headers = {};

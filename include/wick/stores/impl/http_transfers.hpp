@@ -299,13 +299,14 @@ inline bool http_transfers::may_hedge() const noexcept {
 }
 
 inline void http_transfers::hedge(http_clock::time_point now) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;  // beside the loader's bound on memory
   const http_clock::duration late = in_seconds(answers.late());
   http_request* longest = nullptr;
   std::size_t overdue = 0;
   for (http_request* r : active) {
     if (r->second() || now - r->sent < late) continue;
     ++overdue;
-    const bool could = r->twin == nullptr && r->whole == nullptr;
+    const bool could = r->twin == nullptr && r->whole == nullptr && r->end() - r->at <= most_bytes;
     if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
   }
   // Where many are late it is the store that is slow, and more requests make it slower.
