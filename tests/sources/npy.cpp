@@ -71,7 +71,11 @@ TEST_CASE("what is no array of rows is refused with the finding") {
   const temp_dir dir;
   CHECK(refused(four_rows()).empty());
   CHECK(contains(refused("no array at all"), "x.npy: npy: is no .npy file", "no arr"));
-  CHECK(contains(refused(""), "no .npy file"));
+  CHECK(contains(refused(""), "x.npy: npy: is empty"));
+  CHECK(contains(refused("\x93NUMPY\1"), "cut off or damaged"));
+  CHECK(contains(
+      refused(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1), }", "1")),
+      "x.npy: npy: has more than 7 dimensions"));
   CHECK(contains(refused(file_of("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234")),
                  "big-endian"));
   CHECK(contains(refused(file_of("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "12345678")),

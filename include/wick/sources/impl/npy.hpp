@@ -36,7 +36,8 @@ struct npy_header {
 
  private:
   [[noreturn]] static void damaged(const std::string& called) {
-    throw source_error(called, "npy", "has a header that numpy does not write; the file is damaged");
+    throw source_error(called, "npy",
+                       "has a header that numpy does not write; the file is cut off or damaged");
   }
   /// What stands behind `'name':`.
   static std::string_view entry(const std::string& called, std::string_view dict, std::string_view name) {
@@ -62,10 +63,13 @@ std::optional<dtype> dtype_of_numpy(std::string_view code) {
 
 npy_header::npy_header(const std::string& called, std::string_view file) {
   constexpr std::string_view magic = "\x93NUMPY";
-  if (file.size() < 12 || !file.starts_with(magic)) {
+  if (!file.starts_with(magic)) {
     throw source_error(called, "npy",
-                       "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
+                       file.empty()
+                           ? "is empty (0 bytes)"
+                           : "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
   }
+  if (file.size() < 12) damaged(called);
   const auto byte = [&](std::size_t i) {
     return static_cast<std::size_t>(static_cast<unsigned char>(file[i]));
   };
@@ -87,10 +91,10 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
   }
   const std::optional<dtype> found = dtype_of_numpy(descr.substr(std::min<std::size_t>(1, descr.size())));
   if (!found) {
-    throw source_error(
-        called, "npy",
-        "has numbers of type \"" + printable(descr) +
-            "\", which batches can't have; save x.astype(numpy.float32) or another type of Torch's");
+    throw source_error(called, "npy",
+                       "has numbers of type \"" + printable(descr) +
+                           "\", which batches can't have; save numbers of a type of Torch's, such as "
+                           "x.astype(numpy.float32)");
   }
   type = *found;
   if (entry(called, dict, "fortran_order").starts_with("True")) {
@@ -103,19 +107,16 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     std::int64_t extent = 0;
     const auto [end, fault] = std::from_chars(tuple.data(), tuple.data() + tuple.size(), extent);
     if (fault != std::errc() || extent < 0) damaged(called);
+    if (extents.rank() == shape::max_rank + 1) {
+      throw source_error(called, "npy",
+                         "has more than " + std::to_string(shape::max_rank + 1) +
+                             " dimensions; join some of them: save x.reshape(len(x), …)");
+    }
     extents.push_back(extent);
     tuple.remove_prefix(static_cast<std::size_t>(end - tuple.data()));
     while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
   }
 }
-
-}  // namespace
-
-}  // namespace detail
-
-namespace detail {
-
-namespace {
 
 /// \throws wick::error
 std::string npy_file(const std::string& path) {
