@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include "../support/interrupted.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/pipeline/source.hpp>
@@ -194,6 +195,13 @@ TEST_CASE("a class folder that may not be listed is an error") {
   if (root) REQUIRE(::seteuid(0) == 0);
   fs::permissions(dir / "shut", fs::perms::all);
   CHECK(contains(message, "/shut: image_folder: the folder cannot be listed: Permission denied"));
+}
+
+TEST_CASE("an interruption is heard between two folders") {
+  const temp_dir dir;
+  dir.write("cat/a.jpg");
+  dir.write("dog/a.jpg");
+  CHECK(wick_test::gives_up([&] { return wick::image_folder(dir.path().string()); }));
 }
 
 TEST_CASE("names with line breaks, blanks and bytes that are no UTF-8 are kept as they are") {

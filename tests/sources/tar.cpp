@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include "../support/interrupted.hpp"
 #include "../support/message_of.hpp"
 #include "../support/processes.hpp"
 #include "../support/python.hpp"
@@ -715,6 +716,12 @@ TEST_CASE("who starts while another process writes the indexes waits, also where
   second.join();
   CHECK(fs::exists(of.path(2) + ".wickidx"));
   ::unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_CASE("an interruption is heard while a shard is walked") {
+  const temp_dir dir;
+  const std::string shard = dir.write("a.tar", tar_writer().add("a.txt", "1").done());
+  CHECK(wick_test::gives_up([&] { return wick::tar(shard, {"txt"}); }));
 }
 
 TEST_CASE("what webdataset writes is read back equal") {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include "../support/interrupted.hpp"
 #include "../support/message_of.hpp"
 #include "../support/processes.hpp"
 #include "../support/temp_dir.hpp"
@@ -346,6 +347,12 @@ TEST_CASE("of processes that start at once one makes the index, and the others r
   CHECK(start((dir / "no/folder/kept").string()) == std::vector<int>(4, 1));  // it can't be written
   CHECK(fs::is_empty(dir / "cache/wick"));
   ::unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_CASE("an interruption is heard while a file is read") {
+  const temp_dir dir;
+  const std::string file = dir.write("a.txt", std::string(std::size_t{3} << 20, '\n') + "one\n");
+  CHECK(wick_test::gives_up([&] { return wick::lines(file); }));
 }
 
 TEST_CASE("a file that changes behind the index is an error of each of its samples") {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
@@ -57,6 +58,7 @@ std::size_t read_up_to(const file_range& of, std::byte* to, std::size_t size, st
 }
 
 std::size_t opened_files::look::read(std::byte* to, std::size_t size, std::uint64_t offset) const {
+  check_interruption();
   return read_up_to(where_, to, size, offset);
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/sources/detail/tar_header.hpp>
@@ -35,6 +36,7 @@ const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size)
 }
 
 std::size_t forward_window::read(std::byte* to, std::size_t size, std::uint64_t offset) {
+  check_interruption();
   return object_ == nullptr ? read_up_to(fd_, to, size, offset)
                             : read_remote_up_to(url_, *object_, to, size, offset);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/interruption.hpp>
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/walk.hpp>
 
@@ -79,6 +80,7 @@ std::vector<folder_files> folder_walk::run(const std::string& start) {
 }
 
 void folder_walk::visit(const std::string& folder, bool inside_a_link) {
+  check_interruption();
   folder_files here{folder, {}};
   std::vector<std::string> below, links;
   const folder_id self =
