@@ -347,6 +347,20 @@ TEST_CASE("a list of many objects comes in pages") {
   CHECK(all.key(static_cast<std::uint64_t>(n) - 1) == "s3://many/k" + std::to_string(n - 1));
 }
 
+TEST_CASE("a list that has no end is refused") {
+  const temp_dir folder;
+  const wick_test::faulty_server server(folder);
+  variables v;
+  v.set("AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(server.port()));
+  v.set("AWS_ACCESS_KEY_ID", key);
+  v.set("AWS_SECRET_ACCESS_KEY", secret);
+  v.set("AWS_CONFIG_FILE", "/dev/null");
+  v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+  CHECK(contains(message_of([] { return wick::files("s3://repeating/*"); }),
+                 "s3://repeating/*: s3: ", "the same one follows"));
+  CHECK(server.count("requests") == 2);
+}
+
 TEST_CASE("the index of a shard is found beside it, whatever its name") {
   if (skipped()) return;
   const temp_dir folder;

@@ -51,7 +51,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 SEEN.clear()
                 LOG.update(requests=0, connections=0, bytes=0, headers=[])
             return self.text(200, b"")
-        kind, name = path[1:].split("/", 1)
+        kind, _, name = path[1:].partition("/")
         with LOCK:
             LOG["requests"] += 1
             LOG["headers"].append(dict(self.headers))
@@ -140,6 +140,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve_undated(self, file, times):
         self.serve_ok(file, times, etag="none")
+
+    def serve_repeating(self, file, times):  # a bucket of S3 whose list has no end
+        page = "<IsTruncated>true</IsTruncated><NextContinuationToken>next</NextContinuationToken>"
+        self.text(200, f"<ListBucketResult>{page}<Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>".encode())
 
     def serve_hang(self, file, times):
         time.sleep(3600)

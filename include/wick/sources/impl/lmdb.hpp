@@ -199,10 +199,13 @@ void lmdb_records::index::scan(lmdb_reader& from, const lmdb_options& options) {
     const mapped_file mapped(value.mv_data);
     for (; more && text(key).starts_with(options.prefix); more = from.next(key, value)) {
       const std::uint64_t offset = mapped.offset_of(value.mv_data);
-      if (offset > file.stamp.size || value.mv_size > file.stamp.size - offset ||
-          value.mv_size > std::numeric_limits<std::uint32_t>::max()) {
+      if (offset > file.stamp.size || value.mv_size > file.stamp.size - offset) {
         throw from.problem("the value of \"" + printable(text(key)) +
-                           "\" reaches past the end of the file; " + "it is damaged");
+                           "\" reaches past the end of the file; it is damaged");
+      }
+      if (value.mv_size > std::numeric_limits<std::uint32_t>::max()) {
+        throw from.problem("the value of \"" + printable(text(key)) + "\" has " +
+                           std::to_string(value.mv_size) + " bytes, and the most is 4,294,967,295; split it");
       }
       offsets.push_back(offset);
       lengths.push_back(static_cast<std::uint32_t>(value.mv_size));

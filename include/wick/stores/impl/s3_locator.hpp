@@ -140,6 +140,11 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
       if (!all && ::fnmatch(wanted.key.c_str(), o.key.c_str(), flags) != 0) continue;
       out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size, version_of(o.etag)});
     }
+    if (!token.empty() && page.is_truncated && page.next_continuation_token == token) {
+      throw source_error(pattern, "s3",
+                         "the list of the bucket: the server says after each page that the same one follows; "
+                         "check that it speaks ListObjectsV2");
+    }
     token = page.is_truncated ? std::move(page.next_continuation_token) : std::string();
   } while (!token.empty());
   if (out.empty()) throw source_error(pattern, "s3", "matches no object; check the bucket and the prefix");
