@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -320,6 +321,24 @@ TEST_CASE("a request that gets no answer is sent a second time, and few others a
   CHECK(contains(source.note(), "(0 again, "));
   CHECK(contains(train.report().to_string(), "servers: "));
   CHECK(server.count("requests") <= 1031);
+}
+
+TEST_CASE("where a server is silent, the loader's message says so") {
+  const temp_dir folder;
+  write_file(folder.path() / "f", "1");
+  const faulty_server server(folder);
+  const std::string url = server.url("hang", "f");
+  std::promise<std::string> told;
+  wick::loader train(
+      wick::files(wick::remote(std::vector<std::string>{url}, {.give_up_after = 3, .stalled_after = 1})) |
+          wick::read() | wick::group(1),
+      {.workers = 1,
+       .prefetch_next_epoch = false,
+       .hang_after = std::chrono::seconds(1),
+       .on_hang = [&](const std::string& text) { told.set_value(text); }});
+  CHECK_THROWS_AS(train.next(), wick::error);
+  CHECK(contains(told.get_future().get(),
+                 url + " (position 0): in 'read', waiting for the answer of a server for "));
 }
 
 TEST_CASE("of many requests that get no answer only 3 % are sent a second time") {

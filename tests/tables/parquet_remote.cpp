@@ -1,6 +1,7 @@
 // Parquet on a server: the rows of the disk, each row group by few requests.
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -88,4 +89,25 @@ TEST_CASE("a loader that is dropped does not wait for a server that is silent") 
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it asks
   }
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));  // of 60 that it would wait
+}
+
+TEST_CASE("where a server is silent, the message tells the sample that asks from those that wait for it") {
+  const auto* const folder = made();
+  if (folder == nullptr) return;
+  const wick_test::faulty_server server(*folder);
+  const std::vector<std::string> urls{server.url("ok", "a0.parquet")};
+  const table source(wick::files(wick::remote(urls, {.give_up_after = 3, .stalled_after = 1})),
+                     {"text", "n", "list"});
+  server.pause();
+  std::promise<std::string> told;
+  wick::loader train(source | wick::read() | wick::group(10),
+                     {.workers = 1,
+                      .prefetch_next_epoch = false,
+                      .hang_after = std::chrono::seconds(1),
+                      .on_hang = [&](const std::string& text) { told.set_value(text); }});
+  CHECK_THROWS_AS(train.next(), wick::error);
+  const std::string text = told.get_future().get();
+  CAPTURE(text);
+  CHECK(contains(text, "in a call on I/O thread wick-io-"));
+  CHECK(contains(text, "waiting for what another sample reads for "));
 }

@@ -18,7 +18,7 @@ namespace detail {
 /// What samples waited for without a worker, in seconds summed over them.
 struct waits_report {
   double io_thread = 0;  ///< until an I/O thread was free
-  double io_call = 0;    ///< for a call on an I/O thread
+  double io_call = 0;    ///< for a call on an I/O thread, a server, or what another sample reads
   double memory = 0;     ///< for room in loader_options::memory
   double lock = 0;       ///< for an async_mutex, async_semaphore or channel
   double time = 0;       ///< in sleep_for

@@ -15,8 +15,19 @@
 namespace wick::detail {
 
 /// What is waited for. `nothing`: it runs, or waits for what is not wick's.
-enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
-inline constexpr std::size_t wait_kinds = 8;
+enum class wait_for : std::uint8_t {
+  nothing,
+  io_thread,
+  io_call,  ///< on an I/O thread
+  memory,
+  time,
+  lock,
+  channel,
+  worker,
+  server,  ///< which no thread waits for
+  sample   ///< another one, which reads what this one needs
+};
+inline constexpr std::size_t wait_kinds = 10;
 
 /// In place of a stage's number: it is not known, or the source is asked.
 inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;

@@ -60,7 +60,7 @@ class remote_awaiter : job {
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
     execute = [](job* j) noexcept { resume(static_cast<remote_awaiter*>(j)->handle_); };
-    wait_.begin(wait_for::io_call);
+    wait_.begin(wait_for::server);
     on_.set_store_reads(reads_.front().object->store->at_a_time());
     for (remote_read& r : reads_) {
       r.owner = this;

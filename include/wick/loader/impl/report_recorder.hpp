@@ -250,7 +250,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
     const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
     waits_report& w = out.waits;
     w.io_thread = wait(wait_for::io_thread);
-    w.io_call = wait(wait_for::io_call);
+    w.io_call = wait(wait_for::io_call) + wait(wait_for::server) + wait(wait_for::sample);
     w.memory = wait(wait_for::memory);
     w.lock = wait(wait_for::lock) + wait(wait_for::channel);
     w.time = wait(wait_for::time);

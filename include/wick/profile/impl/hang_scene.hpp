@@ -99,6 +99,10 @@ std::string hang_scene::doing(const place& p, executor& on) const {
       return "waiting for one of " + spelled(on.io().threads()) + " I/O threads";
     case wait_for::io_call:
       return "in a call on I/O thread wick-io-" + spelled(p.io_thread);
+    case wait_for::server:
+      return "waiting for the answer of a server";
+    case wait_for::sample:
+      return "waiting for what another sample reads";
     case wait_for::memory:
       return "waiting for memory (" + spelled(used) + " of " + spelled(limit) + " bytes are taken)";
     case wait_for::time:

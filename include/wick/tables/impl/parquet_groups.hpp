@@ -58,7 +58,7 @@ class group_arrival {
 
  private:
   friend line_awaiter<group_arrival, awaiter>;
-  static constexpr wait_for waited_for = wait_for::io_call;
+  static constexpr wait_for waited_for = wait_for::sample;
 
   bool serve(awaiter& a) noexcept {
     std::lock_guard lock(mutex_);
