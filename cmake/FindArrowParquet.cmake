@@ -2,13 +2,17 @@
 Finds Arrow and Parquet for C++ and makes the imported target ArrowParquet::ArrowParquet.
 
   1. their CMake packages: the system's, vcpkg's, or those below CMAKE_PREFIX_PATH, Arrow_ROOT, Parquet_ROOT;
-  2. the pyarrow of python3 (another interpreter: -DArrowParquet_PYTHON=…), whose wheel has headers and libraries.
+  2. the pyarrow of python3 (another interpreter: -DArrowParquet_PYTHON=…), whose wheel has headers and libraries; not in a
+     cross build, unless the interpreter is named.
 
 Sets ArrowParquet_FOUND, ArrowParquet_VERSION, ArrowParquet_ORIGIN (in words) and, of a wheel, ArrowParquet_PYTHON_FOUND, the
 interpreter.
 ]]
-if(TARGET ArrowParquet::ArrowParquet)
+if(TARGET ArrowParquet::ArrowParquet)  # found before, maybe by another folder, whose variables are not seen here
   set(ArrowParquet_FOUND TRUE)
+  foreach(_arrowparquet_name VERSION ORIGIN PYTHON_FOUND)
+    get_target_property(ArrowParquet_${_arrowparquet_name} ArrowParquet::ArrowParquet WICK_${_arrowparquet_name})
+  endforeach()
   return()
 endif()
 set(ArrowParquet_ORIGIN "")
@@ -18,7 +22,7 @@ if(NOT ArrowParquet_PYTHON)
   find_package(Arrow CONFIG QUIET)
   find_package(Parquet CONFIG QUIET)
   foreach(_arrowparquet_kind shared static)
-    if(NOT ArrowParquet_ORIGIN AND TARGET Arrow::arrow_${_arrowparquet_kind} AND TARGET Parquet::parquet_${_arrowparquet_kind})
+    if(NOT ArrowParquet_ORIGIN AND NOT Arrow_VERSION VERSION_LESS "${ArrowParquet_FIND_VERSION}" AND TARGET Arrow::arrow_${_arrowparquet_kind} AND TARGET Parquet::parquet_${_arrowparquet_kind})
       set(_arrowparquet_libraries Parquet::parquet_${_arrowparquet_kind} Arrow::arrow_${_arrowparquet_kind})
       set(ArrowParquet_VERSION "${Arrow_VERSION}")
       set(ArrowParquet_ORIGIN "${Arrow_DIR}")
@@ -29,7 +33,9 @@ endif()
 if(NOT ArrowParquet_ORIGIN)
   if(ArrowParquet_PYTHON)
     set(_arrowparquet_python "${ArrowParquet_PYTHON}")
-  else()
+  elseif(EXISTS "${ArrowParquet_PYTHON_KEPT}")  # whatever the PATH is when CMake runs again
+    set(_arrowparquet_python "${ArrowParquet_PYTHON_KEPT}")
+  elseif(NOT CMAKE_CROSSCOMPILING)
     find_program(_arrowparquet_python NAMES python3 python NO_CACHE)
   endif()
   set(_arrowparquet_folder "")
@@ -49,6 +55,9 @@ if(NOT ArrowParquet_ORIGIN)
     if(EXISTS "${_arrowparquet_parquet}" AND EXISTS "${_arrowparquet_arrow}")
       set(ArrowParquet_ORIGIN "python3's pyarrow (${_arrowparquet_folder})")
       set(ArrowParquet_PYTHON_FOUND "${_arrowparquet_python}")
+      if(NOT ArrowParquet_PYTHON)
+        set(ArrowParquet_PYTHON_KEPT "${_arrowparquet_python}" CACHE INTERNAL "the python3 whose pyarrow was found")
+      endif()
     endif()
   endif()
 endif()
@@ -68,4 +77,7 @@ if(ArrowParquet_FOUND)
     target_include_directories(ArrowParquet::ArrowParquet SYSTEM INTERFACE "${_arrowparquet_folder}/include")
   endif()
   target_link_libraries(ArrowParquet::ArrowParquet INTERFACE ${_arrowparquet_libraries})
+  foreach(_arrowparquet_name VERSION ORIGIN PYTHON_FOUND)
+    set_target_properties(ArrowParquet::ArrowParquet PROPERTIES WICK_${_arrowparquet_name} "${ArrowParquet_${_arrowparquet_name}}")
+  endforeach()
 endif()

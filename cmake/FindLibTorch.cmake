@@ -3,16 +3,20 @@ Finds LibTorch and makes the imported target LibTorch::LibTorch.
 
 LibTorch's own TorchConfig.cmake stops when the library was built with CUDA and the machine has no CUDA toolkit, and
 Debian's asks for packages that nobody needs. Headers and libraries are all it takes, so they are looked for directly:
-  1. what the user says: a target `torch` that exists already (find_package(Torch) was called), Torch_DIR, Torch_ROOT,
-     LibTorch_ROOT, CMAKE_PREFIX_PATH (also as environment variables); a static LibTorch goes through its TorchConfig.cmake;
-  2. the torch package of python3 (another interpreter: -DLibTorch_PYTHON=…);
+  1. what the user says: a target `torch` that exists already (find_package(Torch) was called), the torch package of the
+     interpreter LibTorch_PYTHON, Torch_DIR, Torch_ROOT, LibTorch_ROOT, CMAKE_PREFIX_PATH (also as environment variables); a
+     static LibTorch goes through its TorchConfig.cmake;
+  2. the torch package of python3, unless this is a cross build;
   3. the system's: Debian's and Ubuntu's libtorch-dev.
 
 Sets LibTorch_FOUND, LibTorch_VERSION, LibTorch_ORIGIN (in words), LibTorch_ROOT_DIR, LibTorch_CXX11_ABI (the value of
 _GLIBCXX_USE_CXX11_ABI that it was built with) and, where there is none, LibTorch_NOT_FOUND_MESSAGE.
 ]]
-if(TARGET LibTorch::LibTorch)
+if(TARGET LibTorch::LibTorch)  # found before, maybe by another folder, whose variables are not seen here
   set(LibTorch_FOUND TRUE)
+  foreach(_libtorch_name VERSION ORIGIN ROOT_DIR CXX11_ABI)
+    get_target_property(LibTorch_${_libtorch_name} LibTorch::LibTorch WICK_${_libtorch_name})
+  endforeach()
   return()
 endif()
 if(LibTorch_FIND_VERSION)
@@ -55,13 +59,31 @@ function(_libtorch_look root)
   set(_libtorch_shared TRUE PARENT_SCOPE)
 endfunction()
 
+# The folder of an interpreter's torch; empty where it has none.
+function(_libtorch_of_python python out)
+  # find_spec doesn't import torch, which would take seconds. Not in a folder where ./torch could be taken for it.
+  execute_process(
+    COMMAND "${python}" -c "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s and s.origin else '')"
+    WORKING_DIRECTORY / OUTPUT_VARIABLE root OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(${out} "${root}" PARENT_SCOPE)
+endfunction()
+
 # The roots to look under, each followed by where it is from, in words. What the user named comes first.
 function(_libtorch_candidates out)
   set(candidates "")
+  if(LibTorch_PYTHON)
+    _libtorch_of_python("${LibTorch_PYTHON}" root)
+    if(root)
+      list(APPEND candidates "${root}" "the torch of LibTorch_PYTHON")
+    else()
+      list(APPEND candidates "${LibTorch_PYTHON}" "LibTorch_PYTHON")
+    endif()
+  endif()
   foreach(variable Torch_ROOT LibTorch_ROOT Torch_DIR CMAKE_PREFIX_PATH)
     set(values ${${variable}})
-    if(NOT values AND NOT "$ENV{${variable}}" STREQUAL "")
-      cmake_path(CONVERT "$ENV{${variable}}" TO_CMAKE_PATH_LIST values)
+    if(NOT "$ENV{${variable}}" STREQUAL "")
+      cmake_path(CONVERT "$ENV{${variable}}" TO_CMAKE_PATH_LIST more)
+      list(APPEND values ${more})
     endif()
     foreach(folder IN LISTS values)
       # torch.utils.cmake_prefix_path is ROOT/share/cmake, Torch_DIR is ROOT/share/cmake/Torch or ROOT/lib/ARCH/cmake/Torch.
@@ -70,18 +92,16 @@ function(_libtorch_candidates out)
     endforeach()
   endforeach()
 
-  if(LibTorch_PYTHON)
-    set(python "${LibTorch_PYTHON}")
-  else()
+  # An interpreter that had it stays, whatever the PATH is when CMake runs again.
+  set(python "${LibTorch_PYTHON_FOUND}")
+  if(NOT EXISTS "${python}")
     find_program(python NAMES python3 python NO_CACHE)
   endif()
-  if(python)
-    # find_spec doesn't import torch, which would take seconds. Not in a folder where ./torch could be taken for it.
-    execute_process(
-      COMMAND "${python}" -c "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s and s.origin else '')"
-      WORKING_DIRECTORY / OUTPUT_VARIABLE root OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(python AND NOT CMAKE_CROSSCOMPILING)
+    _libtorch_of_python("${python}" root)
     if(root)
       list(APPEND candidates "${root}" "python3's torch")
+      set(LibTorch_PYTHON_FOUND "${python}" CACHE INTERNAL "the python3 whose torch was found")
     endif()
   endif()
 
@@ -105,12 +125,14 @@ else()
   while(_libtorch_left)
     list(POP_FRONT _libtorch_left _libtorch_root _libtorch_from)
     set(_libtorch_asked FALSE)
-    if(_libtorch_from MATCHES "^(Torch_ROOT|LibTorch_ROOT|Torch_DIR)$")
+    if(_libtorch_from MATCHES "^(Torch_ROOT|LibTorch_ROOT|Torch_DIR|LibTorch_PYTHON|the torch of LibTorch_PYTHON)$")
       set(_libtorch_asked TRUE)
     endif()
     _libtorch_look("${_libtorch_root}")
     set(_libtorch_this "LibTorch ${_libtorch_version} from ${_libtorch_from} (${_libtorch_root})")
-    if(NOT _libtorch_version)
+    if(_libtorch_from STREQUAL "LibTorch_PYTHON")
+      set(_libtorch_reason "LibTorch_PYTHON is ${_libtorch_root}, which has no torch")
+    elseif(NOT _libtorch_version)
       set(_libtorch_reason "${_libtorch_from} names ${_libtorch_root}, which has no include/torch/csrc/api")
     elseif(_libtorch_version VERSION_LESS _libtorch_minimum)
       set(_libtorch_reason "${_libtorch_this} is older than ${_libtorch_minimum}")
@@ -191,6 +213,9 @@ else()
     target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=0)
   endif()
 endif()
+foreach(_libtorch_name VERSION ORIGIN ROOT_DIR CXX11_ABI)
+  set_target_properties(LibTorch::LibTorch PROPERTIES WICK_${_libtorch_name} "${LibTorch_${_libtorch_name}}")
+endforeach()
 set(LibTorch_FOUND TRUE)
 if(NOT LibTorch_FIND_QUIETLY)
   message(STATUS "wick: LibTorch ${LibTorch_VERSION} from ${LibTorch_ORIGIN}")
