@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a virtual environment with the Python loaders that bench/images and bench/cache are compared with, from PyPI:
+# Makes a virtual environment with the Python packages that benchmarks are compared with, from PyPI:
 #
-#   bash bench/peers.sh [DIR]        build/peers; then WICK_PEERS=DIR bash bench/run.sh images, or cache
+#   bash bench/peers.sh [DIR]        build/peers; then WICK_PEERS=DIR bash bench/run.sh images, cache, parts, or stores
 #
 # Several GB with PyTorch (PyPI's wheel for x86-64 brings CUDA along; WICK_PEERS_SKIP="torch …" leaves packages out).
 # FFCV is compiled here, with OpenCV from apt-get. What can't be installed is named, the rest goes on.
@@ -19,11 +19,12 @@ fi
 
 missing=()
 # Each alone: one that can't be built must not take the others along. Both wheels of torch must fit each other.
-for packages in "./python" "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "ffcv numba torch pillow"; do
+for packages in "./python" "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "obstore" "fsspec aiohttp" "awscrt" "ffcv numba torch pillow"; do
   name=${packages%% *}
   [[ " ${WICK_PEERS_SKIP:-} " == *" $name "* ]] && continue
   start=$SECONDS
   [[ $name == ffcv ]] && (wick_require ffcv)
+  [[ $packages == ./python ]] && packages=$root/python
   if "$venv/bin/python" -m pip install --quiet $packages >>"$log" 2>&1; then
     wick_say "$packages: $((SECONDS - start)) s"
   else
@@ -32,4 +33,4 @@ for packages in "./python" "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch
   fi
 done
 ((${#missing[@]})) && wick_say "could not be installed: ${missing[*]}; the whole of it is in $log"
-wick_say "WICK_PEERS=$venv bash bench/run.sh images (or cache)"
+wick_say "WICK_PEERS=$venv bash bench/run.sh images (or cache, parts, stores)"

@@ -37,8 +37,9 @@ wick_require build torch >&2
 mapfile -t settings <<<"${WICK_BENCH_CMAKE:-}"  # of a run.sh that called this one, one a line
 [[ -n ${settings[0]} ]] || settings=()
 {
+  # Those of an earlier benchmark would stay.
   wick_step bench-configure cmake --preset release -B build/bench -DWICK_BUILD_TESTS=OFF -DWICK_BUILD_EXAMPLES=OFF \
-    "${settings[@]}"
+    -DWICK_JPEG=auto -DWICK_PNG=auto -DWICK_ARROW=auto -UArrowParquet_PYTHON "${settings[@]}"
   wick_step "bench-$name" cmake --build build/bench --parallel "$(nproc)" --target "bench_$name"
 } >&2
 exec "build/bench/bench/bench_$name" "$@"

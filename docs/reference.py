@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
 """Writes docs/names.md and docs/reference/ from the headers: what there is in namespace wick, and what its comments say.
 
-  reference.py            write them
-  reference.py --check    write nothing; exit 1 and say what differs where they are not what would be written
-  reference.py --count    print how many names there are
-
 What a user's program needs is in namespace wick, everything else in wick::detail.
 """
 
+import argparse
 import difflib
 import re
 import sys
@@ -698,21 +695,25 @@ def faults(house):
 
 
 def main():
+    arguments = argparse.ArgumentParser(description="Writes docs/names.md and docs/reference from the headers.")
+    arguments.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is not as it would be written")
+    arguments.add_argument("--count", action="store_true", help="only print how many names there are")
+    options = arguments.parse_args()
     house = House()
-    if sys.argv[1:] == ["--count"]:
+    if options.count:
         print(len(house.public))
         return 0
     found = faults(house)
     for fault in found:
         print(fault)
-    if found and sys.argv[1:] == ["--check"]:
+    if found and options.check:
         return 1
     wanted = {NAMES: names_page(house), PAGES / "index.md": index_page(house)}
     for room in ROOMS:
         if any(house.room_of(d) == room for all_of in house.public.values() for d in all_of):
             wanted[PAGES / PAGE_OF[room]] = Writer(house, room).page()
     old = [p for p in sorted(PAGES.glob("*.md")) if p not in wanted]
-    if sys.argv[1:] == ["--check"]:
+    if options.check:
         differs = False
         for page, text in [*wanted.items(), *((p, "") for p in old)]:
             there = page.read_text(encoding="utf-8") if page.is_file() else ""

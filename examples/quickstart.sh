@@ -8,6 +8,7 @@
 #   --no-install  only name what is missing, and stop with 1
 #   --data DIR    take the four files of Fashion-MNIST (train-images-idx3-ubyte.gz, …) from DIR instead of Debian's package
 set -euo pipefail
+here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 
@@ -19,7 +20,7 @@ while (($#)); do
     --no-install) WICK_INSTALL=no ;;
     --data)
       (($# > 1)) || wick_die "quickstart: --data needs a folder"
-      idx=$2
+      idx=$(cd "$here" && realpath -- "$2") || wick_die "quickstart: there is no folder $2"
       needs=(build torch)
       shift
       ;;
@@ -48,6 +49,8 @@ wick_step quickstart-build cmake --build build/quickstart --parallel "$(nproc)" 
 
 # Written beside its place and moved there when it is whole: what is interrupted leaves nothing half.
 shards=data/fashion-mnist
+# Of other files shards of their own.
+[[ $idx == /usr/share/datasets/fashion-mnist ]] || shards+=-$(printf '%s' "$idx" | cksum | cut -d ' ' -f 1)
 if [[ ! -d $shards ]]; then
   mkdir -p data
   unfinished=$(mktemp -d "$shards.XXXXXX")

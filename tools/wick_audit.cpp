@@ -57,6 +57,10 @@ int main(int argc, char** argv) {
   try {
     const wick::audit_report found = wick::audit(logs, options);
     std::fputs(found.to_string().c_str(), stdout);
+    if (std::fflush(stdout) != 0) {
+      std::perror("wick-audit: the report can't be written");
+      return 2;
+    }
     return found.ok() ? 0 : 1;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "wick-audit: %s\n", e.what());

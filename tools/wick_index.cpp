@@ -29,17 +29,20 @@ Exit code 0: all are written. 1: a shard can't be read, or an index can't be wri
 
 int main(int argc, char** argv) {
   std::vector<std::string> patterns;
+  bool named = false;  // only names from here on
   for (int i = 1; i < argc; ++i) {
     const std::string_view a = argv[i];
-    if (a == "-h" || a == "--help") {
+    if (named || !a.starts_with('-')) {
+      patterns.emplace_back(a);
+    } else if (a == "--") {
+      named = true;
+    } else if (a == "-h" || a == "--help") {
       std::fputs(help, stdout);
       return 0;
-    }
-    if (a.starts_with('-')) {
+    } else {
       std::fprintf(stderr, "wick-index: unknown option %s; --help lists them\n", argv[i]);
       return 2;
     }
-    patterns.emplace_back(a);
   }
   if (patterns.empty()) {
     std::fputs("wick-index: no shard is named: wick-index train-*.tar; --help says more\n", stderr);

@@ -54,7 +54,10 @@ bash "$root/bench/run.sh" images --folder "$wick_set" "${peers[@]}" "${arguments
 if [[ $pixels == yes && " ${arguments[*]} " != *" --only "* && " ${arguments[*]} " != *" --help "* ]]; then
   dump=$(mktemp -d "${TMPDIR:-/tmp}/wick-images-XXXXXX")
   trap 'rm -rf "$dump"' EXIT
-  bash "$root/bench/run.sh" images --folder "$wick_set" "${peers[@]}" "${arguments[@]}" --pixels "$dump" >/dev/null 2>&1
+  bash "$root/bench/run.sh" images --folder "$wick_set" "${peers[@]}" "${arguments[@]}" --pixels "$dump" >"$wick_logs/images-pixels.log" 2>&1 || {
+    tail -n 20 "$wick_logs/images-pixels.log" >&2
+    wick_die "bench/images: writing the pixels failed"
+  }
   "$wick_pillow" "$here/pillow.py" "$dump" | tee -a "$results"
 fi
 if [[ -n $svg ]]; then

@@ -10,6 +10,7 @@
 #include <optional>
 #include <signal.h>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ class background {
       ::close(output);
       return;
     }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also where the test is killed
     if (output >= 0) {
       ::dup2(output, 1);
       ::dup2(output, 2);
