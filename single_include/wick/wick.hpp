@@ -682,8 +682,19 @@ inline std::uint64_t now_ticks() noexcept {
 namespace wick::detail {
 
 /// What is waited for. `nothing`: it runs, or waits for what is not wick's.
-enum class wait_for : std::uint8_t { nothing, io_thread, io_call, memory, time, lock, channel, worker };
-inline constexpr std::size_t wait_kinds = 8;
+enum class wait_for : std::uint8_t {
+  nothing,
+  io_thread,
+  io_call,  ///< on an I/O thread
+  memory,
+  time,
+  lock,
+  channel,
+  worker,
+  server,  ///< which no thread waits for
+  sample   ///< another one, which reads what this one needs
+};
+inline constexpr std::size_t wait_kinds = 10;
 
 /// In place of a stage's number: it is not known, or the source is asked.
 inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;
@@ -1688,9 +1699,10 @@ class single_user {
     ~hold() { of_.used_.store(false, std::memory_order_release); }
 
    private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call);
     single_user& of_;
   };
+  /// \throws std::logic_error that says so
+  [[noreturn, gnu::noinline]] static void refuse(const char* call);
 
   /// Whether there was no hold since this thread was remembered, and it is not lent. A thread that begins to
   /// use it at this very moment is not seen.
@@ -1996,6 +2008,9 @@ struct executor_options {
   std::string name = "wick";          ///< of the threads, as top shows them
   std::vector<int> pin_to =
       {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
+  /// By how much the workers' priority is below that of the thread that makes the executor, as nice(1)
+  /// counts, from 0 to 19. On Linux.
+  int nice = 0;
 };
 
 /// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
@@ -2039,6 +2054,15 @@ class executor {
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   detail::io_pool& io() noexcept { return io_; }
+  /// For the loader: reads that it is of use to have under way at a time, by I/O threads and by object
+  /// stores.
+  std::size_t reads_at_a_time() const noexcept {
+    return io_.threads() + store_reads_.load(std::memory_order_relaxed);
+  }
+  /// For object stores, whose reads take no thread: how many they make at a time.
+  void set_store_reads(std::size_t at_a_time) noexcept {
+    store_reads_.store(at_a_time, std::memory_order_relaxed);
+  }
   /// Wakes coroutines at a given time; see sleep_for.
   detail::timer_queue& timers() noexcept { return timers_; }
 
@@ -2178,6 +2202,7 @@ class executor {
   const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
+  std::atomic<std::size_t> store_reads_{0};
   detail::tenants tenants_;
   detail::owned<threads> threads_;
   detail::io_pool io_;
@@ -2918,8 +2943,7 @@ class context {
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = frozen_ ? random_stream(0, 0, where_.index, stage_)
-                        : random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
+      random_ = stream_of(where_, stage_, frozen_);
       random_stage_ = stage_;
     }
     return random_;
@@ -3010,6 +3034,15 @@ class context {
   std::uint32_t last_drawing() const noexcept { return random_stage_; }
   /// For the loader: from now on random numbers hang on the sample alone, for one that a cache keeps.
   void freeze(bool on) noexcept { frozen_ = on; }
+  bool frozen() const noexcept { return frozen_; }
+  /// For a cache on disk: what the sample is made of, as a number.
+  void set_origin(std::uint64_t origin) noexcept { origin_ = origin; }
+  std::uint64_t origin() const noexcept { return origin_; }
+  /// For receipts: what random() gives there.
+  static random_stream stream_of(const detail::place& where, std::uint32_t stage, bool frozen) noexcept {
+    return frozen ? random_stream(0, 0, where.index, stage)
+                  : random_stream(where.seed ^ where.drawn, where.epoch, where.position, stage);
+  }
   /// For the loader: whether a trace follows this sample.
   bool followed() const noexcept { return followed_; }
   /// For the loader.
@@ -3021,6 +3054,7 @@ class context {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
+    origin_ = 0;
     frozen_ = false;
     followed_ = false;
   }
@@ -3039,6 +3073,7 @@ class context {
   }
 
   detail::place where_;
+  std::uint64_t origin_ = 0;
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
@@ -3211,7 +3246,8 @@ void call_broken(F& f, X& x, context& c) {
 namespace wick {
 
 /// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
-/// Built-in stages work on `data` and carry `target` along untouched.
+/// Built-in stages work on `data` and carry `target` along; masks, boxes and other parts in it follow the
+/// picture's geometry.
 template <class Data, class Target = std::int64_t>
 struct sample {
   using data_type = Data;
@@ -4279,6 +4315,16 @@ template <source Source, stage... Stages>
 struct pipeline {
   Source origin;                 ///< as it was given
   std::tuple<Stages...> stages;  ///< in their order
+
+  /// Not there: what is looped over is a loader of this.
+  template <class Self = pipeline>
+  void begin() const {
+    static_assert(!std::is_same_v<Self, pipeline>,
+                  "wick: a pipeline says what is done and does nothing; make a loader of it, wick::loader "
+                  "train(pipeline), and loop over that");
+  }
+  template <class Self = pipeline>
+  void end() const {}
 };
 
 namespace detail {
@@ -7144,13 +7190,13 @@ detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size, b
 
 namespace detail {
 
-/// Decodes what is in the fields of a struct, whose types stay.
+/// Decodes what is in the fields of a struct, in vectors and optionals, whose types stay.
 template <class T>
 void carry_out_fields(T& value) {
   if constexpr (requires { value.carry_out(); })
     value.carry_out();
-  else if constexpr (composite<T>)
-    with_fields(value, [](auto&... fields) { (carry_out_fields(fields), ...); });
+  else if constexpr (composite<T> || several<T> || perhaps_one<T>)
+    for_each_inside(value, [](auto& inner) { carry_out_fields(inner); });
 }
 
 /// A column of objects that are made before they are put: no undecoded picture leaves a batch.
@@ -8533,13 +8579,13 @@ class disk_cache {
 
   /// A sample that this process has checked, on a file system that can be asked without waiting. Any thread.
   bool find(std::uint64_t index, entry& out) const noexcept;
-  /// A sample that any process has kept since, made of the same. Remembers `origin` for add(). May block.
+  /// A sample that any process has kept since, made of the same. May block.
   bool look(std::uint64_t index, std::uint64_t origin, entry& out);
   /// Reads and checks its bytes. False when they are damaged: the sample is no longer kept then. May block.
   bool read(std::uint64_t index, const entry& where, bytes& out);
   /// Keeps a sample that look() has not found, if there is room. May block. Nothing is thrown: what can't be
   /// kept is made again.
-  void add(std::uint64_t index, std::span<const std::byte> sample) noexcept;
+  void add(std::uint64_t index, std::uint64_t origin, std::span<const std::byte> sample) noexcept;
 
   void count(bool hit, std::size_t lane) noexcept {
     counters& mine = counters_[lane % counters_.size()];
@@ -8567,6 +8613,11 @@ class disk_cache {
   /// A segment of this process, and where it ends. With index_mutex_.
   bool open_own_segment();
   bool append(record r);
+  /// The other sets of the folder.
+  std::vector<std::string> other_sets() const;
+  /// Counts their bytes, since other processes write, too. With index_mutex_.
+  void count_others();
+  /// With index_mutex_.
   bool make_room(std::uint64_t bytes);
   std::uint64_t used() const noexcept { return others_ + bytes_; }
 
@@ -8587,6 +8638,7 @@ class disk_cache {
   std::uint32_t own_ = 0;                 // 0: none yet
   std::uint64_t end_ = 0;                 // of the own segment
   std::uint64_t others_ = 0, bytes_ = 0;  // of other sets, of this one
+  std::uint64_t count_again_ = 0;         // when so much is used
 
   std::atomic<std::uint64_t> kept_{0}, stale_{0}, damaged_{0};
   std::atomic<bool> full_{false};
@@ -8623,6 +8675,7 @@ namespace wick {
 namespace detail {
 
 struct file_stamp;
+struct remote_object;
 
 }  // namespace detail
 
@@ -8637,8 +8690,11 @@ struct file_range {
   std::uint64_t offset = 0;      ///< of the first byte
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
   /// The state of the file when the source indexed it: read() refuses another file, or one that was changed
-  /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block.
+  /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block. Of
+  /// an object on a server: its size and version.
   const detail::file_stamp* indexed = nullptr;
+  /// The object of a server that it is; `path` is its URL then.
+  detail::remote_object* remote = nullptr;
 };
 
 namespace detail {
@@ -8661,7 +8717,9 @@ void add_origin(fingerprint_hash& h, const file_range& where);
 /// count as nothing.
 template <class T>
 void add_origin(fingerprint_hash& h, const T& item) {
-  if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
+  if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that are not ranges of them
+    item.add_origin_to(h);
+  } else if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
     h.add(&item, sizeof item);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     h.add(std::string_view(item));
@@ -8879,7 +8937,8 @@ class cache_on_disk_stage {
     auto asking = c->run_blocking([cache, source, c, reserved] {
       asked_sample out;
       try {
-        out.found = cache->look(c->index(), origin_of(source->at(c->index())), out.where);
+        c->set_origin(origin_of(source->at(c->index())));
+        out.found = cache->look(c->index(), c->origin(), out.where);
       } catch (const std::exception&) {  // the source's: it throws again where the sample is made
         return out;
       }
@@ -8941,7 +9000,7 @@ class cache_on_disk_stage {
     kept_writer out;
     out.reserve(sizeof(Item) + bytes_beside(item) + 64);
     save(item, out);
-    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), out.written()); });
+    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), c->origin(), out.written()); });
     co_await std::move(writing);
     co_return item;
   }
@@ -9062,6 +9121,12 @@ bool is_local(int file) noexcept;
 
 }  // namespace wick::detail
 
+namespace wick {
+
+class fingerprint_hash;
+
+}  // namespace wick
+
 namespace wick::detail {
 
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
@@ -9080,6 +9145,8 @@ struct file_stamp {
   /// Whether the time of its last change tells one state of it from the next: not if that was just now, since
   /// file systems' clocks tick some 100 times a second, some once in two.
   bool settled() const noexcept;
+  /// The size and the time of the last change.
+  void add_to(fingerprint_hash& h) const noexcept;
   /// What has happened to the file, as far as it shows; null when it is the same file, and unchanged. On file
   /// systems that others than the kernel serve (NFS, FUSE), device and inode are numbers that may be reused,
   /// and don't count.
@@ -9132,6 +9199,161 @@ class cached_reader {
   int last_ = -1;
   file_stamp before_;
 };
+
+}  // namespace wick::detail
+
+// ==== wick/io/detail/object_store.hpp
+/// \file
+/// Bytes that lie on a server: the interface by which sources and read() meet an object store.
+
+namespace wick::detail {
+
+class object_store;
+
+/// An object of a store. Kept by its source, which outlives all reads.
+struct remote_object {
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+
+  object_store* store = nullptr;
+  std::uint64_t indexed = 0;                 ///< its version when the source looked into it; 0: it did not
+  std::atomic<std::uint64_t> size{unknown};  ///< bytes, as the first answer says
+  std::atomic<std::uint64_t> version{0};     ///< a hash of the first answer's ETag, or date; 0: no answer yet
+};
+
+/// The server answers, and doesn't give the object: it is not there, or not for this user.
+class store_refusal : public error {
+ public:
+  using error::error;
+};
+
+/// A read that is under way: pieces of one object, by one request. Belongs to the caller, who keeps it where
+/// it is until `done` is called.
+struct remote_read {
+  struct piece {
+    std::uint64_t offset = 0;
+    std::size_t length = 0;
+    std::byte* to = nullptr;
+  };
+  static constexpr std::size_t max_pieces = 8;
+
+  const char* url = nullptr;
+  remote_object* object = nullptr;
+  std::array<piece, max_pieces>
+      pieces{};                ///< one after the other in the object; bytes between them are dropped
+  std::size_t count = 0;       ///< of pieces
+  bool may_end_early = false;  ///< of one piece: the object may have fewer bytes
+  /// Called once, on a thread of the store. It may end the life of the read.
+  void (*done)(remote_read&) noexcept = nullptr;
+  void* owner = nullptr;  ///< for `done`
+
+  // Once done:
+  std::size_t got = 0;        ///< bytes of the last piece
+  std::exception_ptr failed;  ///< a wick::error without the object's name, or wick::cancelled
+  void* under_way = nullptr;  ///< the store's own
+
+  std::uint64_t first() const noexcept { return pieces[0].offset; }
+  std::uint64_t end() const noexcept { return pieces[count - 1].offset + pieces[count - 1].length; }
+};
+
+/// An object by name, and what a list of its server said of it.
+struct remote_name {
+  std::string url;
+  std::uint64_t size = remote_object::unknown;
+  std::uint64_t version = 0;
+};
+
+/// Where objects are read by ranges.
+class object_store {
+ public:
+  virtual ~object_store() = default;
+  /// Begins a read. Any thread. \throws std::bad_alloc, std::system_error when no thread can be started, and
+  /// std::logic_error in a forked child; then `done` is not called
+  virtual void begin(remote_read& read) = 0;
+  /// The read ends soon, with wick::cancelled unless it has ended already. The caller sees to it that `read`
+  /// lives.
+  virtual void call_off(remote_read& read) noexcept = 0;
+  /// How many reads it makes at a time, as far as others wait.
+  virtual std::size_t at_a_time() const noexcept = 0;
+  /// What `pattern` stands for. May ask the server. \throws wick::error
+  virtual std::vector<remote_name> names(const std::string& pattern) = 0;
+  /// What it has done so far, as a line of the report.
+  virtual std::string note() const = 0;
+};
+
+/// Objects by name: what wick::remote() gives, for sources to take in the place of paths.
+struct remote_list {
+  std::shared_ptr<object_store> store;
+  std::vector<remote_name> names;
+  std::string folder = {};  ///< "s3://bucket/train/", when they are all that is in it
+};
+
+/// Whether it begins as a URL does: "https://…".
+bool is_url(std::string_view text) noexcept;
+/// A URL as messages, keys and fingerprints show it: without name, password, and query, which may be secret.
+std::string shown_url(std::string_view url);
+
+/// Without what is behind "?" of a web server's, which may be a signature that changes.
+std::string_view without_query(std::string_view url) noexcept;
+
+/// Gives the store of URLs that a source was given as text. Set by stores/remote.hpp, where a program
+/// includes it.
+using store_opener = std::shared_ptr<object_store> (*)();
+std::atomic<store_opener>& url_store() noexcept;
+/// \throws wick::error where the program has none
+std::shared_ptr<object_store> store_of(std::string_view url, std::string_view who);
+
+/// A range and, once read, its bytes.
+struct remote_part {
+  file_range where;
+  bytes content;
+};
+
+/// Reads all parts, neighbors in an object by one request. Waits for memory first, then for the store.
+/// \throws wick::error, wick::cancelled
+task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_t max_bytes);
+/// The same on the calling thread, which waits until `stop` is requested.
+void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes, const stop_token& stop = {});
+/// Waits for them on the calling thread. \throws wick::error, wick::cancelled
+void wait_for_remote(std::span<remote_read> reads, const stop_token& stop = {});
+/// Waits for reads that are under way. When one fails, or the wait is interrupted, it calls off the others.
+class remote_wait {
+ public:
+  /// For so many reads at most, so that add() needs no memory.
+  explicit remote_wait(std::size_t reads) { reads_.reserve(reads); }
+  /// `begin` begins it, or throws.
+  template <class Begin>
+  void add(remote_read& read, Begin&& begin) {
+    read.owner = this;
+    read.done = &remote_wait::done;
+    reads_.push_back(&read);
+    {
+      const std::lock_guard lock(mutex_);
+      ++left_;
+    }
+    try {
+      begin(read);
+    } catch (...) {
+      read.failed = std::current_exception();
+      done(read);
+    }
+  }
+  /// Until all are done. Gives the one that failed first, or null. \throws what check_interruption() throws,
+  /// and wick::cancelled when `stop` is requested
+  remote_read* wait(const stop_token& stop = {});
+
+ private:
+  static void done(remote_read& read) noexcept;
+
+  std::vector<remote_read*> reads_;
+  std::mutex mutex_;
+  condition wake_;
+  std::size_t left_ = 0;
+  remote_read* failed_ = nullptr;
+};
+
+/// Bytes from `offset` on, as many as the object has, at most `size`. Waits. \throws wick::error
+std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte* to, std::size_t size,
+                              std::uint64_t offset);
 
 }  // namespace wick::detail
 
@@ -9315,6 +9537,36 @@ struct read_shape<record<file_range>> {
 /// \throws wick::error
 void check_size(std::uint64_t found, const read_options& options);
 
+/// The ranges in it.
+template <class From>
+std::vector<remote_part> remote_parts(const From& where) {
+  std::vector<remote_part> out;
+  typename read_shape<From>::lengths lengths{};
+  read_shape<From>::measure(where, lengths, [&out](const file_range& l) {
+    out.push_back({l, {}});
+    return std::uint64_t{0};
+  });
+  return out;
+}
+/// What read() makes of the parts, which are read.
+template <class From>
+typename read_shape<From>::to from_parts(const From& where, std::vector<remote_part>& parts) {
+  typename read_shape<From>::lengths known{};
+  std::size_t measured = 0, taken = 0;
+  read_shape<From>::measure(where, known,
+                            [&](const file_range&) { return parts[measured++].content.size(); });
+  return read_shape<From>::read(
+      where, known, [&](const file_range&, std::uint64_t) { return std::move(parts[taken++].content); });
+}
+/// Of objects on servers, which are read by no thread of the executor.
+template <class From>
+task<typename read_shape<From>::to> read_from_store(From where, context* c, read_options options) {
+  std::vector<remote_part> parts = remote_parts(where);
+  auto reading = read_remote(&parts, c, options.max_bytes);
+  co_await std::move(reading);
+  co_return from_parts(where, parts);
+}
+
 /// Blocks. \throws wick::error
 template <class From>
 typename read_shape<From>::to read_now(const From& where, const typename read_shape<From>::lengths& known) {
@@ -9365,6 +9617,13 @@ class [[nodiscard]] read_operation {
 
   bool await_ready() {
     if (context_->on() == nullptr) {  // no loader: a plain call
+      std::vector<remote_part> parts = remote_parts(where_);
+      if (std::any_of(parts.begin(), parts.end(),
+                      [](const remote_part& p) { return p.where.remote != nullptr; })) {
+        read_remote_now(parts, options_.max_bytes);
+        out_ = from_parts(where_, parts);
+        return true;
+      }
       typename shape::lengths known{};
       detail::check_size(shape::measure(where_, known, detail::length_of), options_);
       out_ = detail::read_now(where_, known);
@@ -9373,7 +9632,8 @@ class [[nodiscard]] read_operation {
     return try_cached();
   }
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
-    slow_ = detail::read_waiting<From>(std::move(where_), context_, reserved_, options_);
+    slow_ = remote_ ? detail::read_from_store<From>(std::move(where_), context_, options_)
+                    : detail::read_waiting<From>(std::move(where_), context_, reserved_, options_);
     awaiting_.emplace(slow_.operator co_await());
     return awaiting_->await_suspend(waiter);
   }
@@ -9390,7 +9650,9 @@ class [[nodiscard]] read_operation {
     const std::uint64_t total = shape::measure(where_, known, [&](const file_range& l) {
       // Of a record only what is open already: one descriptor at a time is enough for a sample.
       std::uint64_t length = 0;
-      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, file_range>)&&reader.measure(l, length);
+      remote_ = remote_ || l.remote != nullptr;
+      at_hand =
+          at_hand && !remote_ && (l.file >= 0 || std::is_same_v<From, file_range>)&&reader.measure(l, length);
       return length;
     });
     if (!at_hand) return false;
@@ -9398,21 +9660,24 @@ class [[nodiscard]] read_operation {
     if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
     reserved_ = total;
     bool all = true;
-    to got = shape::read(where_, known, [&](const file_range& l, std::uint64_t length) {
-      if (!all) return bytes();
-      bytes one(static_cast<std::size_t>(length));
-      all = reader.read(l, one.data(), one.size());
-      return one;
-    });
-    if (!all || !reader.unchanged()) return false;
-    out_ = std::move(got);
-    return true;
+    try {
+      out_ = shape::read(where_, known, [&](const file_range& l, std::uint64_t length) {
+        bytes one(all ? static_cast<std::size_t>(length) : 0);
+        all = all && reader.read(l, one.data(), one.size());
+        return all ? std::move(one) : bytes();
+      });
+    } catch (const error&) {  // damaged; unless it was changed, which an I/O thread reports
+      if (reader.unchanged()) throw;
+      return false;
+    }
+    return all && reader.unchanged();
   }
 
   From where_;
   context* context_;
   read_options options_;
   std::uint64_t reserved_ = 0;
+  bool remote_ = false;
   std::optional<to> out_;
   task<to> slow_;
   std::optional<typename task<to>::awaiter> awaiting_;
@@ -10162,6 +10427,10 @@ struct thread_usage {
 };
 /// Of the calling thread. Nothing where the system doesn't say.
 thread_usage usage_of_this_thread() noexcept;
+
+/// Nanoseconds for which the calling thread could have run, and waited for a processor that others had. 0
+/// where the system doesn't say.
+std::uint64_t delay_of_this_thread() noexcept;
 
 /// Seconds on the clock `id`; 0 when it can't be read.
 double seconds_on(clockid_t id) noexcept;
@@ -11422,6 +11691,7 @@ struct pipeline_facts {
   bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may
   bool ends_with_batch = false;                           ///< nothing comes behind batch()
   bool filters = false;                                   ///< a stage leaves out samples
+  bool feeds_device = false;                              ///< batches go to a device
   bool prefetches = false;                                ///< the source takes hints
   bool grouped = false;                                   ///< by bucket() or pack()
   bool drop_last = false, pad_last = false;               ///< of batch()
@@ -11623,6 +11893,9 @@ class hang_handler {
 namespace wick {
 
 class executor;
+namespace detail {
+class slab_memory;
+}
 
 /// Options of a loader, beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
 struct loader_options {
@@ -11630,6 +11903,10 @@ struct loader_options {
   std::uint64_t seed = 0;
   /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
   std::size_t workers = 0;
+  /// By how much the workers' priority is below the training loop's, as nice(1) counts, from 0 to 19. -1: 15
+  /// where transfer() goes to a device, so that the loop launches its operations in time, and workers take
+  /// the processors that it leaves; else 0. On Linux. Not with `executor`.
+  int nice = -1;
   /// Threads for blocking reads; 0: as many as give most reads a second, found while they run, up to 256. Not
   /// with `executor`.
   std::size_t io_threads = 0;
@@ -11651,6 +11928,9 @@ struct loader_options {
   wick::on_error on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
   std::string failure_log_file = {};
+  /// A line of JSON is appended to this file for each batch that is handed over: hashes of its samples, for
+  /// wick-audit. For a pipeline with batch(). Ranks of one machine may have the same file. Empty: none.
+  std::string delivery_log_file = {};
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
   std::vector<std::string> quarantine = {};
@@ -11664,6 +11944,8 @@ struct loader_options {
   /// Gets that message: `[](const std::string& text) { … }`, on a thread of its own. The loader is not
   /// destroyed or refreshed before the call returns, so it must not wait for either. Default: stderr.
   detail::hang_handler on_hang = {};
+  /// Where batches lie that pin() doesn't place; wick::python has its own. Null: in ordinary memory.
+  std::shared_ptr<detail::slab_memory> batch_memory = nullptr;
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };
@@ -11687,13 +11969,14 @@ class draw_notes {
     place where = {};         ///< of which sample
     std::uint64_t count = 0;  ///< of numbers that were drawn
     std::uint64_t into = 0;   ///< place::drawn of the sample that an other went into
+    bool frozen = false;      ///< they hang on the sample alone, see context::freeze()
   };
 
   /// A sample begins, or is tried again: earlier notes of its position count no more.
   void begin(const context& c) { add({what::begun, c.stage(), c.where()}); }
   /// The stage that ran just now may have drawn something.
   void drew(const context& c) {
-    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n});
+    if (const std::uint64_t n = c.drawn(); n != 0) add({what::drew, c.stage(), c.where(), n, 0, c.frozen()});
   }
   /// Another sample went into this one, in this stage.
   void went_in(const context& other, const context& into, std::uint32_t stage) {
@@ -11823,7 +12106,7 @@ struct run_settings {
   const bool only_fails;
   const std::vector<std::string> stage_names;
   const sample_names names;
-  const quarantine bad;
+  quarantine bad;  // none once the data are others
 
  private:
   void check() const;
@@ -11911,482 +12194,6 @@ class pipeline_run {
 // ==== wick/loader/detail/report_recorder.hpp
 /// \file
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
-
-// ==== wick/loader/detail/report_timeline.hpp
-/// \file
-/// What a report's timeline is made of: iterations, and how much is ahead of them.
-
-// ==== wick/profile/detail/trace_file.hpp
-/// \file
-/// A trace in Chrome's trace event format, written while the loader runs.
-
-// ==== wick/profile/trace.hpp
-/// \file
-/// How much of a run loader::trace() writes.
-
-namespace wick {
-
-/// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
-struct trace_options {
-  /// The largest size of the file, in bytes. The trace ends there, and the report has a note.
-  std::size_t max_bytes = std::size_t{256} << 20;
-  /// The trace follows one sample in `every`, and fewer where there would be more than about 10,000 spans a
-  /// second.
-  std::uint32_t every = 1;
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// What a trace is of.
-struct trace_subject {
-  trace_lane* lanes = nullptr;  ///< one a slot: first the workers', then those of threads that help
-  std::size_t slots = 0, workers = 0, io_threads = 0;
-  std::vector<std::string> stages;  ///< their names, by row
-  std::size_t first = 0, last = 0;  ///< the rows where a sample's way begins and ends
-  std::uint64_t positions = 1;      ///< of an epoch
-  const void* source = nullptr;
-  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
-};
-
-/// Batches that are ready, samples and bytes in flight; and in the file's time when that was.
-struct queue_depths {
-  std::uint64_t ready = 0, samples = 0, bytes = 0, at = 0;
-};
-
-/// A batch that was taken. Times are in ticks.
-struct traced_batch {
-  std::uint64_t sequence = 0, epoch = 0, number = 0, samples = 0;
-  std::uint64_t opened = 0, published = 0, taken = 0;
-};
-
-/// Used by the consumer alone. The file is a JSON array, an event a line. Each write replaces the closing
-/// bracket, so the file is complete at any time. Times are those of PyTorch's profiler: microseconds since
-/// the beginning of the quarter, by the system's clock as it was when the trace began.
-class trace_file {
- public:
-  /// \throws wick::error when the file can't be written, or when the options make no sense
-  trace_file(std::string path, const trace_options& options, trace_subject of);
-  trace_file(const trace_file&) = delete;
-  trace_file& operator=(const trace_file&) = delete;
-  ~trace_file() { end(); }
-
-  /// The loop began its step and then its wait at these ticks, and has a batch now.
-  void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
-  /// Whether took() and look() are wanted for the batch of this iteration.
-  bool follows_batch() const noexcept { return follows_batch_; }
-  void took(const traced_batch& b) noexcept;
-  /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
-  /// took
-  std::uint64_t look(queue_depths depths) noexcept;
-  /// Writes the rest, and closes the file.
-  void end() noexcept;
-  /// For the report: why the trace is not complete. Empty when it is.
-  std::string note() const;
-
- private:
-  // Of a loader: the loop, its workers and helpers, then its I/O threads.
-  static constexpr std::uint64_t tracks = 4096, io_tracks = 2048;
-  struct reading {
-    std::uint64_t ticks, nanoseconds;
-  };
-  struct laid_out {
-    trace_span span;
-    std::size_t slot;
-  };
-  struct iteration_times {
-    std::uint64_t step, wait, end;
-  };
-
-  static reading read_clocks() noexcept;
-  std::uint64_t nanoseconds(std::uint64_t ticks) const noexcept;
-  std::uint64_t id_of(const trace_span& s) const noexcept;
-  std::uint64_t dropped() const noexcept;
-
-  void drain(queue_depths* depths);
-  void choose_every(std::uint64_t now) noexcept;
-  void choose_every_batch(std::uint64_t passed) noexcept;
-  template <class What>
-  void add(const What& what);
-  void write(const laid_out& of);
-  void write(const iteration_times& of);
-  void write(const traced_batch& of);
-  void write(const queue_depths& of);
-  template <class... T>
-  void event(std::string_view phase, std::string_view name, std::string_view category, std::uint64_t track,
-             std::uint64_t at, const T&... rest);
-  void name_track(std::uint64_t track, std::string_view name);
-  void name_io_threads(std::size_t count);
-  void begin_about(std::string_view name);
-  void flush();
-  bool write_at(std::uint64_t at, std::string_view text) noexcept;
-  void stop_following() noexcept;
-
-  const std::string path_;
-  const trace_options options_;
-  const trace_subject of_;
-  const process_mark born_;
-  file_handle file_;
-  std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
-  std::size_t io_named_ = 0;  // I/O threads whose tracks have names
-  std::uint64_t base_ = 0,
-                offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
-  std::vector<reading> clocks_;     // ticks between two are interpolated
-  std::vector<std::string> names_;  // of the stages, for JSON
-
-  std::vector<laid_out> spans_;
-  std::vector<iteration_times> iterations_;
-  std::vector<traced_batch> batches_;
-  std::string text_;                  // to be written
-  std::uint64_t written_ = 0;         // bytes of the file, without the closing bracket
-  std::uint64_t begun_ = 0;           // ticks
-  std::uint64_t next_ = 0;            // when look() writes again, in ns of the steady clock
-  std::uint64_t dropped_before_ = 0;  // by the trace before
-  std::uint32_t every_;
-  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
-  std::uint64_t loops_ = 0, loops_in_window_ = 0;           // iterations, and those that were followed
-  std::uint64_t every_batch_ = 1;
-  bool following_ = false, full_ = false, follows_batch_ = false;
-  int fault_ = 0;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/profile/report.hpp
-/// \file
-/// Where the time went: a table of stages, the share of waiting, and what to change.
-
-// ==== wick/profile/detail/load_model.hpp
-/// \file
-/// A loader as a model of queues, run in virtual time: how many samples a second does it give?
-
-namespace wick::detail {
-
-/// How long something takes, one occasion like another: quantiles in equal steps, as multiples of the mean.
-/// Empty: always the mean.
-struct spread {
-  std::vector<float> multiples;
-  bool constant() const noexcept { return multiples.empty(); }
-};
-
-/// All times in seconds, for one sample unless it says otherwise. Discrete events: workers take samples in
-/// order, a sample goes from stage to stage, waits in some of them without a worker, and the training loop
-/// takes batches in order. Threads that want a processor share what processors there are.
-struct load_model {
-  struct stage {
-    double work = 0;     ///< on a processor
-    double held = 0;     ///< with a worker, but without a processor: a lock, a call that blocks
-    double io = 0;       ///< in a call of an I/O thread, after which a worker continues
-    double io_work = 0;  ///< of that on a processor
-    double wait = 0;     ///< waited without worker and I/O thread
-    double lock = 0;     ///< the same for a lock
-    double bytes = 0;    ///< of the memory budget, until the sample ends; asked for before io
-    spread times;        ///< of work and held, and of what is waited for where there is any
-    spread sizes;        ///< of bytes
-    bool suspends() const noexcept { return io > 0 || wait > 0 || lock > 0 || bytes > 0; }
-  };
-
-  std::size_t workers = 1, io_threads = 1, processors = 1;
-  std::size_t in_flight = 0;              ///< samples under way at a time; 0: as many as workers
-  std::size_t prefetch = 4;               ///< batches ahead
-  std::size_t batch = 1;                  ///< samples
-  double memory = 0;                      ///< bytes; 0: without bound
-  double other_processors = 0;            ///< taken by the rest of the program, on average
-  std::vector<stage> stages;              ///< up to and including batch()
-  double batch_work = 0, batch_held = 0;  ///< stages behind it, a batch
-  double step_work = 0;                   ///< the training step, a batch: on a processor
-  double step_held = 0;                   ///< the rest of it
-  spread steps;
-  bool loop_helps = false;    ///< the waiting loop runs samples itself
-  std::size_t at_a_time = 1;  ///< samples that a worker claims together
-
-  struct outcome {
-    double samples_per_second = 0;
-    double waiting = 0;  ///< share of the loop's time, 0 … 1
-    double working = 0;  ///< share of the workers' time
-  };
-  /// Another `seed` draws the same times in another order.
-  outcome run(std::uint64_t seed = 1) const;
-};
-
-/// What a loader has measured: the model that it follows, and how fast it really was.
-struct measured_load {
-  load_model model;
-  std::vector<std::string> names;   ///< of model.stages; "" for what is none of the user's
-  std::string batch_stage;          ///< the longest of those behind batch()
-  double samples_per_second = 0;    ///< 0: nothing was taken
-  double error = 0;                 ///< of the times of stages, relative
-  bool chooses_in_flight = true;    ///< from workers and I/O threads, as loader_options::in_flight says
-  bool chooses_io_threads = false;  ///< by their goodput, as loader_options::io_threads says
-};
-
-}  // namespace wick::detail
-
-// ==== wick/profile/what_if.hpp
-/// \file
-/// A question to a report: what would the pipeline give if something were changed?
-
-namespace wick {
-
-/// What is changed; what is left out stays as it was measured. Several changes are made together:
-/// `report.predict({.workers = 8, .step_ms = 0})`.
-struct what_if {
-  std::optional<std::size_t> workers = {};     ///< threads that run stages
-  std::optional<std::size_t> io_threads = {};  ///< threads for calls that block
-  std::optional<std::size_t> processors = {};  ///< that the program may use
-  std::optional<std::size_t> in_flight = {};   ///< samples under way at a time
-  std::optional<std::size_t> prefetch = {};    ///< batches ahead
-  std::optional<std::size_t> memory = {};      ///< loader_options::memory, in bytes
-  std::optional<double> step_ms = {};          ///< the training step; 0: the loader alone
-  std::string stage = {};                      ///< the stage that the next three are about
-  double times_faster = 1;        ///< its work, and what it waits for; infinity: it takes no time
-  bool without_blocking = false;  ///< it waits for no lock, and in no call that blocks its worker
-  double without_slowest = 0;     ///< this share of its samples takes as long as the others
-};
-
-/// What a report expects of a change: samples a second, with the bounds of what measuring leaves open.
-struct prediction {
-  double samples_per_second = 0;
-  double low = 0, high = 0;  ///< about two standard deviations
-  double gain = 0;           ///< samples_per_second as a multiple of the measured rate
-  double gain_error = 0;     ///< as ± of gain
-
-  /// "1.9x (±0.1)".
-  std::string to_string() const;
-};
-
-}  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// What samples waited for without a worker, in seconds summed over them.
-struct waits_report {
-  double io_thread = 0;  ///< until an I/O thread was free
-  double io_call = 0;    ///< for a call on an I/O thread
-  double memory = 0;     ///< for room in loader_options::memory
-  double lock = 0;       ///< for an async_mutex, async_semaphore or channel
-  double time = 0;       ///< in sleep_for
-  double worker = 0;     ///< until a worker was free to continue
-  double other = 0;      ///< for something that is not wick's
-};
-
-/// How often a stage ran, and how long that took. All times in seconds.
-struct stage_report {
-  std::string name;          ///< as errors show it
-  std::uint64_t count = 0;   ///< samples, each as often as it was tried; for stages behind batch() batches
-  double busy = 0;           ///< on workers, summed over them
-  double blocked = 0;        ///< suspended, summed over samples (many wait at the same time)
-  double processor = 0;      ///< of busy: had a processor
-  double held = 0;           ///< of busy: gave the processor up, in a lock or a call that blocks
-  std::uint64_t failed = 0;  ///< samples that failed here
-  std::uint64_t bytes = 0;   ///< that its samples reserved of the loader's memory
-  double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
-  double slowest = 0;                   ///< of those that were timed
-  std::string slowest_key;              ///< which it was
-  double costliest = 0;                 ///< the most processor time of a sample, of those that took long
-  std::string costliest_key;            ///< which it was
-  double in_batch = 0;  ///< of busy: what batch() carries out, of a picture's decoding and resizing
-  waits_report waits;   ///< of blocked
-
-  bool of_batches = false;  ///< behind batch()
-};
-
-/// What became of samples that failed in a stage: "decode", "replaced", 12.
-struct outcome_report {
-  std::string stage;         ///< that failed
-  std::string_view outcome;  ///< "failed", "skipped", "replaced", "good when tried again"
-  std::uint64_t count = 0;   ///< samples
-};
-
-/// Of all iterations of the training loop, in seconds.
-struct timing_report {
-  double mean = 0, median = 0, p99 = 0;
-};
-
-/// What workers did when they did nothing for this loader, in seconds summed over them.
-struct idle_report {
-  double samples = 0;  ///< as many samples as may be under way were waiting for something (reads, memory, …)
-  double order = 0;    ///< the batches ahead were all begun, and the oldest was not ready yet
-  double loop = 0;     ///< the batches ahead were ready: the training loop had not taken them
-};
-
-/// One worker. In seconds.
-struct worker_report {
-  double busy = 0;       ///< with this loader's samples and batches
-  double processor = 0;  ///< that it had, for whomever
-};
-
-/// Some iterations of the training loop, one after the other. Times are in seconds.
-struct timeline_piece {
-  double begin = 0;              ///< of the first of them, since the report before
-  double seconds = 0;            ///< until the end of the last
-  std::uint64_t iterations = 0;  ///< how many
-  double waiting = 0;            ///< for data, the mean of an iteration
-  double longest_wait = 0;       ///< in one of them
-  double step = 0;               ///< the rest of an iteration, the mean
-  double ready = 0;              ///< batches that were ready where the loop took one, the mean
-  double in_flight = 0;          ///< samples, the same
-  double bytes = 0;              ///< of loader_options::memory, the same
-};
-
-}  // namespace detail
-
-/// What loader::report() gives: everything since the report before it. Print it.
-struct report {
-  double seconds = 0;          ///< since the report before
-  double taking = 0;           ///< of these, while an epoch was being taken: from epoch() to its end
-  std::size_t workers = 0;     ///< of the executor
-  std::size_t io_threads = 0;  ///< of the executor
-  std::size_t cpus = 0;        ///< processors that the program may use
-  std::uint64_t batches = 0;   ///< delivered
-  std::uint64_t samples = 0;   ///< delivered
-  // While an epoch was being taken:
-  double worked = 0;    ///< seconds for which workers ran this loader's samples and batches, summed over them
-  double others = 0;    ///< the same of other loaders on the executor
-  double helped = 0;    ///< seconds in which the waiting training loop ran samples itself
-  double io_calls = 0;  ///< seconds that I/O threads were in calls, for whomever, summed over them
-  double worker_processor =
-      0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
-  double io_processor = 0;       ///< the same of the I/O threads
-  double processor = 0;          ///< the same of the whole program
-  double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
-  double wait_median = 0;        ///< the same of the median iteration
-  std::uint64_t iterations = 0;  ///< of the training loop
-  detail::timing_report waiting, iteration, step;  ///< of one iteration: waiting for data, all, the rest
-  detail::idle_report idle;
-  std::size_t memory_limit = 0;                  ///< loader_options::memory, in bytes
-  std::size_t memory_used = 0, memory_peak = 0;  ///< of it now, and at most so far
-  std::uint64_t filtered = 0;                    ///< samples that filter() has left out
-  std::uint64_t failures = 0;                    ///< samples that could not be delivered
-  std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
-  std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
-  std::vector<detail::worker_report> each_worker;
-  std::vector<std::string> notes;                ///< what to do beside, a line each
-  std::vector<detail::timeline_piece> timeline;  ///< all iterations, in 256 pieces at most
-  detail::measured_load load;                    ///< what predict() reckons with
-
-  /// Seconds of work in all stages, summed over workers.
-  double busy() const noexcept;
-  /// Share of the workers' time in which they worked for this loader, 0 … 1.
-  double utilization() const noexcept { return share(worked, workers); }
-  /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
-  double share(double some, std::size_t threads) const noexcept;
-  double samples_per_second() const noexcept {
-    return taking > 0 ? static_cast<double>(samples) / taking : 0.0;
-  }
-  /// The training loop waits for more than one hundredth of its time.
-  bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
-
-  /// The throughput after a change, predicted from the measurements: `predict({.workers = 8})`. It runs a
-  /// model of queues with the times that samples took. \throws std::invalid_argument when no stage has that
-  /// name, or nothing was taken yet
-  prediction predict(const what_if& changed) const;
-
-  /// The bottleneck, and what removing it gives, in a few sentences. It is the change with the largest
-  /// prediction; the training step where none gives 5 %. Below 30 iterations it is too early to tell.
-  std::string advice() const;
-  /// All of it as text of at most 80 columns, advice() first, a line a stage: what `std::cout <<
-  /// train.report()` prints.
-  std::string to_string() const;
-  /// The same as a JSON object: names as here, times in seconds.
-  std::string to_json() const;
-  /// The same as a page for a browser, with the timeline drawn. It is one file that needs no other:
-  /// `std::ofstream("report.html") << train.report().to_html()`.
-  std::string to_html() const;
-  /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
-  std::string to_prometheus(std::string_view labels = {}) const;
-  /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its
-  /// kin.
-  template <class To>
-  void scalars(To&& to) const {
-    for (const auto& [name, value] : all_scalars()) to(std::string_view(name), value);
-  }
-  /// Writes it to standard error on rank 0; on others only if stalled(), with the rank before it. \returns
-  /// whether it did
-  bool print_if_stalled(std::size_t rank = 0) const;
-
- private:
-  struct scalar {
-    std::string name;
-    double value;
-  };
-  std::vector<scalar> all_scalars() const;
-};
-
-namespace detail {
-/// "12.3 ms", in three digits: the unit is chosen by what is printed, so 0.9999 s is "1.00 s".
-std::string format_duration(double seconds);
-/// "4.2 %", from a tenth on "42 %".
-std::string format_percent(double share);
-/// "16 MiB", in two digits from one KiB on.
-std::string format_bytes(double bytes);
-/// Of a terminal.
-std::size_t columns(std::string_view text) noexcept;
-
-/// "CPUs: ", "1.9 of 2 used"
-struct report_line {
-  std::string lead, text;
-};
-/// What the report says in sentences: the verdict, a summary, and more, `before` the table and behind it.
-struct report_lines {
-  explicit report_lines(const report& r);
-  std::vector<report_line> before, after;
-};
-}  // namespace detail
-
-template <class Stream>
-  requires requires(Stream& s, const std::string& text) { s << text; }
-Stream& operator<<(Stream& to, const report& r) {
-  to << r.to_string();
-  return to;
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// Kept by the consumer. At first each iteration is a piece. When there are too many, those that lie close
-/// become one, and pieces are that long from then on. Times are in ticks.
-class report_timeline {
- public:
-  static constexpr std::size_t most_pieces = 256;
-
-  void iteration(std::uint64_t begun, std::uint64_t waited, std::uint64_t total) noexcept {
-    if (total == 0) return;
-    if (waited > total) waited = total;
-    if (now_.iterations != 0 && begun - now_.begin >= width_) close();  // behind a break
-    if (now_.iterations == 0) now_.begin = begun;
-    now_.end = begun + total;
-    ++now_.iterations;
-    now_.waited += waited;
-    now_.step += total - waited;
-    now_.longest = std::max(now_.longest, waited);
-    if (now_.end - now_.begin >= width_) close();
-  }
-  /// Whether depths are read at a batch that came then.
-  bool wants_depths(std::uint64_t now) const noexcept { return now >= next_; }
-  void add(const queue_depths& depths, std::uint64_t next_at) noexcept;
-  /// All since it was called last. `since`: when that was; `tick`: in seconds.
-  std::vector<timeline_piece> take(std::uint64_t since, double tick);
-
- private:
-  struct piece {
-    std::uint64_t begin = 0, end = 0, iterations = 0, waited = 0, step = 0, longest = 0;
-    std::uint64_t readings = 0, ready = 0, in_flight = 0, bytes = 0;  // sums of depths
-
-    void add(const piece& next) noexcept;
-  };
-  void close() noexcept;
-
-  std::vector<piece> pieces_;
-  piece now_;  // has not ended
-  std::uint64_t width_ = 0, next_ = 0;
-};
-
-}  // namespace wick::detail
 
 // ==== wick/loader/detail/worker_jobs.hpp
 /// \file
@@ -12549,6 +12356,486 @@ class worker_jobs {
   bool samples_wait_ = false;
   alignas(64) std::atomic<std::size_t> idle_{0};
   alignas(64) std::atomic<std::uint64_t> helped_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/profile/detail/report_timeline.hpp
+/// \file
+/// What a report's timeline is made of: iterations, and how much is ahead of them.
+
+// ==== wick/profile/detail/trace_file.hpp
+/// \file
+/// A trace in Chrome's trace event format, written while the loader runs.
+
+// ==== wick/profile/trace.hpp
+/// \file
+/// How much of a run loader::trace() writes.
+
+namespace wick {
+
+/// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
+struct trace_options {
+  /// The largest size of the file, in bytes. The trace ends there, and the report has a note.
+  std::size_t max_bytes = std::size_t{256} << 20;
+  /// The trace follows one sample in `every`, and fewer where there would be more than about 10,000 spans a
+  /// second.
+  std::uint32_t every = 1;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// What a trace is of.
+struct trace_subject {
+  trace_lane* lanes = nullptr;  ///< one a slot: first the workers', then those of threads that help
+  std::size_t slots = 0, workers = 0, io_threads = 0;
+  std::vector<std::string> stages;  ///< their names, by row
+  std::size_t first = 0, last = 0;  ///< the rows where a sample's way begins and ends
+  std::uint64_t positions = 1;      ///< of an epoch
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
+/// Batches that are ready, samples and bytes in flight; and in the file's time when that was.
+struct queue_depths {
+  std::uint64_t ready = 0, samples = 0, bytes = 0, at = 0;
+};
+
+/// A batch that was taken. Times are in ticks.
+struct traced_batch {
+  std::uint64_t sequence = 0, epoch = 0, number = 0, samples = 0;
+  std::uint64_t opened = 0, published = 0, taken = 0;
+};
+
+/// Used by the consumer alone. The file is a JSON array, an event a line. Each write replaces the closing
+/// bracket, so the file is complete at any time. Times are those of PyTorch's profiler: microseconds since
+/// the beginning of the quarter, by the system's clock as it was when the trace began.
+class trace_file {
+ public:
+  /// \throws wick::error when the file can't be written, or when the options make no sense
+  trace_file(std::string path, const trace_options& options, trace_subject of);
+  trace_file(const trace_file&) = delete;
+  trace_file& operator=(const trace_file&) = delete;
+  ~trace_file() { end(); }
+
+  /// The loop began its step and then its wait at these ticks, and has a batch now.
+  void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
+  /// Whether took() and look() are wanted for the batch of this iteration.
+  bool follows_batch() const noexcept { return follows_batch_; }
+  void took(const traced_batch& b) noexcept;
+  /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
+  /// took
+  std::uint64_t look(queue_depths depths) noexcept;
+  /// Writes the rest, and closes the file.
+  void end() noexcept;
+  /// For the report: why the trace is not complete. Empty when it is.
+  std::string note() const;
+
+ private:
+  // Of a loader: the loop, its workers and helpers, then its I/O threads.
+  static constexpr std::uint64_t tracks = 4096, io_tracks = 2048;
+  struct reading {
+    std::uint64_t ticks, nanoseconds;
+  };
+  struct laid_out {
+    trace_span span;
+    std::size_t slot;
+  };
+  struct iteration_times {
+    std::uint64_t step, wait, end;
+  };
+
+  static reading read_clocks() noexcept;
+  std::uint64_t nanoseconds(std::uint64_t ticks) const noexcept;
+  std::uint64_t id_of(const trace_span& s) const noexcept;
+  std::uint64_t dropped() const noexcept;
+
+  void drain(queue_depths* depths);
+  void choose_every(std::uint64_t now) noexcept;
+  void choose_every_batch(std::uint64_t now) noexcept;
+  template <class What>
+  void add(const What& what);
+  void write(const laid_out& of);
+  void write(const iteration_times& of);
+  void write(const traced_batch& of);
+  void write(const queue_depths& of);
+  template <class... T>
+  void event(std::string_view phase, std::string_view name, std::string_view category, std::uint64_t track,
+             std::uint64_t at, const T&... rest);
+  void name_track(std::uint64_t track, std::string_view name);
+  void name_io_threads(std::size_t count);
+  void begin_about(std::string_view name);
+  void flush();
+  bool write_at(std::uint64_t at, std::string_view text) noexcept;
+  void stop_following() noexcept;
+
+  const std::string path_;
+  const trace_options options_;
+  const trace_subject of_;
+  const process_mark born_;
+  file_handle file_;
+  std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
+  std::size_t io_named_ = 0;  // I/O threads whose tracks have names
+  std::uint64_t base_ = 0,
+                offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
+  std::vector<reading> clocks_;     // ticks between two are interpolated
+  std::vector<std::string> names_;  // of the stages, for JSON
+
+  std::vector<laid_out> spans_;
+  std::vector<iteration_times> iterations_;
+  std::vector<traced_batch> batches_;
+  std::string text_;                  // to be written
+  std::uint64_t written_ = 0;         // bytes of the file, without the closing bracket
+  std::uint64_t begun_ = 0;           // ticks
+  std::uint64_t next_ = 0;            // when look() writes again, in ns of the steady clock
+  std::uint64_t dropped_before_ = 0;  // by the trace before
+  std::uint32_t every_;
+  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
+  // Iterations: all, those that were followed since when (ns), and one in how many is.
+  std::uint64_t loops_ = 0, loops_in_window_ = 0, loop_window_ = 0, every_batch_ = 1;
+  bool following_ = false, full_ = false, follows_batch_ = false;
+  int fault_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/profile/report.hpp
+/// \file
+/// Where the time went: a table of stages, the share of waiting, and what to change.
+
+// ==== wick/profile/detail/load_model.hpp
+/// \file
+/// A loader as a model of queues, run in virtual time: how many samples a second does it give?
+
+namespace wick::detail {
+
+/// How long something takes, one occasion like another: quantiles in equal steps, as multiples of the mean.
+/// Empty: always the mean.
+struct spread {
+  std::vector<float> multiples;
+  bool constant() const noexcept { return multiples.empty(); }
+};
+
+/// All times in seconds, for one sample unless it says otherwise. Discrete events: workers take samples in
+/// order, a sample goes from stage to stage, waits in some of them without a worker, and the training loop
+/// takes batches in order. Threads that want a processor share what processors there are.
+struct load_model {
+  struct stage {
+    double work = 0;     ///< on a processor
+    double held = 0;     ///< with a worker, but without a processor: a lock, a call that blocks
+    double io = 0;       ///< in a call of an I/O thread, after which a worker continues
+    double io_work = 0;  ///< of that on a processor
+    double wait = 0;     ///< waited without worker and I/O thread
+    double lock = 0;     ///< the same for a lock
+    double bytes = 0;    ///< of the memory budget, until the sample ends; asked for before io
+    spread times;        ///< of work and held, and of what is waited for where there is any
+    spread sizes;        ///< of bytes
+    bool suspends() const noexcept { return io > 0 || wait > 0 || lock > 0 || bytes > 0; }
+  };
+
+  std::size_t workers = 1, io_threads = 1, processors = 1;
+  std::size_t in_flight = 0;              ///< samples under way at a time; 0: as many as workers
+  std::size_t prefetch = 4;               ///< batches ahead
+  std::size_t batch = 1;                  ///< samples
+  double memory = 0;                      ///< bytes; 0: without bound
+  double other_processors = 0;            ///< taken by the rest of the program, on average
+  std::vector<stage> stages;              ///< up to and including batch()
+  double batch_work = 0, batch_held = 0;  ///< stages behind it, a batch
+  double step_work = 0;                   ///< the training step, a batch: on a processor
+  double step_held = 0;                   ///< the rest of it
+  spread steps;
+  bool loop_helps = false;    ///< the waiting loop runs samples itself
+  std::size_t at_a_time = 1;  ///< samples that a worker claims together
+
+  struct outcome {
+    double samples_per_second = 0;
+    double waiting = 0;  ///< share of the loop's time, 0 … 1
+    double working = 0;  ///< share of the workers' time
+  };
+  /// Another `seed` draws the same times in another order.
+  outcome run(std::uint64_t seed = 1) const;
+};
+
+/// What a loader has measured: the model that it follows, and how fast it really was.
+struct measured_load {
+  load_model model;
+  std::vector<std::string> names;   ///< of model.stages; "" for what is none of the user's
+  std::string batch_stage;          ///< the longest of those behind batch()
+  double samples_per_second = 0;    ///< 0: nothing was taken
+  double error = 0;                 ///< of the times of stages, relative
+  bool chooses_in_flight = true;    ///< from workers and I/O threads, as loader_options::in_flight says
+  bool chooses_io_threads = false;  ///< by their goodput, as loader_options::io_threads says
+};
+
+}  // namespace wick::detail
+
+// ==== wick/profile/what_if.hpp
+/// \file
+/// A question to a report: what would the pipeline give if something were changed?
+
+namespace wick {
+
+/// What is changed; what is left out stays as it was measured. Several changes are made together:
+/// `report.predict({.workers = 8, .step_ms = 0})`.
+struct what_if {
+  std::optional<std::size_t> workers = {};     ///< threads that run stages
+  std::optional<std::size_t> io_threads = {};  ///< threads for calls that block
+  std::optional<std::size_t> processors = {};  ///< that the program may use
+  std::optional<std::size_t> in_flight = {};   ///< samples under way at a time
+  std::optional<std::size_t> prefetch = {};    ///< batches ahead
+  std::optional<std::size_t> memory = {};      ///< loader_options::memory, in bytes
+  std::optional<double> step_ms = {};          ///< the training step; 0: the loader alone
+  std::string stage = {};                      ///< the stage that the next three are about
+  double times_faster = 1;        ///< its work, and what it waits for; infinity: it takes no time
+  bool without_blocking = false;  ///< it waits for no lock, and in no call that blocks its worker
+  double without_slowest = 0;     ///< this share of its samples takes as long as the others
+};
+
+/// What a report expects of a change: samples a second, with the bounds of what measuring leaves open.
+struct prediction {
+  double samples_per_second = 0;
+  double low = 0, high = 0;  ///< about two standard deviations
+  double gain = 0;           ///< samples_per_second as a multiple of the measured rate
+  double gain_error = 0;     ///< as ± of gain
+
+  /// "1.9x (±0.1)".
+  std::string to_string() const;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// What samples waited for without a worker, in seconds summed over them.
+struct waits_report {
+  double io_thread = 0;  ///< until an I/O thread was free
+  double io_call = 0;    ///< for a call on an I/O thread, a server, or what another sample reads
+  double memory = 0;     ///< for room in loader_options::memory
+  double lock = 0;       ///< for an async_mutex, async_semaphore or channel
+  double time = 0;       ///< in sleep_for
+  double worker = 0;     ///< until a worker was free to continue
+  double other = 0;      ///< for something that is not wick's
+};
+
+/// How often a stage ran, and how long that took. All times in seconds.
+struct stage_report {
+  std::string name;          ///< as errors show it
+  std::uint64_t count = 0;   ///< samples, each as often as it was tried; for stages behind batch() batches
+  double busy = 0;           ///< on workers, summed over them
+  double blocked = 0;        ///< suspended, summed over samples (many wait at the same time)
+  double processor = 0;      ///< of busy: had a processor
+  double held = 0;           ///< of busy: gave the processor up, in a lock or a call that blocks
+  std::uint64_t failed = 0;  ///< samples that failed here
+  std::uint64_t bytes = 0;   ///< that its samples reserved of the loader's memory
+  double median = 0, p90 = 0, p99 = 0;  ///< of single samples, waiting included
+  double slowest = 0;                   ///< of those that were timed
+  std::string slowest_key;              ///< which it was
+  double costliest = 0;                 ///< the most processor time of a sample, of those that took long
+  std::string costliest_key;            ///< which it was
+  double in_batch = 0;  ///< of busy: what batch() carries out, of a picture's decoding and resizing
+  waits_report waits;   ///< of blocked
+
+  bool of_batches = false;  ///< behind batch()
+};
+
+/// What became of samples that failed in a stage: "decode", "replaced", 12.
+struct outcome_report {
+  std::string stage;         ///< that failed
+  std::string_view outcome;  ///< "failed", "skipped", "replaced", "good when tried again"
+  std::uint64_t count = 0;   ///< samples
+};
+
+/// Of all iterations of the training loop, in seconds.
+struct timing_report {
+  double mean = 0, median = 0, p99 = 0;
+};
+
+/// What workers did when they did nothing for this loader, in seconds summed over them.
+struct idle_report {
+  double samples = 0;  ///< as many samples as may be under way were waiting for something (reads, memory, …)
+  double order = 0;    ///< the batches ahead were all begun, and the oldest was not ready yet
+  double loop = 0;     ///< the batches ahead were ready: the training loop had not taken them
+};
+
+/// One worker. In seconds.
+struct worker_report {
+  double busy = 0;       ///< with this loader's samples and batches
+  double processor = 0;  ///< that it had, for whomever
+};
+
+/// Some iterations of the training loop, one after the other. Times are in seconds.
+struct timeline_piece {
+  double begin = 0;              ///< of the first of them, since the report before
+  double seconds = 0;            ///< until the end of the last
+  std::uint64_t iterations = 0;  ///< how many
+  double waiting = 0;            ///< for data, the mean of an iteration
+  double longest_wait = 0;       ///< in one of them
+  double step = 0;               ///< the rest of an iteration, the mean
+  double ready = 0;              ///< batches that were ready where the loop took one, the mean
+  double in_flight = 0;          ///< samples, the same
+  double bytes = 0;              ///< of loader_options::memory, the same
+};
+
+}  // namespace detail
+
+/// What loader::report() gives: everything since the report before it. Print it.
+struct report {
+  double seconds = 0;          ///< since the report before
+  double taking = 0;           ///< of these, while an epoch was being taken: from epoch() to its end
+  std::size_t workers = 0;     ///< of the executor
+  std::size_t io_threads = 0;  ///< of the executor
+  std::size_t requests = 0;    ///< to servers, at a time; 0: none are asked
+  std::size_t cpus = 0;        ///< processors that the program may use
+  std::uint64_t batches = 0;   ///< delivered
+  std::uint64_t samples = 0;   ///< delivered
+  // While an epoch was being taken:
+  double worked = 0;    ///< seconds for which workers ran this loader's samples and batches, summed over them
+  double others = 0;    ///< the same of other loaders on the executor
+  double helped = 0;    ///< seconds in which the waiting training loop ran samples itself
+  double io_calls = 0;  ///< seconds that I/O threads were in calls, for whomever, summed over them
+  double worker_processor =
+      0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
+  double io_processor = 0;       ///< the same of the I/O threads
+  double processor = 0;          ///< the same of the whole program
+  double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;        ///< the same of the median iteration
+  std::uint64_t iterations = 0;  ///< of the training loop
+  detail::timing_report waiting, iteration, step;  ///< of one iteration: waiting for data, all, the rest
+  /// Of the step's time, 0 … 1: the loop's thread could run, and other threads had the processors. Its
+  /// operations came to a device later by that.
+  double step_delay = 0;
+  detail::idle_report idle;
+  std::size_t memory_limit = 0;                  ///< loader_options::memory, in bytes
+  std::size_t memory_used = 0, memory_peak = 0;  ///< of it now, and at most so far
+  std::uint64_t filtered = 0;                    ///< samples that filter() has left out
+  std::uint64_t failures = 0;                    ///< samples that could not be delivered
+  std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
+  std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
+  std::vector<detail::worker_report> each_worker;
+  std::vector<std::string> notes;                ///< what to do beside, a line each
+  std::vector<detail::timeline_piece> timeline;  ///< all iterations, in 256 pieces at most
+  detail::measured_load load;                    ///< what predict() reckons with
+
+  /// Seconds of work in all stages, summed over workers.
+  double busy() const noexcept;
+  /// Share of the workers' time in which they worked for this loader, 0 … 1.
+  double utilization() const noexcept { return share(worked, workers); }
+  /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
+  double share(double some, std::size_t threads) const noexcept;
+  double samples_per_second() const noexcept {
+    return taking > 0 ? static_cast<double>(samples) / taking : 0.0;
+  }
+  /// The training loop waits for more than one hundredth of its time.
+  bool stalled() const noexcept { return iterations != 0 && wait_mean > 0.01; }
+
+  /// The throughput after a change, predicted from the measurements: `predict({.workers = 8})`. It runs a
+  /// model of queues with the times that samples took. \throws std::invalid_argument when no stage has that
+  /// name, or nothing was taken yet
+  prediction predict(const what_if& changed) const;
+
+  /// The bottleneck, and what removing it gives, in a few sentences. It is the change with the largest
+  /// prediction; the training step where none gives 5 %. Below 30 iterations it is too early to tell.
+  std::string advice() const;
+  /// All of it as text of at most 80 columns, advice() first, a line a stage: what `std::cout <<
+  /// train.report()` prints.
+  std::string to_string() const;
+  /// The same as a JSON object: names as here, times in seconds.
+  std::string to_json() const;
+  /// The same as a page for a browser, with the timeline drawn. It is one file that needs no other:
+  /// `std::ofstream("report.html") << train.report().to_html()`.
+  std::string to_html() const;
+  /// In Prometheus's text format (version 0.0.4), `labels` being added to each line: `rank="0"`.
+  std::string to_prometheus(std::string_view labels = {}) const;
+  /// Calls `to(name, value)` for each figure: "wick/wait", "wick/stage/decode/busy". For TensorBoard and its
+  /// kin.
+  template <class To>
+  void scalars(To&& to) const {
+    for (const auto& [name, value] : all_scalars()) to(std::string_view(name), value);
+  }
+  /// Writes it to standard error on rank 0; on others only if stalled(), with the rank before it. \returns
+  /// whether it did
+  bool print_if_stalled(std::size_t rank = 0) const;
+
+ private:
+  struct scalar {
+    std::string name;
+    double value;
+  };
+  std::vector<scalar> all_scalars() const;
+};
+
+namespace detail {
+/// "12.3 ms", in three digits: the unit is chosen by what is printed, so 0.9999 s is "1.00 s".
+std::string format_duration(double seconds);
+/// "4.2 %", from a tenth on "42 %".
+std::string format_percent(double share);
+/// "16 MiB", in two digits from one KiB on.
+std::string format_bytes(double bytes);
+/// Of a terminal.
+std::size_t columns(std::string_view text) noexcept;
+
+/// "CPUs: ", "1.9 of 2 used"
+struct report_line {
+  std::string lead, text;
+};
+/// What the report says in sentences: the verdict, a summary, and more, `before` the table and behind it.
+struct report_lines {
+  explicit report_lines(const report& r);
+  std::vector<report_line> before, after;
+};
+}  // namespace detail
+
+template <class Stream>
+  requires requires(Stream& s, const std::string& text) { s << text; }
+Stream& operator<<(Stream& to, const report& r) {
+  to << r.to_string();
+  return to;
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Kept by the consumer. At first each iteration is a piece. When there are too many, those that lie close
+/// become one, and pieces are that long from then on. Times are in ticks.
+class report_timeline {
+ public:
+  static constexpr std::size_t most_pieces = 256;
+
+  void iteration(std::uint64_t begun, std::uint64_t waited, std::uint64_t total) noexcept {
+    if (total == 0) return;
+    if (waited > total) waited = total;
+    if (now_.iterations != 0 && begun - now_.begin >= width_) close();  // behind a break
+    if (now_.iterations == 0) now_.begin = begun;
+    now_.end = begun + total;
+    ++now_.iterations;
+    now_.waited += waited;
+    now_.step += total - waited;
+    now_.longest = std::max(now_.longest, waited);
+    if (now_.end - now_.begin >= width_) close();
+  }
+  /// Whether depths are read at a batch that came then.
+  bool wants_depths(std::uint64_t now) const noexcept { return now >= next_; }
+  void add(const queue_depths& depths, std::uint64_t next_at) noexcept;
+  /// All since it was called last. `since`: when that was; `tick`: in seconds.
+  std::vector<timeline_piece> take(std::uint64_t since, double tick);
+
+ private:
+  struct piece {
+    std::uint64_t begin = 0, end = 0, iterations = 0, waited = 0, step = 0, longest = 0;
+    std::uint64_t readings = 0, ready = 0, in_flight = 0, bytes = 0;  // sums of depths
+
+    void add(const piece& next) noexcept;
+  };
+  void close() noexcept;
+
+  std::vector<piece> pieces_;
+  piece now_;  // has not ended
+  std::uint64_t width_ = 0, next_ = 0;
 };
 
 }  // namespace wick::detail
@@ -12780,8 +13067,9 @@ class report_recorder {
   // The processor time of steps, of some of them.
   bool probes_ = false;
   std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
-  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0;  // since the last report
+  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0, step_delay_ = 0;  // since the last report
   thread_usage at_step_;
+  std::uint64_t delay_at_step_ = 0;
   ::pthread_t step_thread_{};
 
   tick_scale scale_;
@@ -12797,393 +13085,12 @@ class report_recorder {
 
 }  // namespace wick::detail
 
-// ==== wick/recovery/detail/dropped_counts.hpp
-/// \file
-/// Counts of what filter() leaves out, kept by the consumer in the order of delivery.
-
-namespace wick::detail {
-
-/// Whether filter() has left this sample out in the end.
-inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
-
-/// What filter() has left out.
-class dropped_counts {
- public:
-  std::uint64_t of_training = 0;
-  std::uint64_t reported = 0;  // of these
-
-  /// After a start in the middle of an epoch they can't say that all of it was left out.
-  void begin(bool at_the_beginning) noexcept {
-    epoch_ = 0;
-    nothing_kept_ = at_the_beginning;
-  }
-  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
-    of_training += dropped;
-    epoch_ += dropped;
-    nothing_kept_ = nothing_kept_ && kept == 0;
-  }
-  /// At the end of an epoch. \throws wick::error, once, when nothing was left of it
-  void require_some(std::uint64_t epoch) {
-    if (nothing_kept_ && epoch_ != 0) refuse(epoch, std::exchange(epoch_, 0));
-  }
-
- private:
-  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
-  std::uint64_t epoch_ = 0;
-  bool nothing_kept_ = false;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/recovery/detail/error_account.hpp
-/// \file
-/// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
-/// limits, and what to quarantine.
-
-// ==== wick/recovery/detail/failure_log_file.hpp
-/// \file
-/// The failure log as a file: a JSON object a line, written as failures are delivered.
-
-#include <system_error>
-
-// ==== wick/async/detail/json_string.hpp
-/// \file
-/// Text of any bytes as a string of JSON.
-
-namespace wick::detail {
-
-/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
-/// overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t utf8_character(std::string_view text) noexcept;
-
-/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
-/// \xNN, as printable() does, since JSON has no other bytes.
-std::string json_string(std::string_view text);
-
-}  // namespace wick::detail
-
-// ==== wick/io/detail/line_file.hpp
-/// \file
-/// A file to which any number of processes append lines, each whole, whatever stops them.
-
-#include <sched.h>
-#include <sys/file.h>
-
-namespace wick::detail {
-
-/// Whether `text` is one JSON object from its first to its last character, as far as braces and quotes tell.
-bool is_whole_object(std::string_view text) noexcept;
-
-/// Lines of JSON objects that begin with `head`.
-///
-/// A line is one write in append mode, so lines of several writers don't mix. A full disk or a kill in the
-/// middle of a write leaves a torn line. The same writer, or the next to open or write the file, removes it
-/// under a lock of the file. A last line that may be anything else is kept, and ended. The lock's holder may
-/// be stopped, so a writer waits a few milliseconds at most; without the lock nothing is removed, and the
-/// next entry starts a line of its own.
-class line_file {
- public:
-  /// Look at fault() and other() then.
-  line_file(const char* path, std::string_view head) noexcept;
-
-  /// errno, when it can't be opened.
-  int fault() const noexcept { return fault_; }
-  /// What it is, when it can't be opened and is no regular file.
-  const char* other() const noexcept { return other_; }
-
-  /// Adds a line, without its end. Returns 0, or errno when that failed: then nothing of it is left, or the
-  /// next add() starts a line of its own. \throws std::bad_alloc
-  int add(std::string_view line);
-  /// Flushes the lines to the disk. 0, or errno.
-  int sync() noexcept;
-
- private:
-  class lock {
-   public:
-    explicit lock(line_file& of) noexcept;
-    lock(const lock&) = delete;
-    lock& operator=(const lock&) = delete;
-    ~lock();
-    bool held() const noexcept { return held_; }
-
-   private:
-    line_file& of_;
-    bool held_ = false;
-  };
-
-  /// The text before the next line: empty behind a whole line, and once a torn one is removed; else a line
-  /// end.
-  std::string_view beginning(bool locked) noexcept;
-
-  /// Except when a process without the lock has written behind it.
-  void take_back(::off_t size, ::off_t written) noexcept;
-
-  bool read(char* to, std::size_t size, ::off_t offset) const noexcept;
-  int write(std::string_view text, std::size_t* written = nullptr) noexcept;
-
-  std::string_view head_;
-  file_handle file_, look_;  // to write, and to see what is there
-  int fault_ = 0;
-  const char* other_ = nullptr;
-  bool regular_ = false;
-  bool torn_ = false;  // this one's last line, for all it knows
-  bool patient_ = true;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// One line of JSON, without its end:
-/// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
-/// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
-std::string to_json(const failure_log_entry& e);
-
-/// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
-/// the same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a
-/// full disk or a kill is removed; another program's last line without an end gets one.
-class failure_log_file {
- public:
-  /// Appends to what is there. \throws wick::error when it can't be opened
-  explicit failure_log_file(std::string path);
-
-  /// A line that can't be written does not stop the training: trouble() says so from then on.
-  void add(const failure_log_entry& e) noexcept try {
-    if (const int fault = file_.add(to_json(e)); fault != 0) lost(fault);
-  } catch (...) {
-    lost(ENOMEM);
-  }
-
-  /// What went wrong, empty when nothing did.
-  std::string trouble() const;
-
- private:
-  static std::string reason(int fault) { return std::generic_category().message(fault); }
-  void lost(int fault) noexcept;
-
-  std::string path_;
-  detail::line_file file_;
-  int fault_ = 0;
-  std::uint64_t lost_ = 0;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// A failure as it is counted: its entry in the failure log, and what that leaves out.
-struct told_failure {
-  std::uint64_t slot = 0;
-  std::uint64_t index = 0;
-  std::size_t stage = 0;  // in the pipeline's names
-  bool planned = true;    // the sample of the position itself, no substitute
-  bool known = false;     // on the quarantine list
-  failure_log_entry entry;
-  std::exception_ptr cause;
-};
-
-/// Sets kind and text from the exception; the stage, too, from a late_error.
-void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
-
-/// By rising slot; those of one slot stay in their order.
-void sort_by_slot(std::vector<told_failure>& failures);
-
-sample_error to_exception(const told_failure& f);
-
-class error_account {
- public:
-  static constexpr std::size_t max_quarantined = 1'000'000;
-
-  error_account(const error_options& limits, const std::string& lines, const quarantine& known);
-  error_account(error_account&& other) noexcept;
-  ~error_account();
-
-  const wick::failure_log& failure_log() const noexcept { return failure_log_; }
-  std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
-
-  /// Adds `count` positions of an epoch, of which `failures` (rising by slot, counted from `first_slot`) have
-  /// failed. Of this rank's `of_epoch` positions `passed` have had their turn then. \throws too_many_errors
-  /// when more have failed than is allowed
-  void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
-           std::uint64_t of_epoch, const std::vector<told_failure>& failures);
-
-  /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
-  /// failed since.
-  std::vector<quarantine::entry> bad() const;
-
-  void write(loader_state& to) const;
-  void read(const loader_state& from);
-  /// An epoch begins at its beginning.
-  void begin(std::uint64_t epoch) noexcept;
-
- private:
-  void remember(const told_failure& f);
-
-  void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
-             std::uint64_t of_epoch) const;
-
-  const error_options limits_;
-  wick::failure_log failure_log_;
-  owned<failure_log_file> file_;
-  struct bad_samples;
-  owned<bad_samples> bad_;
-  // As the limits count: without those that were known.
-  std::uint64_t counted_ = 0, epoch_failures_ = 0, consecutive_ = 0;
-  std::uint64_t epoch_ = 0;
-};
-
-/// For the report: what became of failures since `before` was counted.
-std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
-                                           const std::vector<error_count>& now);
-
-/// The fingerprints of the last epochs.
-class fingerprint_recorder {
- public:
-  static constexpr std::size_t max_kept = 64;
-
-  /// An epoch begins, or continues behind the batches that another loader has delivered.
-  void begin(std::uint64_t epoch);
-  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
-  /// The delivered samples of the epoch begun last.
-  std::uint64_t samples() const noexcept { return epochs_.empty() ? 0 : epochs_.back().sum.samples; }
-  /// The epochs so far were of this data set; those to come are of another.
-  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
-  /// `data` tells the data set, `batch` is the size of the global batch.
-  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
-
- private:
-  struct entry {
-    std::uint64_t epoch;
-    epoch_fingerprint sum;
-    std::uint64_t factor = 0;  // 0: not sealed
-  };
-  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
-  std::vector<entry> epochs_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-struct delivery_records {
-  error_account account;
-  fingerprint_recorder prints;
-  report_recorder report;
-  dropped_counts drops = {};
-};
-
-/// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is
-/// taken out of its job.
-void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
-                   std::vector<told_failure>& to);
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/mixture_edits.hpp
-/// \file
-/// A loader's edits of its mixture: keeps the scheduler's plan that of the epoch under way.
-
 // ==== wick/loader/detail/scheduler.hpp
 /// \file
 /// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a
 /// window of them ahead of the consumer, across the ends of epochs.
 
-// ==== wick/async/detail/tokens.hpp
-/// \file
-/// How many samples may be under way at a time, when samples suspend.
-
-namespace wick::detail {
-
-/// Taken by many threads at once, never waited for: a thread that finds none leaves. give() returns true when
-/// there was none before, so that its caller can fetch another thread. Any thread. The limit may change:
-/// where it falls, those that are taken stay so.
-class tokens {
- public:
-  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-  /// The limit of a loader whose options set none.
-  static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
-    return 4 * workers + 2 * io_threads + 16;
-  }
-
-  /// Up to `most` of those that are left.
-  std::uint64_t take(std::uint64_t most) noexcept {
-    std::uint64_t taken = taken_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t limit = this->limit();
-      const std::uint64_t n = limit > taken ? std::min(most, limit - taken) : 0;
-      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
-                                                 std::memory_order_acquire)) {
-        return n;
-      }
-    }
-  }
-  /// True when there was none before.
-  bool give(std::uint64_t n) noexcept {
-    const std::uint64_t taken = taken_.fetch_sub(n, std::memory_order_acq_rel), limit = this->limit();
-    return taken >= limit && taken - n < limit;
-  }
-  std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
-  void set_limit(std::uint64_t limit) noexcept {
-    if (limit != this->limit()) limit_.store(limit, std::memory_order_relaxed);
-  }
-  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit(); }
-
- private:
-  std::atomic<std::uint64_t> limit_;
-  alignas(64) std::atomic<std::uint64_t> taken_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/batch_completion.hpp
-/// \file
-/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
-/// and it goes through the batch stages.
-
-// ==== wick/loader/detail/compaction.hpp
-/// \file
-/// Closing the gaps of an epoch by the samples at its end.
-
-namespace wick::detail {
-
-class batch_completion;
-
-/// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on
-/// all failures of the epoch before it. Then the completion takes over each.
-class compaction {
- public:
-  compaction(pipeline_run& of, batch_completion& rest, std::size_t batches) : run_(of), rest_(rest) {
-    waiting_.reserve(batches);
-  }
-
-  /// All samples of a batch have ended.
-  void enter(batch_job& j) noexcept {
-    if (batch_job* const next = turn_of(&j, nullptr)) settle_all(next);
-  }
-
- private:
-  batch_job* turn_of(batch_job* ended, batch_job* settled) noexcept;
-  void settle_all(batch_job* j) noexcept;
-  static detached settle_from(compaction* self, batch_job* j);
-  void leave_unfilled(batch_job& j) noexcept;
-  static task<void> fill(compaction* self, batch_job* j);
-  void leave_to_others(batch_job& j, std::uint64_t own);
-
-  pipeline_run& run_;
-  batch_completion& rest_;
-
-  std::mutex mutex_;  // of whose turn it is
-  std::uint64_t turn_ = 0;
-  bool busy_ = false;
-  std::vector<batch_job*> waiting_;
-  // Of the batch whose turn it is.
-  std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/sequencer.hpp
+// ==== wick/async/detail/sequencer.hpp
 /// \file
 /// The reorder ring: things are finished in any order and taken in theirs.
 
@@ -13294,6 +13201,101 @@ class sequencer {
   const std::unique_ptr<slot[]> slots_;
   std::uint64_t next_ = 0;
   detail::basic_wake_flag<Atomics> awake_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/async/detail/tokens.hpp
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+
+namespace wick::detail {
+
+/// Taken by many threads at once, never waited for: a thread that finds none leaves. give() returns true when
+/// there was none before, so that its caller can fetch another thread. Any thread. The limit may change:
+/// where it falls, those that are taken stay so.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+  /// The limit of a loader whose options set none.
+  static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
+    return 4 * workers + 2 * io_threads + 16;
+  }
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t limit = this->limit();
+      const std::uint64_t n = limit > taken ? std::min(most, limit - taken) : 0;
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
+                                                 std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept {
+    const std::uint64_t taken = taken_.fetch_sub(n, std::memory_order_acq_rel), limit = this->limit();
+    return taken >= limit && taken - n < limit;
+  }
+  std::uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
+  void set_limit(std::uint64_t limit) noexcept {
+    if (limit != this->limit()) limit_.store(limit, std::memory_order_relaxed);
+  }
+  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit(); }
+
+ private:
+  std::atomic<std::uint64_t> limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/batch_completion.hpp
+/// \file
+/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
+/// and it goes through the batch stages.
+
+// ==== wick/loader/detail/compaction.hpp
+/// \file
+/// Closing the gaps of an epoch by the samples at its end.
+
+namespace wick::detail {
+
+class batch_completion;
+
+/// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on
+/// all failures of the epoch before it. Then the completion takes over each.
+class compaction {
+ public:
+  compaction(pipeline_run& of, batch_completion& rest, std::size_t batches) : run_(of), rest_(rest) {
+    waiting_.reserve(batches);
+  }
+
+  /// All samples of a batch have ended.
+  void enter(batch_job& j) noexcept {
+    if (batch_job* const next = turn_of(&j, nullptr)) settle_all(next);
+  }
+
+ private:
+  batch_job* turn_of(batch_job* ended, batch_job* settled) noexcept;
+  void settle_all(batch_job* j) noexcept;
+  static detached settle_from(compaction* self, batch_job* j);
+  void leave_unfilled(batch_job& j) noexcept;
+  static task<void> fill(compaction* self, batch_job* j);
+  void leave_to_others(batch_job& j, std::uint64_t own);
+
+  pipeline_run& run_;
+  batch_completion& rest_;
+
+  std::mutex mutex_;  // of whose turn it is
+  std::uint64_t turn_ = 0;
+  bool busy_ = false;
+  std::vector<batch_job*> waiting_;
+  // Of the batch whose turn it is.
+  std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
 };
 
 }  // namespace wick::detail
@@ -13653,6 +13655,10 @@ class scheduler {
   const erased_plan& plan() const noexcept { return *plan_; }
   const source_size& size() const noexcept { return size_; }
   const stage_clocks& clocks() const noexcept { return run_.clocks; }
+  /// Which sample of the source is in a slot that is no gap.
+  std::uint64_t index_at(const batch_job& j, std::uint64_t slot) const {
+    return run_.standing_at(j, slot).index;
+  }
   const slab_pool& pool() const noexcept { return *pool_; }
   /// What a report needs to know of how it works.
   scheduler_figures figures() noexcept;
@@ -13683,8 +13689,8 @@ class scheduler {
   /// Order stages are about to change: no worker looks at them from now on, until a batch is opened.
   void stop_preparing() noexcept { orders_.forget(); }
   /// Drops what is under way, and goes by another plan from then on, as refresh() does.
-  /// \throws std::bad_alloc; nothing has changed then
-  void replan(owned<const erased_plan> next);
+  /// \param stop  a new one
+  void replan(owned<const erased_plan> next, owned<stop_source> stop) noexcept;
 
   /// The next batch if it is finished, else null. Keep it until release().
   batch_job* try_take() noexcept {
@@ -13801,6 +13807,392 @@ class scheduler {
 
 }  // namespace wick::detail
 
+// ==== wick/recovery/detail/delivery_log.hpp
+/// \file
+/// The delivery log: a line for each batch that is handed over, with hashes of its samples. wick-audit reads
+/// the logs of all ranks, and says whether a training has lost or repeated any.
+
+// ==== wick/io/detail/log_file.hpp
+/// \file
+/// A log of a loader's: lines of JSON in a file, which must not stop a training.
+
+#include <system_error>
+
+// ==== wick/io/detail/line_file.hpp
+/// \file
+/// A file to which any number of processes append lines, each whole, whatever stops them.
+
+#include <sched.h>
+#include <sys/file.h>
+
+namespace wick::detail {
+
+/// Whether `text` is one JSON object from its first to its last character, as far as braces and quotes tell.
+bool is_whole_object(std::string_view text) noexcept;
+
+/// Lines of JSON objects that begin with `head`.
+///
+/// A line is one write in append mode, so lines of several writers don't mix. A full disk or a kill in the
+/// middle of a write leaves a torn line. The same writer, or the next to open or write the file, removes it
+/// under a lock of the file. A last line that may be anything else is kept, and ended. The lock's holder may
+/// be stopped, so a writer waits a few milliseconds at most; without the lock nothing is removed, and the
+/// next entry starts a line of its own.
+class line_file {
+ public:
+  /// Look at fault() and other() then.
+  line_file(const char* path, std::string_view head) noexcept;
+
+  /// errno, when it can't be opened.
+  int fault() const noexcept { return fault_; }
+  /// What it is, when it can't be opened and is no regular file.
+  const char* other() const noexcept { return other_; }
+
+  /// Adds a line, without its end. Returns 0, or errno when that failed: then nothing of it is left, or the
+  /// next add() starts a line of its own. \throws std::bad_alloc
+  int add(std::string_view line);
+  /// Flushes the lines to the disk. 0, or errno.
+  int sync() noexcept;
+
+ private:
+  class lock {
+   public:
+    explicit lock(line_file& of) noexcept;
+    lock(const lock&) = delete;
+    lock& operator=(const lock&) = delete;
+    ~lock();
+    bool held() const noexcept { return held_; }
+
+   private:
+    line_file& of_;
+    bool held_ = false;
+  };
+
+  /// The text before the next line: empty behind a whole line, and once a torn one is removed; else a line
+  /// end.
+  std::string_view beginning(bool locked) noexcept;
+
+  /// Except when a process without the lock has written behind it.
+  void take_back(::off_t size, ::off_t written) noexcept;
+
+  bool read(char* to, std::size_t size, ::off_t offset) const noexcept;
+  int write(std::string_view text, std::size_t* written = nullptr) noexcept;
+
+  std::string_view head_;
+  file_handle file_, look_;  // to write, and to see what is there
+  int fault_ = 0;
+  const char* other_ = nullptr;
+  bool regular_ = false;
+  bool torn_ = false;  // this one's last line, for all it knows
+  bool patient_ = true;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// A file that grows line by line. Each is written at once and whole, so any number of ranks may have the
+/// same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a full
+/// disk or a kill is removed; another program's last line without an end gets one.
+class log_file {
+ public:
+  /// Appends to what is there. \param option  for messages: the one of loader_options that has the path
+  /// \param head  what each line begins with \throws wick::error when it can't be opened
+  log_file(std::string path, std::string_view option, std::string_view head);
+
+  /// Adds what `line()` gives, without its end. A line that can't be written does not stop the training:
+  /// trouble() says so from then on.
+  template <class Line>
+  void add(Line line) noexcept try {
+    if (const int fault = file_.add(line()); fault != 0) lost(fault);
+  } catch (...) {
+    lost(ENOMEM);
+  }
+
+  /// What went wrong, empty when nothing did. \param rest  what to do about it
+  std::string trouble(std::string_view rest) const;
+
+ private:
+  static std::string reason(int fault) { return std::generic_category().message(fault); }
+  void lost(int fault) noexcept;
+
+  std::string path_;
+  std::string_view option_;
+  line_file file_;
+  int fault_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What each line begins with.
+inline constexpr std::string_view delivery_head = "{\"loader\":\"0x";
+
+/// Whose batches follow, and from which on: the first line of a loader, and the line before each batch that
+/// is not the one behind the last.
+struct delivery_start {
+  std::uint64_t loader = 0;  ///< a random number: lines of several loaders may be in one file
+  std::uint64_t rank = 0, world = 1;
+  std::uint64_t epoch = 0, batch = 0;  ///< the first that follows
+  std::uint64_t seed = 0;
+  std::uint64_t batch_size = 0;  ///< of the global batch
+  std::uint64_t source = 0;      ///< samples that the source has
+  std::uint64_t data = 0;        ///< tells the data set
+  std::uint64_t content = 0;     ///< 1: the hashes cover the samples' bytes, too
+
+  /// The batches are of one training: nothing but the place may differ, and what is the rank's own.
+  bool same_training(const delivery_start& o) const noexcept {
+    return seed == o.seed && batch_size == o.batch_size && content == o.content;
+  }
+};
+
+/// A rank's share of a batch.
+struct delivered_batch {
+  std::uint64_t loader = 0;
+  std::uint64_t epoch = 0, batch = 0;
+  std::uint64_t batches = 0;       ///< of the epoch
+  std::uint64_t count = 0;         ///< positions of the share
+  std::uint64_t samples = 0;       ///< of them were handed over
+  std::uint64_t replaced = 0;      ///< of these came in the place of one that failed
+  std::uint64_t order_hash = 0;    ///< the samples where they stand, as epoch_fingerprint adds them up
+  std::uint64_t samples_hash = 0;  ///< the sum of hash_of_sample() over them, wherever they stand
+
+  bool same_samples(const delivered_batch& o) const noexcept {
+    return count == o.count && samples == o.samples && replaced == o.replaced && order_hash == o.order_hash &&
+           samples_hash == o.samples_hash;
+  }
+};
+
+inline std::uint64_t hash_of_sample(std::uint64_t index) noexcept { return print_of(left_out, index); }
+
+std::string to_json(const delivery_start& s);
+std::string to_json(const delivered_batch& b);
+/// Nothing where the line is another one.
+std::optional<delivery_start> read_delivery_start(std::string_view line);
+std::optional<delivered_batch> read_delivered_batch(std::string_view line);
+
+/// Writes the lines of a loader.
+class delivery_log {
+ public:
+  delivery_log() = default;
+  /// Appends to the file, if there is a path. \throws wick::error when it can't be opened
+  delivery_log(std::string path, bool content);
+
+  explicit operator bool() const noexcept { return file_.has_value(); }
+  /// \param whose  its loader, place and content are filled in here, as is the loader of `b`
+  void add(delivery_start whose, delivered_batch b) noexcept;
+  /// What went wrong, empty when nothing did.
+  std::string trouble() const {
+    return file_ ? file_->trouble("wick-audit misses their batches") : std::string();
+  }
+
+ private:
+  std::optional<log_file> file_;
+  std::uint64_t loader_ = 0;
+  bool content_ = false;
+  delivery_start last_;                                          // that was written
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> next_;  // epoch and batch
+};
+
+}  // namespace wick::detail
+
+// ==== wick/recovery/detail/dropped_counts.hpp
+/// \file
+/// Counts of what filter() leaves out, kept by the consumer in the order of delivery.
+
+namespace wick::detail {
+
+/// Whether filter() has left this sample out in the end.
+inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
+
+/// What filter() has left out.
+class dropped_counts {
+ public:
+  std::uint64_t of_training = 0;
+  std::uint64_t reported = 0;  // of these
+
+  /// After a start in the middle of an epoch they can't say that all of it was left out.
+  void begin(bool at_the_beginning) noexcept {
+    epoch_ = 0;
+    nothing_kept_ = at_the_beginning;
+  }
+  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
+    of_training += dropped;
+    epoch_ += dropped;
+    nothing_kept_ = nothing_kept_ && kept == 0;
+  }
+  /// At the end of an epoch. \throws wick::error, once, when nothing was left of it
+  void require_some(std::uint64_t epoch) {
+    if (nothing_kept_ && epoch_ != 0) refuse(epoch, std::exchange(epoch_, 0));
+  }
+
+ private:
+  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
+  std::uint64_t epoch_ = 0;
+  bool nothing_kept_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/recovery/detail/error_account.hpp
+/// \file
+/// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
+/// limits, and what to quarantine.
+
+// ==== wick/recovery/detail/failure_log_file.hpp
+/// \file
+/// The failure log as a file: a JSON object a line, written as failures are delivered.
+
+namespace wick::detail {
+
+/// One line of JSON, without its end:
+/// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
+/// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
+std::string to_json(const failure_log_entry& e);
+
+/// A line a failure.
+class failure_log_file {
+ public:
+  /// Appends to what is there. \throws wick::error when it can't be opened
+  explicit failure_log_file(std::string path) : file_(std::move(path), "failure_log_file", "{\"epoch\":") {}
+
+  void add(const failure_log_entry& e) noexcept {
+    file_.add([&] { return to_json(e); });
+  }
+  /// What went wrong, empty when nothing did.
+  std::string trouble() const { return file_.trouble("loader.failure_log() has them"); }
+
+ private:
+  log_file file_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// A failure as it is counted: its entry in the failure log, and what that leaves out.
+struct told_failure {
+  std::uint64_t slot = 0;
+  std::uint64_t index = 0;
+  std::size_t stage = 0;  // in the pipeline's names
+  bool planned = true;    // the sample of the position itself, no substitute
+  bool known = false;     // on the quarantine list
+  failure_log_entry entry;
+  std::exception_ptr cause;
+};
+
+/// Sets kind and text from the exception; the stage, too, from a late_error.
+void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
+
+/// By rising slot; those of one slot stay in their order.
+void sort_by_slot(std::vector<told_failure>& failures);
+
+sample_error to_exception(const told_failure& f);
+
+class error_account {
+ public:
+  static constexpr std::size_t max_quarantined = 1'000'000;
+
+  error_account(const error_options& limits, const std::string& lines, const quarantine& known);
+  error_account(error_account&& other) noexcept;
+  ~error_account();
+
+  const wick::failure_log& failure_log() const noexcept { return failure_log_; }
+  std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
+
+  /// Adds `count` positions of an epoch, of which `failures` (rising by slot, counted from `first_slot`) have
+  /// failed. Of this rank's `of_epoch` positions `passed` have had their turn then. \throws too_many_errors
+  /// when more have failed than is allowed
+  void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
+           std::uint64_t of_epoch, const std::vector<told_failure>& failures);
+
+  /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
+  /// failed since.
+  std::vector<quarantine::entry> bad() const;
+  bool any_bad() const noexcept;
+  /// The data are others, in which these indexes are other samples.
+  void forget_bad() noexcept;
+
+  void write(loader_state& to) const;
+  void read(const loader_state& from);
+  /// An epoch begins at its beginning.
+  void begin(std::uint64_t epoch) noexcept;
+
+ private:
+  void remember(const told_failure& f);
+
+  void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
+             std::uint64_t of_epoch) const;
+
+  const error_options limits_;
+  wick::failure_log failure_log_;
+  owned<failure_log_file> file_;
+  struct bad_samples;
+  owned<bad_samples> bad_;
+  // As the limits count: without those that were known.
+  std::uint64_t counted_ = 0, epoch_failures_ = 0, consecutive_ = 0;
+  std::uint64_t epoch_ = 0;
+};
+
+/// For the report: what became of failures since `before` was counted.
+std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
+                                           const std::vector<error_count>& now);
+
+/// The fingerprints of the last epochs.
+class fingerprint_recorder {
+ public:
+  static constexpr std::size_t max_kept = 64;
+
+  /// An epoch begins, or continues behind the batches that another loader has delivered.
+  void begin(std::uint64_t epoch);
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// The delivered samples of the epoch begun last.
+  std::uint64_t samples() const noexcept { return epochs_.empty() ? 0 : epochs_.back().sum.samples; }
+  /// The epochs so far were of this data set; those to come are of another.
+  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
+  /// `data` tells the data set, `batch` is the size of the global batch.
+  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
+  /// What the sum of an epoch's hashes is multiplied by for epoch_fingerprint::value.
+  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
+
+ private:
+  struct entry {
+    std::uint64_t epoch;
+    epoch_fingerprint sum;
+    std::uint64_t factor = 0;  // 0: not sealed
+  };
+  std::vector<entry> epochs_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+struct delivery_records {
+  error_account account;
+  fingerprint_recorder prints;
+  report_recorder report;
+  delivery_log deliveries;
+  dropped_counts drops = {};
+};
+
+/// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is
+/// taken out of its job.
+void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
+                   std::vector<told_failure>& to);
+
+/// The line for the delivery log, but for the epoch's number of batches. Before the batch is taken out of its
+/// job. \param failures  of the batch, by rising slot
+delivered_batch delivery_of(const batch_job& j, const scheduler& of,
+                            const std::vector<told_failure>& failures);
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/mixture_edits.hpp
+/// \file
+/// A loader's edits of its mixture: keeps the scheduler's plan that of the epoch under way.
+
 // ==== wick/recovery/mixture.hpp
 /// \file
 /// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
@@ -13910,6 +14302,14 @@ void require_no_edits(const loader_state& s);
 
 namespace wick::detail {
 
+/// What a scheduler needs to go by another plan.
+struct next_plan {
+  owned<const erased_plan> plan;
+  owned<stop_source> stop;
+  std::uint64_t epoch = 0;
+  explicit operator bool() const noexcept { return static_cast<bool>(plan); }
+};
+
 class mixture_edits {
  public:
   using place = mixture_journal::place;
@@ -13929,27 +14329,23 @@ class mixture_edits {
   mixture_journal& open(const pipeline_identity& of);
   const mixture_journal* journal() const noexcept { return journal_.get(); }
 
-  /// True when the scheduler has another plan, and the prefetched batches are gone.
-  /// \throws wick::error when the epoch can't be planned; nothing has changed then
-  bool plan_for(std::uint64_t epoch);
+  /// The plan of that epoch, or none where the scheduler goes by it already.
+  /// \throws wick::error when the epoch can't be planned
+  next_plan plan_for(std::uint64_t epoch) const;
+  /// The prefetched batches are gone then.
+  void go_by(next_plan next) noexcept;
   /// The scheduler has planned over what there is now, without edits.
   void refreshed() noexcept { planned_.reset(); }
-  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
-  /// left.
-  struct stand {
-    place next;
-    std::uint64_t epoch;
-    std::uint64_t& left;
-    bool& sought;
-  };
   /// Takes an edit into the order, and then into the journal unless it is there. Changes nothing when it
   /// throws. Batches of the epoch that were handed over stay so, whatever number of batches it has now.
-  void add(mixture_edit e, stand at);
+  /// \param next  the batch that is handed over next
+  /// \param epoch  the one under way
+  void add(mixture_edit e, place next, std::uint64_t epoch);
   /// The same for those of a journal that was opened.
   void add_all(const std::vector<mixture_edit>& edits);
 
  private:
-  owned<const erased_plan> plan(std::uint64_t epoch) const;
+  next_plan plan(std::uint64_t epoch) const;
   void require_place() const;
   void require_reached(const mixture_edit& e) const;
 
@@ -14081,6 +14477,10 @@ class replayed_batch {
 
 }  // namespace wick::detail
 
+// ==== wick/loader/detail/standing.hpp
+/// \file
+/// Where a loader stands: which batch its consumer gets next, of which epoch, over which data.
+
 // ==== wick/loader/detail/sample_group.hpp
 /// \file
 /// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
@@ -14144,83 +14544,6 @@ class sample_group {
   std::size_t size_ = 0, next_ = 0, next_told_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
-};
-
-}  // namespace wick::detail
-
-// ==== wick/profile/detail/hang_watch.hpp
-/// \file
-/// Has a message made when the training loop has waited long for a batch.
-
-namespace wick::detail {
-
-/// The consumer notes when it begins and ends to wait; a timer of the executor's looks now and then whether
-/// that is long ago. While a thread looks where the samples are, the consumer does not leave. The message is
-/// made on a thread of its own, which lives only as long as that takes: keys are the source's to say, and the
-/// callback is the program's, and both may block.
-class hang_watch {
- public:
-  /// \param after  0: there is no watch
-  hang_watch(executor& on, hang_view of, std::chrono::nanoseconds after, hang_handler tell);
-  hang_watch(const hang_watch&) = delete;
-  hang_watch& operator=(const hang_watch&) = delete;
-  /// Waits for a message that is being made.
-  ~hang_watch();
-
-  /// The consumer waits for a batch as long as this lives, since `begun` (ticks).
-  class waiting {
-   public:
-    waiting(hang_watch& in, std::uint64_t begun, std::uint64_t sequence) noexcept : in_(in) {
-      in.begin(begun, sequence);
-    }
-    waiting(const waiting&) = delete;
-    waiting& operator=(const waiting&) = delete;
-    ~waiting() {
-      in_.end();
-      if (!in_.state_) return;
-      in_.on_.order_with_helpers();
-      in_.leave();
-    }
-
-   private:
-    hang_watch& in_;
-  };
-  /// The same where the calling thread runs samples meanwhile, as an executor::helper. In this order:
-  /// begin(), end(), the end of the helper, leave().
-  void begin(std::uint64_t begun, std::uint64_t sequence) noexcept {
-    sequence_.store(sequence, std::memory_order_relaxed);
-    since_.store(begun, std::memory_order_release);
-    if (starts_) start();
-  }
-  void end() noexcept { since_.store(0, std::memory_order_relaxed); }
-  void leave() noexcept {
-    if (!looks_.load(std::memory_order_acquire)) return;
-    const std::lock_guard until_it_has_looked(looking_);
-  }
-  /// No message is being made afterwards. The consumer, while it does not wait.
-  void rest() noexcept;
-
- private:
-  struct state;
-
-  void start() noexcept;
-  void set_timer(std::chrono::nanoseconds in) noexcept;
-  void come_round(bool on_time) noexcept;
-  double waited(std::uint64_t since) const noexcept;
-  void tell(std::uint64_t since) noexcept;
-  bool look(std::uint64_t since, hang_scene& out);
-
-  executor& on_;
-  const hang_view view_;
-  const std::chrono::nanoseconds after_;
-  const hang_handler tell_;
-  const tick_scale scale_;
-
-  std::atomic<std::uint64_t> sequence_{0}, since_{0};  // since_ 0: the consumer doesn't wait
-  bool starts_ = false;                                // with the first wait; the consumer's
-  std::atomic<bool> looks_{false};
-  std::mutex looking_;
-  owned<state> state_;  // null: there is no watch
 };
 
 }  // namespace wick::detail
@@ -14303,6 +14626,156 @@ void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t
 
 namespace wick::detail {
 
+/// What may fail is done before: a change is from one place to the next, whole, and throws nothing.
+struct standing {
+  std::optional<std::uint64_t> epoch;  ///< under way, or at its end
+  std::uint64_t left = 0;              ///< batches of it
+  moved_samples moved;                 ///< of it, with compaction
+  sample_group group;                  ///< of it, without batch()
+  data_round round;                    ///< refresh()es
+  owned<const loader_state> loaded;    ///< and not yet resumed from: the rest says where the loader was
+  bool sought = true;                  ///< the scheduler opens the batches that come next
+
+  std::uint64_t current_epoch() const noexcept { return loaded ? loaded->epoch : epoch.value_or(0); }
+  std::uint64_t next_epoch() const noexcept { return epoch && !loaded ? *epoch + 1 : current_epoch(); }
+  bool resumes(std::uint64_t e) const noexcept { return loaded && loaded->epoch == e; }
+  bool under_way() const noexcept { return epoch && !loaded && left != 0; }
+  std::uint64_t number(const erased_plan& by) const noexcept { return by.batches() - left; }
+
+  /// The batch that is handed over next.
+  mixture_journal::place next(const erased_plan& by) const noexcept {
+    if (loaded) return {loaded->epoch, loaded->batch};
+    if (!epoch) return {};
+    if (left == 0) return {*epoch + 1, 0};
+    return {*epoch, number(by)};
+  }
+  void write(loader_state& to, const erased_plan& by, bool batched) const noexcept {
+    to.rounds = round.count;
+    if (loaded) {
+      to.epoch = loaded->epoch;
+      to.batch = loaded->batch;
+      to.sample = loaded->sample;
+      to.moved = loaded->moved;
+    } else if (epoch) {
+      to.epoch = *epoch;
+      to.batch = number(by);
+      if (batched)
+        to.moved = moved.now();
+      else
+        group.write(to);
+    }
+  }
+
+  /// Epoch `e`, at its beginning or where the loaded state stands in it.
+  void begin(std::uint64_t e, const erased_plan& by) noexcept {
+    const owned<const loader_state> from = resumes(e) ? std::move(loaded) : nullptr;
+    loaded.reset();
+    epoch = e;
+    left = by.batches() - (from ? from->batch : 0);
+    moved.begin(from ? from->moved : 0);
+    group.begin(from ? from->sample : 0);
+    round.begin(e);
+    sought = false;
+  }
+  void load(owned<const loader_state> s) noexcept {
+    loaded = std::move(s);
+    round.go_on(loaded->rounds, loaded->epoch);
+  }
+  /// Before the data change: nothing of the epoch is left.
+  void end_epoch() noexcept {
+    left = 0;
+    moved.begin(0);
+    group.begin(0);
+    sought = true;
+  }
+  /// The epoch under way has other batches from `taken` on, which the scheduler has dropped.
+  void replan(std::uint64_t taken, const erased_plan& by) noexcept {
+    sought = left == 0;
+    if (left != 0) left = by.batches() - taken;
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/profile/detail/hang_watch.hpp
+/// \file
+/// Has a message made when the training loop has waited long for a batch.
+
+namespace wick::detail {
+
+/// The consumer notes when it begins and ends to wait; a timer of the executor's looks now and then whether
+/// that is long ago. While a thread looks where the samples are, the consumer does not leave. The message is
+/// made on a thread of its own, which lives only as long as that takes: keys are the source's to say, and the
+/// callback is the program's, and both may block.
+class hang_watch {
+ public:
+  /// \param after  0: there is no watch
+  hang_watch(executor& on, hang_view of, std::chrono::nanoseconds after, hang_handler tell);
+  hang_watch(const hang_watch&) = delete;
+  hang_watch& operator=(const hang_watch&) = delete;
+  /// Waits for a message that is being made.
+  ~hang_watch();
+
+  /// The consumer waits for a batch as long as this lives, since `begun` (ticks).
+  class waiting {
+   public:
+    waiting(hang_watch& in, std::uint64_t begun, std::uint64_t sequence) noexcept : in_(in) {
+      in.begin(begun, sequence);
+    }
+    waiting(const waiting&) = delete;
+    waiting& operator=(const waiting&) = delete;
+    ~waiting() {
+      in_.end();
+      if (!in_.state_) return;
+      in_.on_.order_with_helpers();
+      in_.leave();
+    }
+
+   private:
+    hang_watch& in_;
+  };
+  /// The same where the calling thread runs samples meanwhile, as an executor::helper. In this order:
+  /// begin(), end(), the end of the helper, leave().
+  void begin(std::uint64_t begun, std::uint64_t sequence) noexcept {
+    sequence_.store(sequence, std::memory_order_relaxed);
+    since_.store(begun, std::memory_order_release);
+    if (starts_) start();
+  }
+  void end() noexcept { since_.store(0, std::memory_order_relaxed); }
+  void leave() noexcept {
+    if (!looks_.load(std::memory_order_acquire)) return;
+    const std::lock_guard until_it_has_looked(looking_);
+  }
+  /// No message is being made afterwards. The consumer, while it does not wait.
+  void rest() noexcept;
+
+ private:
+  struct state;
+
+  void start() noexcept;
+  void set_timer(std::chrono::nanoseconds in) noexcept;
+  void come_round(bool on_time) noexcept;
+  double waited(std::uint64_t since) const noexcept;
+  void tell(std::uint64_t since) noexcept;
+  bool look(std::uint64_t since, hang_scene& out);
+
+  executor& on_;
+  const hang_view view_;
+  const std::chrono::nanoseconds after_;
+  const hang_handler tell_;
+  const tick_scale scale_;
+
+  std::atomic<std::uint64_t> sequence_{0}, since_{0};  // since_ 0: the consumer doesn't wait
+  bool starts_ = false;                                // with the first wait; the consumer's
+  std::atomic<bool> looks_{false};
+  std::mutex looking_;
+  owned<state> state_;  // null: there is no watch
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
 /// Asked now and then while a thread waits for a batch: false ends the wait. It throws nothing.
 struct wait_check {
   bool (*keep)(void* of);
@@ -14328,8 +14801,8 @@ class loader_core {
   std::vector<source_weight> mixture() const;
   std::vector<std::byte> state() const;
   void load_state(std::span<const std::byte> bytes);
-  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
-  std::uint64_t next_epoch() const noexcept { return epoch_ && !resume_ ? *epoch_ + 1 : current_epoch(); }
+  std::uint64_t current_epoch() const noexcept { return stands_.current_epoch(); }
+  std::uint64_t next_epoch() const noexcept { return stands_.next_epoch(); }
   /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
   /// caller holds user() until it has that. \throws wick::cancelled when the check says so, and takes nothing
   bool next(const wait_check* check);
@@ -14359,17 +14832,19 @@ class loader_core {
     if (pass != this->pass()) refuse_outrun();
   }
   /// Batches that are left; without batch() samples, some of which may be left out.
-  std::uint64_t items_left() const noexcept { return settings_.facts().batched ? left_ : samples_left(); }
+  std::uint64_t items_left() const noexcept {
+    return settings_.facts().batched ? stands_.left : samples_left();
+  }
   std::uint64_t samples_left() const noexcept;
   std::uint64_t samples_taken() const noexcept { return records_.prints.samples(); }
-  bool at_hand() const noexcept { return group_.under_way(); }
+  bool at_hand() const noexcept { return stands_.group.under_way(); }
 
   // ---- for the typed loader ----
 
   /// `has(slot)`: whether the group that was taken has a sample there.
   template <class Has>
   bool next_of_group(Has has) {
-    const std::optional<std::size_t> found = group_.next(plan(), records_, has);
+    const std::optional<std::size_t> found = stands_.group.next(plan(), records_, has);
     if (found) slot_ = *found;
     return found.has_value();
   }
@@ -14405,7 +14880,7 @@ class loader_core {
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
   void begin(std::uint64_t e);
   void seek();
-  bool ends(const loader_state& s) const noexcept;
+  static bool ends(const loader_state& s, const erased_plan& by) noexcept;
   bool begun();
   bool at_end();
   [[noreturn]] void refuse_outrun() const;
@@ -14414,6 +14889,7 @@ class loader_core {
   bool deliver(batch_job& j);
   void look(const batch_job& j) noexcept;
   bool deliver_batch(batch_job& j);
+  void log_delivery(delivered_batch b, bool there) noexcept;
   void deliver_group(batch_job& j);
   report_recorder::subject subject() noexcept;
   std::uint64_t batch_of_prints() const noexcept {
@@ -14422,28 +14898,21 @@ class loader_core {
   void require_goes_on(const loader_state& s, const char* what) const;
   std::uint64_t data() const;
   pipeline_identity identity() const;
-  mixture_journal::place next_place() const noexcept;
-  void take_over(loader_state s);
+  void require_stands(const loader_state& s, const erased_plan& by) const;
   void change(const std::vector<source_weight>& weights, const edit_options& at);
 
   owned<executor> own_;
   run_settings settings_;
   scheduler scheduler_;
-  std::optional<std::uint64_t> epoch_;
-  std::uint64_t left_ = 0;
+  standing stands_;
   std::atomic<std::uint64_t> pass_{0};  // read by a range before it is known who else uses the loader
-  bool sought_ = true;                  // the scheduler is where these say
   bool refreshed_ = true;               // the last refresh() has gone well
-  data_round round_;
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  owned<const loader_state> resume_;  // loaded, and not yet resumed from
   // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;
 
-  moved_samples moved_;
-  sample_group group_;
   std::size_t slot_ = 0;
   std::vector<told_failure> told_;
   delivery_records records_;
@@ -14451,6 +14920,34 @@ class loader_core {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/version.hpp
+/// \file
+/// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
+/// from here.
+
+namespace wick {
+
+namespace detail {
+
+inline constexpr int version_major = 0;
+inline constexpr int version_minor = 1;
+inline constexpr int version_patch = 0;
+
+/// What is compiled once has this function for its own version. A program with headers of another one doesn't
+/// link: it asks for another function.
+template <int Major, int Minor, int Patch>
+struct compiled {
+  static void here() noexcept;
+};
+using compiled_for_these_headers = compiled<version_major, version_minor, version_patch>;
+
+}  // namespace detail
+
+/// The version of wick, "MAJOR.MINOR.PATCH".
+inline constexpr const char* version = "0.1.0";
+
+}  // namespace wick
 
 namespace wick::detail {
 
@@ -14462,7 +14959,9 @@ template <class Batch>
 class loader_of final : public loader_core {
  public:
   loader_of(owned<executor> own, owned<pipeline_of<Batch>> what, const loader_options& options)
-      : loader_of(std::move(own), what.release(), options) {}
+      : loader_of(std::move(own), what.release(), options) {
+    compiled_for_these_headers::here();
+  }
 
   /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples a hold,
   /// and a look which thread this is, would cost more than handing one over: both were had with the group.
@@ -14588,8 +15087,9 @@ class epoch_range {
     return of_->next_value_while(keep);
   }
 
-  /// Batches that are left of it; without batch() samples, some of which may be left out.
-  std::uint64_t items_left() const noexcept { return of_->items_left(); }
+  /// Batches that are left of it; without batch() samples, some of which may be left out. None once another
+  /// epoch was begun.
+  std::uint64_t items_left() const noexcept { return of_->pass() == pass_ ? of_->items_left() : 0; }
   /// This rank's samples that were handed over so far, without those that failed or were left out.
   std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
   /// Whether next() has a sample ready, so that there is no wait to measure.
@@ -14614,8 +15114,9 @@ class epoch_range {
 
 namespace wick::detail {
 
-/// Nothing when it was given one. \throws wick::error for workers beside it
-inline owned<executor> own_executor(const loader_options& options) {
+/// Nothing when it was given one. \param device  whether the loader feeds one \throws wick::error for workers
+/// beside it
+inline owned<executor> own_executor(const loader_options& options, bool device) {
   if (options.executor == nullptr) {
     // A number that can't be meant: each would take a thread and a place in all that is kept a worker.
     const std::size_t most = std::max<std::size_t>(64, 8 * available_cpus());
@@ -14627,10 +15128,19 @@ inline owned<executor> own_executor(const loader_options& options) {
                   std::to_string(available_cpus()) +
                   " processors; leave it out, or give an executor that has as many");
     }
-    return make_owned<executor>(executor_options{options.workers, options.io_threads});
+    if (options.nice < -1 || options.nice > 19)
+      throw error("loader: .nice is " + std::to_string(options.nice) + "; it is from 0 to 19, or -1");
+    return make_owned<executor>(executor_options{.workers = options.workers,
+                                                 .io_threads = options.io_threads,
+                                                 .nice = options.nice >= 0 ? options.nice
+                                                         : device          ? 15
+                                                                           : 0});
   }
-  if (options.workers != 0 || options.io_threads != 0) {
-    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+  if (options.workers != 0 || options.io_threads != 0 || options.nice >= 0) {
+    throw error("loader: ." +
+                std::string(options.workers != 0 ? "workers"
+                            : options.nice >= 0  ? "nice"
+                                                 : "io_threads") +
                 " is given beside .executor, which has threads of its own; leave one of the two out");
   }
   return nullptr;
@@ -15708,6 +16218,27 @@ class stage_path<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
+// ==== wick/pipeline/detail/feeds_device.hpp
+/// \file
+/// Whether a pipeline takes batches to a device: there the training loop launches operations.
+
+namespace wick::detail {
+
+/// A stage says so by a member of that name.
+template <class Stage>
+bool feeds_device(const Stage& s) noexcept {
+  if constexpr (requires { s.feeds_device(); })
+    return s.feeds_device();
+  else
+    return false;
+}
+template <class... Stage>
+bool feeds_device(const std::tuple<Stage...>& stages) noexcept {
+  return std::apply([](const auto&... s) { return (feeds_device(s) || ...); }, stages);
+}
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// The plan of a path's epochs.
@@ -15797,7 +16328,9 @@ class typed_pipeline<pipeline<Source, S...>> final
   static constexpr std::size_t batching = types::batching;
 
  public:
-  typed_pipeline(pipeline<Source, S...> what, executor& on) : path_(std::move(what), on) {
+  /// \param memory  for batches that no stage places; null: ordinary memory
+  typed_pipeline(pipeline<Source, S...> what, executor& on, std::shared_ptr<slab_memory> memory = nullptr)
+      : path_(std::move(what), on), memory_(std::move(memory)) {
     pipeline_facts& f = this->facts_;
     f.stages = types::size;
     f.first = types::order_end;
@@ -15820,6 +16353,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     }
     path_.for_each_stage([&](const auto& s) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) f.shard = s;
+      f.feeds_device = f.feeds_device || feeds_device(s);
     });
   }
   path_type& path() noexcept { return path_; }
@@ -15857,7 +16391,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     add(note_of(path_.source()));
     return out;
   }
-  /// What a batch stage asks for (pin does), else ordinary memory.
+  /// What a batch stage asks for (pin does), else what the loader was given.
   std::shared_ptr<slab_memory> batch_memory() override {
     std::shared_ptr<slab_memory> wanted;
     path_.for_each_batch_stage([&](auto& s) {
@@ -15865,6 +16399,7 @@ class typed_pipeline<pipeline<Source, S...>> final
         if (wanted == nullptr) wanted = s.slab_memory();
       }
     });
+    if (wanted == nullptr) wanted = memory_;
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
   erased_mix* mix() noexcept override {
@@ -16007,6 +16542,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   }
 
   path_type path_;
+  const std::shared_ptr<slab_memory> memory_;
   template <class P>
   static auto& mix_of(P& path) {
     if constexpr (plan_type::editable)
@@ -16058,10 +16594,10 @@ class loader {
     static_assert(std::is_same_v<made, Batch>,
                   "wick: this pipeline gives something else than this loader ('made' and 'Batch'); write "
                   "wick::loader without <…>, or the type of what its last stage gives");
-    detail::owned<executor> own = detail::own_executor(options);
+    detail::owned<executor> own = detail::own_executor(options, detail::feeds_device(what.stages));
     executor& on = own ? *own : *options.executor;
     detail::owned<detail::pipeline_of<Batch>> typed(
-        new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on));
+        new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on, options.batch_memory));
     mine_ = detail::make_owned<detail::loader_of<Batch>>(std::move(own), std::move(typed), options);
   }
 
@@ -16090,9 +16626,11 @@ class loader {
 
   /// The source's size and its weights may have changed: plans all again over their present values.
   /// Prefetched batches are dropped, an epoch that is under way ends where it stands, and from now on none is
-  /// begun ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide
-  /// changing_data. \throws wick::error where a loader of the present data couldn't be made, or couldn't
-  /// resume a loaded state: the loader gives nothing until a later call succeeds
+  /// begun ahead. Where the source has another fingerprint, bad samples of before, and those of quarantine
+  /// files, count no more: their indexes may be those of other samples. An epoch may be a round of k batches
+  /// (weighted's `samples`, take()): see the guide changing_data.
+  /// \throws wick::error where a loader of the present data couldn't be made, or couldn't resume a loaded
+  /// state: the loader gives nothing until a later call succeeds
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() { core().refresh(); }
 
@@ -17377,8 +17915,11 @@ class matching_stage {
       static_assert(
           takes_data,
           "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
-          "and wants a bool");
-      return static_cast<bool>(keep_(item.data));
+          "and wants a bool; a list of indices is a std::vector<std::uint64_t>");
+      if constexpr (takes_data)
+        return static_cast<bool>(keep_(item.data));
+      else
+        return false;
     }
   }
 
@@ -18003,7 +18544,37 @@ detail::decode_raw_stage decode_raw(const shape& of) {
 
 // ==== wick/sources/detail/row_files.hpp
 /// \file
-/// Files of rows of one size, opened once to see how many each has.
+/// Files of rows of one size, looked into once to see how many each has.
+
+// ==== wick/sources/detail/opened_files.hpp
+/// \file
+/// The files that a source looks into once: each is opened, and kept open where the process can afford it, or
+/// is on a server and asked for its size.
+
+// ==== wick/io/detail/source_file.hpp
+/// \file
+/// What sources share: the form of their messages, and opening a file that must stay as it is.
+
+namespace wick::detail {
+
+/// "No such file or directory".
+inline std::string system_text(int code) { return std::generic_category().message(code); }
+
+/// "PATH: WHO: WHAT", as every message of a source begins.
+error source_error(std::string_view path, std::string_view who, const std::string& what);
+
+struct opened_file {
+  file_handle file;
+  file_stamp stamp;
+};
+
+/// \throws wick::error naming the path, also for what is no regular file
+opened_file open_regular(const std::string& path, std::string_view who);
+
+/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
+void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
+
+}  // namespace wick::detail
 
 // ==== wick/sources/detail/open_shards.hpp
 /// \file
@@ -18050,7 +18621,9 @@ class open_shards {
 namespace wick {
 
 /// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
-/// is missing or unreadable is an error of its sample when it is read.
+/// is missing or unreadable is an error of its sample when it is read. Files on servers are given by
+/// wick::remote(), or as URLs where the program includes <wick/stores/remote.hpp>; also to the sources that
+/// take files: records(), tokens(), lines(), parquet.
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list
@@ -18061,6 +18634,8 @@ class files {
     keep(std::vector<std::string>(paths.begin(), paths.end()));
   }
   explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+  /// What wick::remote() gives.
+  explicit files(const detail::remote_list& objects) { keep(objects); }
 
   /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
   /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
@@ -18072,20 +18647,31 @@ class files {
   }
 
   std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  file_range at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  file_range at(std::uint64_t i) const noexcept { return {.path = path(i), .remote = data_->object(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
+  /// The path below the folder that all share; of a web server's without its query, which may be a signature.
+  std::string_view name(std::uint64_t i) const noexcept;
+  /// Of the paths below the folder that all share, so that the data may move; and of the sizes and ETags that
+  /// a list of S3 says.
   std::uint64_t fingerprint() const noexcept;
+  /// What a server was asked for.
+  std::string note() const { return data_->store == nullptr ? std::string() : data_->store->note(); }
 
  private:
   struct table {
     std::string arena;  // path NUL path NUL …
     std::vector<std::uint64_t> offsets;
     std::size_t shared_prefix = 0;
+    std::shared_ptr<detail::object_store> store;  // of URLs
+    std::unique_ptr<detail::remote_object[]> objects;
+    detail::remote_object* object(std::uint64_t i) const noexcept {
+      return objects == nullptr || objects[i].store == nullptr ? nullptr : &objects[i];
+    }
   };
 
-  void keep(std::span<const std::string> paths);
+  void keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store = nullptr);
+  void keep(const detail::remote_list& objects);
   void find(const std::string& pattern);
   static std::size_t shared_prefix(const table& data) noexcept;
 
@@ -18093,6 +18679,65 @@ class files {
 };
 
 }  // namespace wick
+
+namespace wick::detail {
+
+class opened_files {
+ public:
+  /// Asks servers for the sizes of their objects, of all at once.
+  /// \param who  for messages \throws wick::error
+  opened_files(const files& of, const char* who);
+
+  /// A file that is looked into.
+  class look {
+   public:
+    std::uint64_t size() const noexcept { return stamp_.size; }
+    bool remote() const noexcept { return where_.remote != nullptr; }
+    /// So many bytes at a time are read well from one end to the other.
+    std::size_t piece() const noexcept { return std::size_t{1} << (remote() ? 23 : 20); }
+    /// The bytes from `offset` on, at most `size`. Blocks. Says how many it has. \throws wick::error
+    std::size_t read(std::byte* to, std::size_t size, std::uint64_t offset) const;
+    const file_stamp& stamp() const noexcept { return stamp_; }
+    /// Tells the system that all of it is about to be read, or has been.
+    void read_ahead(bool all) const noexcept;
+    /// All of it, open as long as this is.
+    const file_range& where() const noexcept { return where_; }
+
+   private:
+    friend class opened_files;
+    opened_file file_;  // none on a server
+    file_range where_;
+    file_stamp stamp_;
+  };
+  /// \throws wick::error naming the file
+  look open(std::size_t file) const;
+  /// When it is looked through, file by file. \throws wick::error when it was changed meanwhile
+  void keep(look&& looked);
+
+  const files& paths() const noexcept { return paths_; }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(paths_.size()); }
+  /// Whether any is on one.
+  bool on_servers() const noexcept { return on_servers_; }
+  const file_stamp& stamp(std::size_t file) const noexcept { return stamps_[file]; }
+  file_range range(std::size_t file, std::uint64_t offset, std::uint64_t length) const noexcept;
+  /// Reads ranges now, on this thread, which waits; those on servers all at once. \throws wick::error
+  std::vector<bytes> read(const std::vector<file_range>& ranges) const;
+  /// "PATH: WHO: WHAT".
+  error fault(std::size_t file, const std::string& what) const;
+
+ private:
+  files paths_;
+  const char* who_;
+  bool on_servers_ = false;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+};
+
+/// Bytes of an open file or an object, from `offset` of it on, at most `size`. Blocks. Says how many it has.
+/// \throws wick::error
+std::size_t read_up_to(const file_range& of, std::byte* to, std::size_t size, std::uint64_t offset);
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -18109,17 +18754,16 @@ class row_files {
   /// \throws wick::error
   row_files(const files& of, const form& rows, const char* who, const char* advice);
 
-  const files& paths() const noexcept { return paths_; }
+  const files& paths() const noexcept { return files_.paths(); }
+  const opened_files& opened() const noexcept { return files_; }
   /// Of each file.
   const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
   /// Some rows of a file that follow each other; of more than one all that lies between is part of it.
   file_range at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
 
  private:
-  files paths_;
+  opened_files files_;
   form form_;
-  open_shards open_;
-  std::vector<file_stamp> stamps_;
   std::vector<std::uint64_t> rows_;
 };
 
@@ -18391,6 +19035,120 @@ inline detail::file_windows windows(const files& of, detail::file_rows rows, std
 /// \file
 /// Records of any length that say their lengths themselves: a callable reads the framing.
 
+// ==== wick/sources/detail/file_index.hpp
+/// \file
+/// Where the samples of a set of files lie, of sources that must look through files to know: found in one
+/// pass over them, or read from where it was kept.
+
+// ==== wick/io/detail/file_extents.hpp
+/// \file
+/// Where the samples of one file lie: an offset and a length each, in about two bytes a line of text, and
+/// four a record.
+
+namespace wick::detail {
+
+/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
+/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
+/// break is. Where it lies is known of one in 32; at() walks from there.
+class file_extents {
+ public:
+  struct extent {
+    std::uint64_t offset, length;
+  };
+
+  /// None may begin before the last one's end.
+  void add(extent next);
+  /// When all are added.
+  void shrink();
+
+  std::uint64_t size() const noexcept { return size_; }
+  extent at(std::uint64_t i) const noexcept {
+    const mark& from = marks_[i / per_mark];
+    const std::uint8_t* p = code_.data() + from.at;
+    std::uint64_t end = from.end;
+    for (std::uint64_t more = i % per_mark;; --more) {
+      const std::uint64_t number = take(p), gap = (number & 1) != 0 ? take(p) : 1;
+      if (more == 0) return {end + gap, number >> 1};
+      end += gap + (number >> 1);
+    }
+  }
+
+  /// What it is made of: 1 to 20 bytes an extent.
+  std::span<const std::uint8_t> code() const noexcept { return code_; }
+  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
+  /// a file of `file_size` bytes.
+  bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
+
+ private:
+  static constexpr std::uint64_t per_mark = 32;
+  struct mark {
+    std::uint64_t end;  // of the extent before
+    std::uint64_t at;   // in the code
+  };
+
+  static std::uint64_t take(const std::uint8_t*& p) noexcept {
+    std::uint64_t value = *p & 0x7F;
+    for (unsigned shift = 7; (*p++ & 0x80) != 0; shift += 7) value |= std::uint64_t{*p & 0x7Fu} << shift;
+    return value;
+  }
+  void put(std::uint64_t value);
+
+  std::uint64_t size_ = 0, end_ = 0;
+  std::vector<std::uint8_t> code_;
+  std::vector<mark> marks_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// How a source finds the samples of a file.
+class extent_finder {
+ public:
+  /// Looks through the file. Blocks. Several threads at once, for several files. \throws wick::error without
+  /// the file's name
+  virtual file_extents find(const opened_files::look& in) const = 0;
+  /// Another number where other samples are found.
+  virtual std::uint64_t fingerprint() const noexcept = 0;
+
+ protected:
+  ~extent_finder() = default;
+};
+
+class file_index {
+ public:
+  /// \param who   the source, for messages
+  /// \param kept  the path of the index on disk; empty: none
+  /// \throws wick::error when a file can't be read or changes meanwhile, or none has a sample
+  file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept);
+
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  file_range at(std::uint64_t i) const noexcept;
+  /// A sample by its file, and by its number in that.
+  struct place {
+    std::size_t file;
+    std::uint64_t number;
+  };
+  place find(std::uint64_t i) const noexcept;
+  const files& paths() const noexcept { return files_.paths(); }
+  /// Of the files' names and of where their samples lie; not of where the files lie.
+  std::uint64_t fingerprint() const noexcept;
+  /// Of files, to make the index.
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  const std::string& note() const noexcept { return note_; }
+
+ private:
+  void keep(const std::string& path, std::uint64_t rule);
+
+  opened_files files_;
+  std::vector<file_extents> extents_;
+  std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
+  std::uint64_t bytes_scanned_ = 0;
+  std::string note_;
+};
+
+}  // namespace wick::detail
+
 namespace wick {
 
 /// What a framing says of a record, counted in bytes from the beginning of its frame.
@@ -18398,6 +19156,12 @@ struct record_frame {
   std::uint64_t offset = 0;  ///< where the record begins
   std::uint64_t length = 0;  ///< of the record
   std::uint64_t size = 0;    ///< of the whole frame: the next one begins there
+};
+
+/// Options of tfrecords(), and of records() with a framing.
+struct framed_options {
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
 };
 
 namespace detail {
@@ -18409,21 +19173,24 @@ struct framing {
   record_frame (*call)(const void* callable, std::span<const std::byte> head) = nullptr;
 };
 
-/// Source of file ranges: framed records of files, one file after the other. 16 bytes of memory a record.
+/// Source of file ranges: framed records of files, one file after the other. Made by records() and
+/// tfrecords().
 class framed_records {
  public:
-  /// Reads through the files. \throws wick::error
-  framed_records(const files& of, const framing& by, const char* who);
+  /// \throws wick::error
+  framed_records(const files& of, const framing& by, const char* who, const framed_options& options);
 
-  std::uint64_t size() const noexcept;
-  file_range at(std::uint64_t i) const noexcept;
+  std::uint64_t size() const noexcept { return index_->size(); }
+  file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
   std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, and of the records' lengths.
-  std::uint64_t fingerprint() const noexcept;
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// What went wrong, such as writing the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
+  /// Bytes of the files that were looked through to make the index; 0 when it had been kept.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
 
  private:
-  struct index;
-  std::shared_ptr<const index> index_;
+  std::shared_ptr<const file_index> index_;
 };
 
 }  // namespace detail
@@ -18431,17 +19198,21 @@ class framed_records {
 /// Each record of these files is a sample: `at(i)` is its file range, for read(). `frame` is given the first
 /// `header` bytes of a frame and says where the record lies in it: `records(files("*.bin"), 4,
 /// [](std::span<const std::byte> head) { … return record_frame{.offset = 4, .length = n, .size = n + 4}; })`.
-/// The frames are read here, once; a file that is changed later is an error of its samples. \throws
-/// wick::error when a file is missing, ends within a frame, or when `frame` throws one
+/// The frames are read here, once, and kept in memory by about 4 bytes a record. With `.index =
+/// "train.index"` they are kept on disk, too, as for lines(); remove the index when `frame` changes. A file
+/// that is changed later is an error of its samples. \throws wick::error when a file is missing, ends within
+/// a frame, there is no record, the file at `.index` is no index, or when `frame` throws one
 template <class Frame>
   requires std::is_invocable_r_v<record_frame, const Frame&, std::span<const std::byte>>
-detail::framed_records records(const files& of, std::size_t header, Frame frame) {
+detail::framed_records records(const files& of, std::size_t header, Frame frame,
+                               const framed_options& options = {}) {
   return {of,
           {header, &frame,
            [](const void* callable, std::span<const std::byte> head) {
              return static_cast<record_frame>((*static_cast<const Frame*>(callable))(head));
            }},
-          "records"};
+          "records",
+          options};
 }
 
 }  // namespace wick
@@ -18675,23 +19446,29 @@ struct image_folder_options {
 /// followed, and a folder with several names counts under each. Two links are not followed: one that leads
 /// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
 /// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
-/// for each sample.
+/// for each sample. ROOT may be a folder in S3: "s3://bucket/train/", where the program includes
+/// <wick/stores/remote.hpp>, or what wick::remote() gives for it.
 class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
   explicit image_folder(const std::string& root, image_folder_options options = {});
+  /// \throws wick::error for no folder, and as above
+  explicit image_folder(const detail::remote_list& folder, image_folder_options options = {});
 
   std::uint64_t size() const noexcept;
   sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
+  /// What a server was asked for.
+  std::string note() const;
   /// The names of the sub-folders; a target is an index into them.
   const std::vector<std::string>& classes() const noexcept;
-  /// Of class names and of paths below the root, so that the data may move.
+  /// Of class names and of paths below the root, so that the data may move; in S3 of sizes and ETags, too.
   std::uint64_t fingerprint() const noexcept;
 
  private:
   struct table;
+  void keep(const detail::remote_list& objects, image_folder_options options);
   std::shared_ptr<const table> data_;
 };
 
@@ -18776,6 +19553,8 @@ class fixed_records {
   std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, and of how many records each file has.
   std::uint64_t fingerprint() const noexcept;
+  /// All of them, side by side. Blocks. \throws wick::error when a file can't be read, or has changed
+  void read_into(std::byte* to) const;
 
  private:
   struct place {
@@ -18810,7 +19589,7 @@ class decode_struct_stage {
 
 /// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). The files
 /// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
-/// \throws wick::error when a file is missing, or has no whole records
+/// \throws wick::error when a file is missing, or the bytes behind its header are no whole number of records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,
                                      const records_options& options = {}) {
   return {of, bytes, options};
@@ -18825,6 +19604,19 @@ detail::fixed_records records(const files& of, const records_options& options = 
       "wick: records<T>() are read as they lie in the file, and T has pointers or constructors; give a plain "
       "struct of numbers and arrays");
   return {of, sizeof(T), options};
+}
+
+/// All of these records read into memory here: `in_memory<move>(files("games-*.bin")) | shuffle() |
+/// batch(256)` has no read(), and takes a record about as fast as memory gives it.
+/// \throws wick::error as records(), and when a file can't be read or changes meanwhile
+template <class T>
+detail::memory_items<T> in_memory(const files& of, const records_options& options = {}) {
+  static_assert(std::is_default_constructible_v<T>,
+                "wick: in_memory<T>(files) reads into a vector of T, and T has no default constructor");
+  const detail::fixed_records all = records<T>(of, options);
+  std::vector<T> items(static_cast<std::size_t>(all.size()));
+  all.read_into(reinterpret_cast<std::byte*>(items.data()));
+  return detail::memory_items<T>(std::move(items));
 }
 
 /// Bytes that were read are a `T`, in the machine's byte order and with the padding that the compiler gives
@@ -19034,6 +19826,44 @@ class safetensors : public detail::array_file {
 /// Which samples a set of tar shards holds, and where the wanted members of each lie. Built once, from
 /// headers alone.
 
+// ==== wick/io/detail/index_lock.hpp
+/// \file
+/// Lets one of several processes of a machine make an index, while the others wait for it.
+
+namespace wick::detail {
+
+/// Held while a source looks through its files to make an index that is kept. Of several processes of a user
+/// one holds it. The others wait until it is done, for ten minutes at most, and then hold nothing: what is
+/// still missing by then each finds by itself, at the same time. So a process that can't write the index,
+/// or is killed, costs the others one wait.
+class index_lock {
+ public:
+  index_lock() = default;
+  index_lock(const index_lock&) = delete;
+  index_lock& operator=(const index_lock&) = delete;
+  ~index_lock() { release(); }
+
+  /// Any thread of the source. The first call counts, and the others wait for it. Where no lock can be had,
+  /// as without a folder for it, it is as if none were needed. The index may be there afterwards: look again.
+  /// \param index  the path that the index is kept at
+  /// \throws what check_interruption() throws
+  void take(const std::string& index);
+  void release() noexcept;
+
+ private:
+  enum state : unsigned char { untaken, being_taken, taken };
+
+  void wait_for(const std::string& index);
+  enum outcome : unsigned char { held, busy, impossible };
+  outcome try_once() noexcept;
+
+  std::atomic<state> state_{untaken};
+  std::string path_;
+  file_handle file_;  // with the lock
+};
+
+}  // namespace wick::detail
+
 // ==== wick/sources/detail/tar_scan.hpp
 /// \file
 /// Walks the headers of a tar archive from member to member without reading what lies between.
@@ -19089,16 +19919,22 @@ namespace wick::detail {
 class forward_window {
  public:
   forward_window(int fd, std::uint64_t file_size) noexcept : fd_(fd), file_size_(file_size) {}
+  /// Of an object on a server, where a leap costs more than what lies between.
+  forward_window(const char* url, remote_object& object, std::uint64_t size) noexcept
+      : url_(url), object_(&object), file_size_(size), least_(1 << 20), most_(8 << 20), ahead_(least_) {}
 
   /// `size` bytes at `offset`, valid until the next call; null when the file ends before. \throws wick::error
   const unsigned char* get(std::uint64_t offset, std::size_t size);
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
  private:
-  static constexpr std::size_t least = 4096, most = 65536;
-  int fd_;
+  std::size_t read(std::byte* to, std::size_t size, std::uint64_t offset);
+
+  int fd_ = -1;
+  const char* url_ = nullptr;
+  remote_object* object_ = nullptr;
   std::uint64_t file_size_, first_ = 0, bytes_read_ = 0;
-  std::size_t filled_ = 0, ahead_ = least;
+  std::size_t least_ = 4096, most_ = 65536, filled_ = 0, ahead_ = least_;
   std::vector<std::byte> buffer_;
 };
 
@@ -19117,6 +19953,9 @@ class tar_scan {
  public:
   tar_scan(const std::string& path, int fd, std::uint64_t size)
       : path_(path), size_(size), window_(fd, size) {}
+  /// \param path  the URL, for messages
+  tar_scan(const std::string& path, const char* url, remote_object& object, std::uint64_t size)
+      : path_(path), size_(size), window_(url, object, size) {}
 
   /// The next member, whatever it is; false at the end of the archive.
   bool next(tar_entry& out);
@@ -19179,21 +20018,28 @@ class tar_index {
   /// member.
   /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
   /// `keep`: the members of each shard are read from SHARD.wickidx, or written there.
-  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
-            bool keep);
+  /// `store`: of the shards that are URLs.
+  tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store, record_fields fields,
+            bool labels, bool skip_incomplete, bool keep);
 
   const record_fields& fields() const noexcept { return fields_; }
   std::uint64_t size() const noexcept { return samples_.size(); }
-  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_.load(std::memory_order_relaxed); }
   std::uint64_t skipped() const noexcept { return skipped_; }
   /// What could not be kept; empty: nothing.
-  const std::string& note() const noexcept { return note_; }
+  std::string note() const;
   const std::vector<std::string>& shards() const noexcept { return shards_; }
+  /// The shard that sample i lies in, as messages show it.
+  const std::string& shard(std::uint64_t i) const noexcept { return shards_[samples_[i].shard]; }
 
-  const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
+  const char* path(std::uint64_t i) const noexcept { return paths_[samples_[i].shard].c_str(); }
+  /// Null for a local shard.
+  remote_object* object(std::uint64_t i) const noexcept { return object_of(samples_[i].shard); }
   int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
   /// What the shard was when it was indexed.
-  const file_stamp* stamp(std::uint64_t i) const noexcept { return &stamps_[samples_[i].shard]; }
+  const file_stamp* stamp(std::uint64_t i) const noexcept {
+    return object(i) == nullptr ? &stamps_[samples_[i].shard] : nullptr;
+  }
   std::string_view key(std::uint64_t i) const noexcept;
   std::int64_t target(std::uint64_t i) const noexcept { return targets_[i]; }
   /// Its members() many members.
@@ -19222,6 +20068,19 @@ class tar_index {
   };
 
   void add_shard(std::size_t shard);
+  void add_remote_shard(std::size_t shard);
+  /// Gets the members of all shards that are URLs, several at a time, as kept_tar_writer writes them.
+  void fetch_remote();
+  std::string fetch(std::size_t shard);
+  /// An index that is kept. Where the first one is missing another process may be about to write them: then
+  /// it waits.
+  std::optional<std::string> load(const std::string& at, const file_stamp& shard);
+  /// Writes an index; a failure is a note.
+  void keep(const std::string& at, const std::string& all);
+  void note_that(std::string what);
+  remote_object* object_of(std::size_t shard) const noexcept {
+    return objects_ == nullptr || objects_[shard].store == nullptr ? nullptr : &objects_[shard];
+  }
   /// All members, of a tar_scan or a kept_tar_reader.
   template <class Members, class Seen>
   void walk(std::size_t shard, Members& members, Seen&& seen);
@@ -19243,15 +20102,21 @@ class tar_index {
   bool skip_incomplete_;
   bool keep_;
   open_shards open_;
-  std::vector<std::string> shards_;
+  std::vector<std::string> paths_;
+  std::vector<std::string> shards_;  // the same, for messages
+  std::shared_ptr<object_store> store_;
+  std::unique_ptr<remote_object[]> objects_;
+  std::vector<std::string> fetched_;  // until they are added
   std::vector<file_stamp> stamps_;
   std::vector<std::string> keys_;  // a shard's keys, NUL after each
   std::vector<place> samples_;
   std::vector<member> members_;
   std::vector<std::int64_t> targets_;
-  std::uint64_t bytes_scanned_ = 0;
+  std::atomic<std::uint64_t> bytes_scanned_{0};
   std::uint64_t skipped_ = 0;
   std::string note_;
+  std::mutex noting_;
+  index_lock making_;  // by the first shard's index, until all are there
 };
 
 }  // namespace wick::detail
@@ -19265,7 +20130,8 @@ enum class missing_member : unsigned char {
 };
 
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
-/// names.
+/// names. Shards on servers are given by wick::remote(), or as URLs where the program includes
+/// <wick/stores/remote.hpp>.
 class shard_list {
  public:
   /// \throws wick::error when a wildcard matches nothing, or the list is empty
@@ -19281,8 +20147,11 @@ class shard_list {
     const std::vector<std::string> texts(patterns.begin(), patterns.end());
     add_all(texts);
   }
+  /// What wick::remote() gives.
+  shard_list(const detail::remote_list& objects);  // NOLINT(google-explicit-constructor)
 
   std::vector<std::string> paths;
+  std::shared_ptr<detail::object_store> store;  ///< of those that are URLs
 
  private:
   void add(const std::string& pattern);
@@ -19293,7 +20162,9 @@ class shard_list {
 struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
-  /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard.
+  /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard. That of a
+  /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick), and not
+  /// needed where SHARD.wickidx lies beside the shard on the server.
   bool keep_index = false;
 };
 
@@ -19312,7 +20183,7 @@ class tar_samples {
   /// Bytes that were read to build the index.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
   /// What could not be done, as to keep the index; empty: nothing.
-  const std::string& note() const noexcept { return index_->note(); }
+  std::string note() const { return index_->note(); }
   /// Incomplete samples that were left out, as the options allowed.
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   /// Paths, in order.
@@ -19333,7 +20204,7 @@ class tar_records {
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
   /// What could not be done, as to keep the index; empty: nothing.
-  const std::string& note() const noexcept { return index_->note(); }
+  std::string note() const { return index_->note(); }
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
 
@@ -19349,7 +20220,9 @@ class tar_records {
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
 /// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
-/// unless the shard has another size or time; an index that can't be written is a note in the report. \throws
+/// unless the shard has another size or time; an index that can't be written is a note in the report. Of
+/// shards on servers SHARD.wickidx is asked for; where there is none the whole shard is read for its headers:
+/// write one with wick-index, and store it beside the shard, again when the shard changes. \throws
 /// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
 /// twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(shard_list shards, tar_options options = {});
@@ -19364,6 +20237,12 @@ template <std::same_as<std::vector<std::string>> Members>
 detail::tar_records tar(shard_list shards, const Members& members, tar_options options = {}) {
   return detail::tar_records(std::move(shards), members, options);
 }
+
+/// Writes SHARD.wickidx, the index that `keep_index` keeps beside a local shard: where its members lie.
+/// Stored beside the shard on a server, it spares reading the shard. The tool wick-index does this. Returns
+/// the number of members. \throws wick::error for a shard that is missing, cut off, compressed or damaged, or
+/// when the index can't be written
+std::uint64_t write_tar_index(const std::string& shard);
 
 }  // namespace wick
 
@@ -19406,11 +20285,13 @@ struct once_read<checked_file_range> {
 /// Made by tfrecords(files).
 class tf_records {
  public:
-  explicit tf_records(const files& of);
+  tf_records(const files& of, const framed_options& options);
   std::uint64_t size() const noexcept { return records_.size(); }
   checked_file_range at(std::uint64_t i) const noexcept { return {records_.at(i)}; }
   std::string key(std::uint64_t i) const { return records_.key(i); }
   std::uint64_t fingerprint() const noexcept { return records_.fingerprint(); }
+  const std::string& note() const noexcept { return records_.note(); }
+  std::uint64_t bytes_scanned() const noexcept { return records_.bytes_scanned(); }
 
  private:
   framed_records records_;
@@ -19424,13 +20305,15 @@ std::uint32_t crc32c(const std::byte* data, std::size_t size) noexcept;
 
 /// Each record of these files is a sample, for read(), which checks its checksum:
 /// `tfrecords("train-*.tfrecord") | shuffle() | read() | decode_tf_example() | …`. Where records begin is
-/// read here, once. Not for compressed files. Format: TensorFlow, "TFRecord and tf.train.Example". \throws
-/// wick::error when a file is missing, cut off, damaged or compressed
-detail::tf_records tfrecords(const files& of);
+/// read here, once, and kept in memory by about 4 bytes a record. With `.index = "train.index"` it is kept on
+/// disk, too, as for lines(). Not for compressed files. Format: TensorFlow, "TFRecord and tf.train.Example".
+/// \throws wick::error when a file is missing, cut off, damaged or compressed, there is no record, or the
+/// file at `.index` is no index
+detail::tf_records tfrecords(const files& of, const framed_options& options = {});
 template <class Paths>
   requires requires(const Paths& p) { files(p); }
-detail::tf_records tfrecords(const Paths& paths) {
-  return tfrecords(files(paths));
+detail::tf_records tfrecords(const Paths& paths, const framed_options& options = {}) {
+  return tfrecords(files(paths), options);
 }
 
 /// A tf.train.Example: features by name, each a list of texts (or bytes), of integers, or of floats.
@@ -19502,7 +20385,7 @@ class csv_text {
   /// \throws wick::error
   csv_text(const std::string& path, char separator, bool header);
 
-  std::uint64_t rows() const noexcept { return begins_.size() - 1; }
+  std::uint64_t rows() const noexcept { return picked_ ? picked_->size() : begins_.size() - 1; }
   /// The fields of the first row in the file.
   const std::vector<std::string>& first() const noexcept { return first_; }
   /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
@@ -19521,17 +20404,32 @@ class csv_text {
       for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
     }
   }
+  /// Calls f(field) for one column of the rows that pick() has left out, too.
+  template <class F>
+  void each_in_file(std::size_t column, F&& f) const {
+    std::string scratch;
+    for (std::size_t r = 0; r + 1 < begins_.size(); ++r) f(field(row_in_file(r), column, scratch));
+  }
   /// The line in the file where a row begins, from 1.
   std::uint64_t line_of(std::uint64_t row) const noexcept {
-    return line_at(static_cast<std::size_t>(begins_[static_cast<std::size_t>(row)]));
+    return line_at(static_cast<std::size_t>(begins_[in_file(row)]));
+  }
+  /// Leaves only these of rows().
+  void pick(std::vector<std::uint64_t> rows) {
+    for (std::uint64_t& row : rows) row = in_file(row);
+    picked_ = std::move(rows);
   }
 
  private:
   class row_finder;
 
   void read(const std::string& path);
+  std::size_t in_file(std::uint64_t row) const noexcept {
+    return static_cast<std::size_t>(picked_ ? (*picked_)[static_cast<std::size_t>(row)] : row);
+  }
   std::uint64_t line_at(std::size_t begin) const noexcept;
-  std::string_view row(std::uint64_t r) const noexcept;
+  std::string_view row(std::uint64_t r) const noexcept { return row_in_file(in_file(r)); }
+  std::string_view row_in_file(std::size_t r) const noexcept;
   /// The raw fields of a row, with their quotes.
   void split(std::string_view row, std::vector<std::string_view>& to) const;
   std::string_view field(std::string_view row, std::size_t column, std::string& scratch) const;
@@ -19540,7 +20438,8 @@ class csv_text {
   std::shared_ptr<const bytes> file_;
   std::string_view text_;
   char separator_;
-  std::vector<std::uint64_t> begins_;  // of each row, and the end
+  std::vector<std::uint64_t> begins_;                 // of each row of the file, and the end
+  std::optional<std::vector<std::uint64_t>> picked_;  // of these rows; without it, all
   std::vector<std::string> first_;
 };
 
@@ -19587,14 +20486,21 @@ class csv {
   std::uint64_t size() const noexcept { return text_.rows(); }  ///< rows, without the header
   const std::vector<std::string>& columns() const noexcept { return columns_; }
 
-  /// A source of the files that a column names. \throws wick::error for an empty field
+  /// The rows with this text in a column, as a table: `table.where("split", "train")`. \throws wick::error
+  /// where no row has it
+  csv where(std::string_view column, std::string_view text) const;
+
+  /// A source of the files that a column names, also by URL: see wick::files. \throws wick::error for an
+  /// empty field
   wick::files files(std::string_view column, const csv_files_options& options = {}) const;
   /// \throws wick::error for what is no whole number
   std::vector<std::int64_t> integers(std::string_view column) const;
-  /// Labels that are names: sorted, and numbered from 0.
+  /// Labels that are names: sorted, and numbered from 0. Tables of where() have the names and numbers of the
+  /// whole table, so that parts agree.
   csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
-  /// A source of rows of these columns as float32 [columns]. \throws wick::error for what is no number
+  /// A source of rows of these columns as float32 [columns]: `numbers({"x", "y"}).at(i)` is a
+  /// wick::memory_view, whose `as<float>()` points to the two. \throws wick::error for what is no number
   detail::array_rows numbers(const std::vector<std::string>& columns) const;
 
  private:
@@ -19611,155 +20517,6 @@ class csv {
 // ==== wick/text/lines.hpp
 /// \file
 /// Sources of text: each line or each document of some files is a sample.
-
-// ==== wick/text/detail/text_index.hpp
-/// \file
-/// Which samples a set of text files holds, and where each lies: made in one pass over them, or read from
-/// where it was kept.
-
-// ==== wick/text/detail/text_extents.hpp
-/// \file
-/// Where the samples of one text file lie: an offset and a length each, in about two bytes a line.
-
-namespace wick::detail {
-
-/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
-/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
-/// break is. Where it lies is known of one in 32; at() walks from there.
-class text_extents {
- public:
-  struct extent {
-    std::uint64_t offset, length;
-  };
-
-  /// None may begin before the last one's end.
-  void add(extent next);
-  /// When all are added.
-  void shrink();
-
-  std::uint64_t size() const noexcept { return size_; }
-  extent at(std::uint64_t i) const noexcept {
-    const mark& from = marks_[i / per_mark];
-    const std::uint8_t* p = code_.data() + from.at;
-    std::uint64_t end = from.end;
-    for (std::uint64_t more = i % per_mark;; --more) {
-      const std::uint64_t number = take(p), gap = (number & 1) != 0 ? take(p) : 1;
-      if (more == 0) return {end + gap, number >> 1};
-      end += gap + (number >> 1);
-    }
-  }
-
-  /// What it is made of: 1 to 20 bytes an extent.
-  std::span<const std::uint8_t> code() const noexcept { return code_; }
-  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
-  /// a file of `file_size` bytes.
-  bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
-
- private:
-  static constexpr std::uint64_t per_mark = 32;
-  struct mark {
-    std::uint64_t end;  // of the extent before
-    std::uint64_t at;   // in the code
-  };
-
-  static std::uint64_t take(const std::uint8_t*& p) noexcept {
-    std::uint64_t value = *p & 0x7F;
-    for (unsigned shift = 7; (*p++ & 0x80) != 0; shift += 7) value |= std::uint64_t{*p & 0x7Fu} << shift;
-    return value;
-  }
-  void put(std::uint64_t value);
-
-  std::uint64_t size_ = 0, end_ = 0;
-  std::vector<std::uint8_t> code_;
-  std::vector<mark> marks_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/text/detail/text_scan.hpp
-/// \file
-/// Finds the lines or documents of a text file, piece by piece.
-
-namespace wick::detail {
-
-/// What is one sample of a text file.
-struct text_rule {
-  enum kind : unsigned char {
-    line,       ///< a line without its end, "\n" or "\r\n"
-    paragraph,  ///< lines up to an empty one, without the last one's end
-    separated,  ///< what lies between separators, without line breaks at its ends; nothing where that is
-                ///< empty
-  };
-  kind by = line;
-  bool keep_empty = true;  ///< of lines
-  std::string separator = {};
-
-  std::uint64_t fingerprint() const noexcept;
-};
-
-/// Goes through one file once, byte by byte: nothing is decoded, and UTF-8 may be invalid.
-class text_scan {
- public:
-  text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
-
-  /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
-  /// again, with more behind them. They are fewer than the separator has.
-  std::size_t take(const char* from, std::size_t size, bool last);
-
- private:
-  std::size_t take_lines(const char* from, std::size_t size, bool last);
-  std::size_t take_separated(const char* from, std::size_t size, bool last);
-  void line(std::uint64_t offset, std::uint64_t length);
-  void end_paragraph();
-
-  const text_rule* rule_;
-  text_extents* out_;
-  std::uint64_t at_ = 0;          // in the file, of what is given next
-  std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
-  std::uint64_t paragraph_ = 0;   // where it begins
-  std::uint64_t end_ = 0;         // of a paragraph's last line; behind the last byte that is no line break
-  bool open_ = false;             // a paragraph has begun; `begin_` is no line break
-  bool carriage_return_ = false;  // was the last byte
-};
-
-/// Goes through an open file. Blocks. \throws wick::error when it can't be read
-text_extents scan_text(int file, const text_rule& rule);
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-class text_index {
- public:
-  /// `who`: lines or documents, for messages. `kept`: the path of the index on disk; empty: none.
-  text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
-
-  std::uint64_t size() const noexcept { return firsts_.back(); }
-  file_range at(std::uint64_t i) const noexcept;
-  std::string key(std::uint64_t i) const;
-  /// Of the files' names and of where their samples lie; not of where the files lie.
-  std::uint64_t fingerprint() const noexcept;
-  /// Of files, to make the index.
-  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
-  const std::string& note() const noexcept { return note_; }
-
- private:
-  std::size_t file_of(std::uint64_t i) const noexcept;
-  std::string_view name(std::size_t file) const noexcept { return paths_.path(file) + shared_; }
-  void keep(const std::string& path);
-
-  files paths_;
-  text_rule rule_;
-  std::size_t shared_;  // characters of all paths, a folder's
-  open_shards open_;
-  std::vector<file_stamp> stamps_;
-  std::vector<text_extents> extents_;
-  std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
-  std::uint64_t bytes_scanned_ = 0;
-  std::string note_;
-};
-
-}  // namespace wick::detail
 
 namespace wick {
 
@@ -19781,16 +20538,18 @@ struct documents_options {
 
 namespace detail {
 
+struct text_rule;
+
 /// Lines or documents of text files: where each lies. Made by lines() and documents().
 class text_samples {
  public:
-  text_samples(files paths, const lines_options& options);
-  text_samples(files paths, const documents_options& options);
+  text_samples(const files& paths, const lines_options& options);
+  text_samples(const files& paths, const documents_options& options);
 
   std::uint64_t size() const noexcept { return index_->size(); }
   file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
   /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
-  std::string key(std::uint64_t i) const { return index_->key(i); }
+  std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   /// What went wrong, such as writing the index; empty: nothing.
   const std::string& note() const noexcept { return index_->note(); }
@@ -19798,7 +20557,10 @@ class text_samples {
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
 
  private:
-  std::shared_ptr<const text_index> index_;
+  text_samples(const files& paths, const char* who, const text_rule& rule, const std::string& index);
+
+  std::shared_ptr<const file_index> index_;
+  bool numbered_;  // each line is a sample
 };
 
 template <class Paths>
@@ -19989,7 +20751,7 @@ namespace wick::detail {
 class token_store {
  public:
   /// `header`: bytes before a file's first token.
-  token_store(files paths, token_format format, std::uint64_t header);
+  token_store(const files& paths, token_format format, std::uint64_t header);
 
   token_format format() const noexcept { return format_; }
   /// In tokens.
@@ -20000,21 +20762,18 @@ class token_store {
   std::string key(std::uint64_t token) const;
   /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
-  /// Reads them. Blocks. \throws wick::error
-  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
   /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
   /// no token that ends one
   std::vector<std::uint64_t> documents(std::int64_t end) const;
 
  private:
   std::size_t file_of(std::uint64_t token) const noexcept;
+  std::vector<file_range> parts(std::uint64_t first, std::uint64_t count) const;
   std::uint64_t make_fingerprint() const;
 
-  files paths_;
+  opened_files files_;
   token_format format_;
   std::uint64_t header_;
-  open_shards open_;
-  std::vector<file_stamp> stamps_;
   std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
   std::uint64_t fingerprint_ = 0;
 };
@@ -20158,8 +20917,8 @@ struct once_read<token_window> {
 /// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
 /// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
 /// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
-/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
-/// number of tokens
+/// stream, in their order, wherever it is cut, and may be on servers, by URL. \throws wick::error when a file
+/// is missing, or is no whole number of tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }
 detail::token_files tokens(const Paths& paths, const tokens_options& options = {}) {
@@ -20188,6 +20947,64 @@ inline detail::chunk_plan chunks(std::size_t length, const chunks_options& optio
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
   return {length, options.stride == 0 ? length : options.stride, options.within_documents};
 }
+
+}  // namespace wick
+
+// ==== wick/tools/audit.hpp
+/// \file
+/// Whether a training had every sample exactly once, in one order, on all of its ranks and through all of its
+/// restarts: from its delivery logs.
+
+namespace wick {
+
+/// How audit() judges.
+struct audit_options {
+  /// Each complete epoch must have each sample of the source exactly once. Leave it false where the order has
+  /// weights, takes a part of the source or repeats it, or where failed samples are replaced or left out.
+  bool each_once = false;
+};
+
+/// What audit() has found.
+struct audit_report {
+  /// A part of the training without a restart.
+  struct attempt {
+    std::uint64_t epoch = 0, batch = 0;  ///< with which it began
+    std::uint64_t ranks = 1;
+    std::uint64_t again = 0;  ///< of its batches, those that an attempt before it had, too
+  };
+  /// An epoch, as all ranks had it together.
+  struct epoch {
+    std::uint64_t number = 0;
+    std::uint64_t batches = 0;      ///< that all ranks had
+    std::uint64_t of_batches = 0;   ///< that it has
+    std::uint64_t samples = 0;      ///< that were handed over
+    std::uint64_t left_out = 0;     ///< samples that failed or were filtered out
+    std::uint64_t replaced = 0;     ///< samples that came in the place of one that failed
+    bool each_once = false;         ///< each sample of the source came exactly once
+    std::uint64_t fingerprint = 0;  ///< of a complete epoch: loader::fingerprint() of one rank alone
+  };
+
+  std::uint64_t logs = 0;        ///< files
+  std::uint64_t seed = 0;        ///< loader_options::seed
+  std::uint64_t batch_size = 0;  ///< of the global batch
+  std::uint64_t compared = 0;    ///< batches that were made more than once
+  std::vector<attempt> attempts;
+  std::vector<epoch> epochs;
+  std::vector<std::string> problems;  ///< what is lost, repeated or different; the first 100
+  std::uint64_t more_problems = 0;    ///< that are not in the list
+
+  bool ok() const noexcept { return problems.empty(); }
+  /// Some lines of text: the attempts, the epochs, and the problems.
+  std::string to_string() const;
+};
+
+/// Reads the files that loader_options::delivery_log_file has written, of all ranks and attempts of one
+/// training, and compares: each batch was handed to all of its ranks, none is missing between the first and
+/// the last, and what two attempts have made is the same, on any number of ranks. Hashes tell the samples and
+/// their places apart; with content_fingerprint their bytes, too. Batches behind the last that all ranks have
+/// are those of a training that was killed. The result has what is wrong.
+/// \throws wick::error when a file can't be read or is no delivery log
+audit_report audit(const std::vector<std::string>& files, const audit_options& options = {});
 
 }  // namespace wick
 
@@ -20397,7 +21214,7 @@ class isolated_runs {
       failure f;
       f.index = c.index();
       f.take_cause(std::move(cause), c.stage());
-      if (f.dropped || settings.is_bad(f.to_blame()) || ended_by_stop(f.cause)) return;
+      if (f.dropped || settings.is_bad(f.to_blame()) || called_off(j, f.cause)) return;
       tell(settings.printable_key(f.to_blame()), f.stage, c.position(), f.cause);
     } catch (...) {
       lose(j);
@@ -20424,7 +21241,7 @@ class isolated_runs {
   }
   void failed_batch(const job& j, std::size_t stage, const std::exception_ptr& cause) noexcept {
     try {
-      if (!ended_by_stop(cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
+      if (!called_off(j, cause)) tell("batch " + std::to_string(j.number), stage, j.first, cause, true);
     } catch (...) {
       failures_->add({});
     }
@@ -20479,8 +21296,9 @@ class isolated_runs {
     stopped_ = false;
   }
 
-  bool ended_by_stop(const std::exception_ptr& cause) const {
-    if (!run_.stop->stop_requested()) return false;
+  /// By the end of a run, which marks the jobs before it requests the stop.
+  static bool called_off(const job& j, const std::exception_ptr& cause) {
+    if (!j.cancelled.load(std::memory_order_relaxed)) return false;
     try {
       std::rethrow_exception(cause);
     } catch (const cancelled&) {
@@ -20991,7 +21809,7 @@ class benchmarking {
 template <class Source, class... S>
 benchmark_result benchmark(pipeline<Source, S...> what, const loader_options& options = {},
                            std::chrono::nanoseconds time = std::chrono::seconds(5)) {
-  const detail::owned<executor> own = detail::own_executor(options);
+  const detail::owned<executor> own = detail::own_executor(options, detail::feeds_device(what.stages));
   executor& on = own ? *own : *options.executor;
   on.require_workers();
   on.require_outside("benchmark()", "call it on the thread that takes the batches");
@@ -21603,7 +22421,8 @@ class row_sink {
   row_sink(const row_sink&) = delete;
   row_sink& operator=(const row_sink&) = delete;
 
-  /// Called once, before the first row. \throws wick::error when `what` is not the requested part
+  /// Called before the first row, and again where a decoder begins at the top again. \throws wick::error when
+  /// `what` is not the requested part
   virtual void begin(const detail::decoded_rows& what) = 0;
   /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
   /// It stays good until written() says how many were filled.
@@ -21648,6 +22467,10 @@ namespace wick {
 
 struct codec;
 
+namespace detail {
+class crop_index;
+}
+
 /// What the header of an encoded picture says; no pixel has been decoded for it.
 struct picture_info {
   std::string_view format;             ///< "JPEG", "PNG", …
@@ -21665,6 +22488,7 @@ struct decode_request {
   int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
   bool indexes =
       false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
+  detail::crop_index* index = nullptr;  ///< for wick's own decoder of JPEGs, others have no use for it
 };
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
@@ -21726,8 +22550,8 @@ class codec_list {
   std::mutex adding_;
 };
 
-/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/impl/builtin_codecs.hpp.
+/// Those that wick was built with: its own for baseline JPEGs, libjpeg-turbo where it was found, and
+/// stb_image. Defined in codec/impl/builtin_codecs.hpp.
 std::span<const codec* const> builtin_codecs() noexcept;
 }  // namespace detail
 
@@ -21903,9 +22727,10 @@ class lazy_image {
 
   lazy_image() noexcept = default;
   /// An encoded picture whose header was read; it comes out with `channels` channels. When it
-  /// is `exact`, the decoder may not deliver it smaller than it is.
+  /// is `exact`, the decoder may not deliver it smaller than it is. `index` may be null.
   lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
-             const detail::pixel_numbers& as = {}) noexcept;
+             const detail::pixel_numbers& as = {},
+             std::shared_ptr<detail::crop_index> index = nullptr) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
   /// The same in other numbers.
@@ -22013,6 +22838,7 @@ class lazy_image {
   detail::wide_rows wide_;                               // in place of decoded_ when that is what they are
   std::shared_ptr<const detail::shared_pixels> shared_;  // in place of both
   picture_info info_;
+  std::shared_ptr<detail::crop_index> index_;  // that of decode()
   bool exact_ = false;
   detail::pixel_numbers as_;
   int channels_ = 0;      // while geometry and color are worked on
@@ -22051,6 +22877,11 @@ struct any_placed {
 struct any_with_pixels {
   template <class T>
   static constexpr bool is = with_pixels<T>;
+};
+/// It says of each thing in it how much of that is visible.
+struct any_with_visible {
+  template <class T>
+  static constexpr bool is = placed<T> && requires(T& part) { part.fill_visible(); };
 };
 struct any_colored {
   template <class T>
@@ -22141,6 +22972,14 @@ frame frame_of(Item& item) {
   return size;
 }
 
+/// Comes first in each stage of geometry, also where that leaves the picture as it is: a batch has what is
+/// visible of all its samples.
+template <class Item>
+void fill_visible(Item& item) {
+  const auto fill = [](auto& part) { part.fill_visible(); };
+  for_each_part<any_with_visible>(item, fill);
+}
+
 /// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
 /// random once a sample.
 template <class Stage>
@@ -22164,6 +23003,7 @@ class geometry_stage {
   Item operator()(Item item, context& c) const {
     frame size = frame_of(item);
     require_pixels(size);
+    fill_visible(item);
     for (const geometry_step& step : self().decide(size, c)) {
       require_bounded(step, size);
       const auto follow = [&](auto& part) { part.follow(step, size); };
@@ -22218,11 +23058,15 @@ struct boxes {
   std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
   std::vector<std::int64_t>
       ids{};  ///< a number of yours for each, such as where else to find it; as many, or none
-  std::vector<float>
-      visible{};  ///< share of each that crops have left, in (0, 1]; none before the first crop
+  /// Share of each that crops have left, in (0, 1]. None before the first stage of geometry.
+  std::vector<float> visible{};
 
   std::size_t size() const noexcept { return xyxy.size(); }
   bool empty() const noexcept { return xyxy.empty(); }
+  /// What a stage of geometry does first, whether or not it changes this picture.
+  void fill_visible() {
+    if (visible.empty()) visible.assign(size(), 1.0f);
+  }
   /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
   /// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
   /// border that is mirrored, in which things are that have no box
@@ -22401,6 +23245,13 @@ struct decode_options {
   /// Turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture. Masks, boxes
   /// and keypoints are not turned: they must be those of the upright picture, as most annotations are.
   bool orient = false;
+  /// Memory in which the places of blocks in JPEGs are kept, so that from the second epoch on the decoding of
+  /// a crop starts near it; about 1.5 % of the files' bytes. 0: none. The pixels are the same.
+  std::size_t crop_index_bytes = std::size_t{64} << 20;
+  /// A file in which these places are kept from run to run; empty: none. It is read when the stage is made,
+  /// and written when the stage and its copies are gone. A file that is damaged is not used, and the report
+  /// says so.
+  std::string crop_index_file = {};
 };
 
 namespace detail {
@@ -22424,8 +23275,8 @@ class decode_stage {
     return with_first<still_bytes>(std::move(item),
                                    [&](bytes encoded) { return (*this)(std::move(encoded), c); });
   }
-  /// Without max_pixels, allow_truncated and reduce_16_bits: a training may resume with other values of
-  /// these.
+  /// Without max_pixels, allow_truncated, reduce_16_bits and the crop index: a training may resume
+  /// with other values of these.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, and which decoder would be faster.
   std::string note() const;
@@ -22441,6 +23292,7 @@ class decode_stage {
   decode_options options_;
   const char* called_;
   mutable detail::decoders_seen seen_;
+  std::shared_ptr<detail::crop_index> index_;  // copies of the stage have it in common
 };
 
 template <>
@@ -22471,11 +23323,16 @@ namespace wick {
 struct keypoints {
   std::vector<std::array<float, 2>> xy;  ///< x, y: the first pixel is 0, the last of a row width - 1
   /// Of each, 0 when it is not to be seen; other numbers are yours (COCO's 1 and 2). A point that is outside
-  /// after a step gets 0, and keeps it. None before the first step: all are seen.
+  /// after a step gets 0, and keeps it. None before the first stage of
+  /// geometry: all are seen.
   std::vector<std::uint8_t> visible{};
 
   std::size_t size() const noexcept { return xy.size(); }
   bool empty() const noexcept { return xy.empty(); }
+  /// What a stage of geometry does first, whether or not it changes this picture.
+  void fill_visible() {
+    if (visible.empty()) visible.assign(size(), 1);
+  }
   /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
   /// there are not as many marks as points, or for a border that is mirrored
   void follow(const detail::geometry_step& step, detail::frame in);
@@ -22606,6 +23463,23 @@ struct polygons {
 
   friend bool operator==(const polygons&, const polygons&) = default;
 };
+
+}  // namespace wick
+
+// ==== wick/image/read_image.hpp
+/// \file
+/// One picture outside of a pipeline, as torchvision.io has it: for inference, tools, and tests.
+
+namespace wick {
+
+/// All pixels of an encoded picture: [H, W, C], levels of 8 bits. The options of the crop index are ignored,
+/// and
+/// `.type` must be uint8; a PNG of 16 bits wants `.reduce_16_bits`. \throws wick::error that says what is
+/// wrong with the bytes
+image decode_image(std::span<const std::byte> encoded, const decode_options& options = {});
+
+/// The same of a file. \throws wick::error that names the file
+image read_image(const std::string& path, const decode_options& options = {});
 
 }  // namespace wick
 
@@ -22953,6 +23827,7 @@ class augment_stage {
     requires(is_of_parts<any_placed, Item> && holds<any_colored, Item>())
   Item operator()(Item item, context& c) const {
     const frame size = frame_of(item);
+    fill_visible(item);
     for (const augment_op& op : self().draw(size, c)) {
       const auto color = [&](lazy_image& picture) { picture.apply(*op.color); };
       const auto move = [&](auto& part) { part.follow(op.move, size); };
@@ -23356,6 +24231,44 @@ detail::random_channel_permutation_stage random_channel_permutation();
 /// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
 /// torch/.)
 
+// ==== wick/pipeline/detail/kept_value.hpp
+/// \file
+/// A value that a stage makes at its first call and keeps for the next ones, such as constants on a device.
+
+namespace wick::detail {
+
+/// Any thread may take and keep at any time. The stage's class need not know the value's type. A copy of the
+/// stage makes a value of its own.
+class kept_value {
+ public:
+  kept_value() = default;
+  kept_value(const kept_value&) noexcept {}
+  kept_value(kept_value&& other) noexcept : value_(std::move(other.value_)) {}
+  kept_value& operator=(kept_value other) noexcept {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+  ~kept_value() = default;
+
+  /// The kept T where `fits(it)` is true; otherwise what `make()` returns, which is kept in its place.
+  template <class T, class Fits, class Make>
+  std::shared_ptr<const T> get(Fits&& fits, Make&& make) const {
+    const std::lock_guard lock(mutex_);
+    auto value = std::static_pointer_cast<const T>(value_);
+    if (value == nullptr || !fits(*value)) {
+      value = std::make_shared<const T>(make());
+      value_ = value;
+    }
+    return value;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const void> value_;
+};
+
+}  // namespace wick::detail
+
 namespace wick {
 
 /// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
@@ -23371,7 +24284,10 @@ struct channel_values {
 
 namespace detail {
 
-class normalize_stage : public color_stage<normalize_stage> {
+/// Of stages of which a pipeline has one.
+struct normalizes {};
+
+class normalize_stage : public color_stage<normalize_stage>, public normalizes {
  public:
   using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "normalize";
@@ -23386,10 +24302,12 @@ class normalize_stage : public color_stage<normalize_stage> {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept;
+  /// Of torch/normalize.hpp: the numbers as tensors, on the device of the batches.
+  const kept_value& kept() const noexcept { return kept_; }
 
   template <class, class... Before>
   static consteval bool check() {
-    constexpr bool first = !(std::is_same_v<Before, normalize_stage> || ...);
+    constexpr bool first = !(std::is_base_of_v<normalizes, Before> || ...);
     static_assert(
         first,
         "wick: this pipeline normalizes already; a second normalize() was found; write one of the two");
@@ -23398,6 +24316,7 @@ class normalize_stage : public color_stage<normalize_stage> {
 
  private:
   normalization by_;
+  kept_value kept_;
 };
 
 }  // namespace detail
@@ -23846,6 +24765,13 @@ class mosaic_stage {
                     const std::vector<frame>& sizes) const {
     if constexpr (std::is_same_v<T, image>) {
       join_pictures(from, where);
+    } else if constexpr (std::is_same_v<T, lazy_image>) {  // a field of a struct keeps its type
+      std::vector<image> pixels;
+      for (T* one : from) pixels.push_back(std::move(*one).pixels());
+      std::vector<image*> all;
+      for (image& one : pixels) all.push_back(&one);
+      join_pictures(all, where);
+      *from[0] = lazy_image(std::move(pixels[0]));
     } else if constexpr (std::is_same_v<T, mask>) {
       join_masks(from, where);
     } else if constexpr (std::is_same_v<T, boxes>) {
@@ -24072,7 +24998,7 @@ struct any_boxes {
 class random_iou_crop_stage {
  public:
   using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "random_iou_crop";
   static constexpr auto in_slot = geometry_stage<random_iou_crop_stage>::in_slot;
 
@@ -24085,13 +25011,23 @@ class random_iou_crop_stage {
     const boxes* of = nullptr;
     const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
     for_each_part<any_boxes>(item, look);
-    const std::optional<rect> part = choose(size, *of, c.random());
+    const std::optional<rect> part = of == nullptr ? std::nullopt : choose(size, *of, c.random());
+    fill_visible(item);
     if (!part) return item;
     geometry_step step = geometry_step::crop(*part);
     step.by_middle = true;
     const auto follow = [&](auto& each) { each.follow(step, size); };
     for_each_part<any_placed>(item, follow);
     return item;
+  }
+
+  template <class Item, class...>
+  static consteval bool check() {
+    constexpr bool has_boxes = !holds<any_with_pixels, Item>() || holds<any_boxes, Item>();
+    static_assert(has_boxes,
+                  "wick: random_iou_crop() crops around boxes, and the sample has none; give wick::boxes "
+                  "beside the picture: zip(files(paths), in_memory(boxes))");
+    return has_boxes;
   }
 
   /// The rectangle for such a picture, or none for all of it: torchvision's RandomIoUCrop.make_params.
@@ -24150,7 +25086,8 @@ class resize_stage : public geometry_stage<resize_stage> {
 
 }  // namespace detail
 
-/// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
+/// To height x width px, antialiased: torchvision.transforms.Resize((height, width)). cv::resize() and
+/// torch::nn::functional::interpolate() don't antialias, and give other pixels where a picture shrinks.
 detail::resize_stage resize(int height, int width, const resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
 detail::resize_stage resize(int shorter_edge, const resize_options& options = {});
@@ -24296,26 +25233,6 @@ detail::to_image_stage to_image(const to_image_options& options = {});
 /// still an array, behind to_image() that of the mask: `tensor_dataset<memory_view>(images, masks) |
 /// to_image() | to_mask()`. \throws wick::error when the array has another shape or type
 detail::to_mask_stage to_mask(const to_image_options& options = {});
-
-}  // namespace wick
-
-// ==== wick/version.hpp
-/// \file
-/// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
-/// from here.
-
-namespace wick {
-
-namespace detail {
-
-inline constexpr int version_major = 0;
-inline constexpr int version_minor = 1;
-inline constexpr int version_patch = 0;
-
-}  // namespace detail
-
-/// The version of wick, "MAJOR.MINOR.PATCH".
-inline constexpr const char* version = "0.1.0";
 
 }  // namespace wick
 
@@ -24561,15 +25478,55 @@ at::Tensor nested(const padded<at::Tensor>& field);
 /// \file
 /// normalize() behind batch(): on whole tensors, on the device when transfer() came before.
 
-namespace wick::detail {
+namespace wick {
 
-/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → float32 of the
-/// same shape and strides, (x / 255 - mean) / std. Moving uint8 and normalizing on the device is the fast
-/// order: a quarter of the bytes travel. \throws wick::error when no dimension has as many channels as there
-/// are means
+namespace detail {
+
+/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → `type` in the
+/// same shape and strides, (x / 255 - mean) / std. On a device it is one kernel, computed in float32; means
+/// and deviations are copied there once. Moving uint8 and normalizing on the device is the fast order: a
+/// quarter of the bytes travel. \throws wick::error when no dimension has as many channels as there are means
+at::Tensor normalized(const normalize_stage& by, const at::Tensor& t, at::ScalarType type);
+
 at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&);
 
-}  // namespace wick::detail
+/// normalize() that gives tensors of a type of the caller's.
+class normalize_as_stage : public normalizes {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "normalize";
+
+  normalize_as_stage(normalize_stage by, at::ScalarType type);
+
+  at::Tensor operator()(const at::Tensor& t) const { return normalized(by_, t, type_); }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(by_.fingerprint(), static_cast<int>(type_));
+  }
+
+  template <class Item, class... Before>
+  static consteval bool check() {
+    return normalize_stage::check<Item, Before...>();
+  }
+
+ private:
+  normalize_stage by_;
+  at::ScalarType type_;
+};
+
+}  // namespace detail
+
+/// Behind batch(), what normalize(mean, std) gives, as tensors of `type`, for a model of half precision:
+/// `transfer(torch::kCUDA) | normalize(mean, std, torch::kBFloat16)`. From bytes to that type is one pass on
+/// the device. A function of tensors as well, for a batch that is a struct:
+/// `[f = normalize(mean, std, type)](T b) { b.picture = f(b.picture); return b; }`.
+/// \throws wick::error for a type that is no floating-point number
+inline detail::normalize_as_stage normalize(const channel_values& mean, const channel_values& std,
+                                            at::ScalarType type) {
+  return {normalize(mean, std), type};
+}
+
+}  // namespace wick
 
 // ==== wick/torch/pin.hpp
 /// \file
@@ -24724,6 +25681,170 @@ std::size_t limit_torch_threads(const executor& workers, std::size_t at_least = 
 
 }  // namespace wick
 
+// ==== wick/torch/torch_data.hpp
+/// \file
+/// torch_data(): a data set of torch::data as a source.
+
+#include <c10/util/ArrayRef.h>
+
+namespace wick {
+
+struct read_options;
+
+namespace detail {
+
+/// Any number of threads use a data set that is for one thread: each with a copy that no other has meanwhile.
+/// Copies are made when all are in use, and kept.
+template <class Dataset>
+class dataset_copies {
+ public:
+  explicit dataset_copies(Dataset first) : first_(std::move(first)) {}
+
+  template <class F>
+  auto with_one(F f) {
+    struct borrowed {
+      dataset_copies& from;
+      std::unique_ptr<Dataset> one;
+      ~borrowed() { from.give_back(std::move(one)); }
+    } const mine{*this, take()};
+    return f(*mine.one);
+  }
+  const Dataset& first() const noexcept { return first_; }
+
+ private:
+  std::unique_ptr<Dataset> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<Dataset> out = std::move(free_.back());
+        free_.pop_back();
+        return out;
+      }
+      free_.reserve(++made_);  // so that giving it back needs no memory
+    }
+    return std::make_unique<Dataset>(first_);
+  }
+  void give_back(std::unique_ptr<Dataset> one) noexcept {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(one));
+  }
+
+  const Dataset first_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Dataset>> free_;
+  std::size_t made_ = 0;
+};
+
+/// A torch::data::Example as wick's sample; without a target its data; another example as it is.
+template <class Example>
+auto sample_of(Example e) {
+  if constexpr (requires {
+                  e.data;
+                  e.target;
+                })
+    return sample<decltype(e.data), decltype(e.target)>{std::move(e.data), std::move(e.target)};
+  else if constexpr (requires { e.data; })
+    return std::move(e.data);
+  else
+    return e;
+}
+
+/// What read() awaits where nothing has to be waited for.
+template <class T>
+struct ready_value {
+  T value;
+  bool await_ready() const noexcept { return true; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  T await_resume() { return std::move(value); }
+};
+
+/// Sample i of the data set; read() gets it.
+template <class Dataset>
+class torch_data_item {
+ public:
+  using read_type = decltype(sample_of(std::declval<typename Dataset::BatchType>().front()));
+
+  torch_data_item(dataset_copies<Dataset>* from, std::size_t index) noexcept : from_(from), index_(index) {}
+  /// \throws what the data set throws
+  ready_value<read_type> read(context&, const read_options&) const {
+    return {from_->with_one([&](Dataset& one) {
+      auto got = one.get_batch(c10::ArrayRef<std::size_t>(index_));
+      if (got.size() != 1)
+        throw error("torch_data: the data set gave " + std::to_string(got.size()) +
+                    " examples where one was asked for");
+      return sample_of(std::move(got.front()));
+    })};
+  }
+
+ private:
+  dataset_copies<Dataset>* from_;  // the source has it
+  std::size_t index_;
+};
+
+template <class Dataset>
+class torch_data_source {
+ public:
+  explicit torch_data_source(Dataset of) : copies_(std::make_shared<dataset_copies<Dataset>>(std::move(of))) {
+    const auto n = copies_->first().size();
+    if (!n)
+      throw error(
+          "torch_data: the data set doesn't know its size; wick needs it for the order: give its size() a "
+          "value");
+    count_ = *n;
+  }
+  std::uint64_t size() const noexcept { return count_; }
+  torch_data_item<Dataset> at(std::uint64_t i) const noexcept {
+    return {copies_.get(), static_cast<std::size_t>(i)};
+  }
+
+ private:
+  std::shared_ptr<dataset_copies<Dataset>> copies_;
+  std::uint64_t count_ = 0;
+};
+
+/// One whose examples come one by one, by their indexes.
+template <class Dataset>
+concept indexed_dataset =
+    std::is_convertible_v<c10::ArrayRef<std::size_t>, typename Dataset::BatchRequestType> &&
+    requires(typename Dataset::BatchType batch) {
+      batch.front();
+      batch.size();
+    };
+
+/// In place of the source where torch_data() has refused: one message is enough.
+struct no_dataset {
+  struct item {
+    using read_type = float;
+    ready_value<float> read(context&, const read_options&) const { return {0}; }
+  };
+  std::uint64_t size() const noexcept { return 1; }
+  item at(std::uint64_t) const noexcept { return {}; }
+};
+
+}  // namespace detail
+
+/// A data set of torch::data, or one with `.map(transform)`, as a source: `torch_data(datasets::MNIST(path))
+/// | shuffle() | read() | batch(64)`. read() calls its get_batch() for one example, and gives a
+/// wick::sample of data and target; an example without a target gives its data. Each call has a copy of
+/// the data set to itself, as each worker has in torch::data; copies live as long as the loader, and there
+/// are no more of them than calls at a time. Leave Stack out: batch(n) puts samples together. A data set
+/// that reads files blocks its worker; files(), read() and decode() don't. \throws wick::error when the
+/// data set doesn't know its size
+template <class Dataset>
+auto torch_data(Dataset of) {
+  constexpr bool indexed = detail::indexed_dataset<Dataset>;
+  static_assert(
+      indexed,
+      "wick: torch_data() takes data sets whose batch is a vector of examples, by indexes; leave "
+      "the collation (Stack) out, as batch(n) does it; streams and chunks have no order to compute");
+  if constexpr (indexed)
+    return detail::torch_data_source<Dataset>(std::move(of));
+  else
+    return detail::no_dataset();
+}
+
+}  // namespace wick
+
 // ==== wick/torch/transfer.hpp
 /// \file
 /// transfer(): batches go to the device on a stream of their own, while the model computes on its.
@@ -24745,9 +25866,10 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
 }(std::type_identity<typename field_types<Batch>::type>());
 
 /// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training
-/// loop takes the batch, its current stream waits for that event. No host thread ever waits for the device,
-/// except the destructor, for copies that are still under way. All through c10's device-generic interface:
-/// CUDA, ROCm, XPU or a device of the user's own are the same to it.
+/// loop takes the batch, its current stream waits for that event. No worker waits for the device; the loop's
+/// thread does when it is four batches ahead of it, and the destructor, a minute at most, for copies that are
+/// still under way. All through c10's device-generic interface: CUDA, ROCm, XPU or a device of the user's own
+/// are the same to it.
 class transfer_stage {
  public:
   using stage_kind = on_batch;
@@ -24764,6 +25886,9 @@ class transfer_stage {
     return tensors;
   }
 
+  /// How long the destructor waits for copies.
+  static inline std::chrono::nanoseconds longest_wait = std::chrono::seconds(60);
+
   explicit transfer_stage(c10::Device to);
   transfer_stage(transfer_stage&&) noexcept;
   transfer_stage(const transfer_stage& other);
@@ -24772,6 +25897,7 @@ class transfer_stage {
   /// Where batches arrive: the CPU when there is no such device.
   c10::Device device() const noexcept { return there_ ? to_ : c10::Device(c10::kCPU); }
   std::string note() const { return note_; }
+  bool feeds_device() const noexcept { return there_; }
 
   template <class Batch>
   Batch operator()(Batch batch, context&) const {
@@ -24826,7 +25952,9 @@ class transfer_stage {
   void finish(in_flight& copies, const std::vector<at::Tensor*>& result) const;
   void abandon(in_flight& copies) const;
   void wait_for(const std::vector<at::Tensor*>& batch) const;
+  void stay_near(c10::Stream current) const;
   void remember(in_flight& copies) const;
+  void abandon_all() noexcept;
   void take_finished(std::vector<at::Tensor>& out) const;
 
   c10::Device to_;
@@ -24838,7 +25966,10 @@ class transfer_stage {
 }  // namespace detail
 
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
-/// Where Torch has no such device they stay on the CPU, and the report says so.
+/// The copies are on a stream of high priority. A loop that is four batches ahead of the device waits, so
+/// that the device has at most `prefetch` batches and five of the loop's. Where Torch has no device of that
+/// kind batches stay on the CPU, and the report says so. \throws wick::error when it has some, and none of
+/// that index
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
 
 }  // namespace wick
@@ -24953,9 +26084,9 @@ inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) n
 
 }  // namespace wick::detail
 
-// ==== wick/codec/detail/jpeg_header.hpp
+// ==== wick/codec/detail/jpeg_colors.hpp
 /// \file
-/// A JPEG without decoding it: the frame header, and whether the file is all there.
+/// What the components of a JPEG are, by libjpeg's rules.
 
 // ==== wick/codec/detail/signature.hpp
 /// \file
@@ -25054,6 +26185,42 @@ inline std::string describe_start(std::span<const std::byte> data) {
 }
 
 }  // namespace wick::detail
+
+namespace wick::detail {
+
+/// CMYK's components are stored inverted, as Adobe does it.
+enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
+
+/// The segments of applications that say what the components are: JFIF's and Adobe's.
+class jpeg_color_marks {
+ public:
+  /// A segment before the first scan, of `size` bytes at `at`.
+  void see(std::span<const std::byte> file, unsigned marker, std::size_t at, std::size_t size) noexcept {
+    if (marker == 0xE0 && size >= 14 && starts_with(file, std::string_view("JFIF\0", 5), at)) jfif_ = true;
+    if (marker == 0xEE && size >= 12 && starts_with(file, "Adobe", at)) {
+      adobe_ = true;
+      transform_ = byte_at(file, at + 11);
+    }
+  }
+  /// As libjpeg's default_decompress_parms (jdapimin.c). `ids`: of the first three components.
+  jpeg_color_model model(std::size_t components, const std::array<std::uint32_t, 3>& ids) const noexcept {
+    if (components == 1) return jpeg_color_model::gray;
+    if (components == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
+    if (jfif_) return jpeg_color_model::ycc;
+    if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
+    return ids == std::array<std::uint32_t, 3>{'R', 'G', 'B'} ? jpeg_color_model::rgb : jpeg_color_model::ycc;
+  }
+
+ private:
+  std::uint32_t transform_ = 0;
+  bool jfif_ = false, adobe_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/jpeg_header.hpp
+/// \file
+/// A JPEG without decoding it: the frame header, and whether the file is all there.
 
 namespace wick::detail {
 
@@ -25239,12 +26406,16 @@ inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
 }
 
+/// The same, at a look for most files: an end-of-image marker at the end can't be pixels, in which FF is
+/// always followed by 0 or a restart marker.
+inline void check_jpeg_ends(std::span<const std::byte> encoded, const picture_info&) {
+  if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
+  check_jpeg_complete(encoded);
+}
+
 }  // namespace wick::detail
 
 namespace wick::detail {
-
-/// What the components of a JPEG are. CMYK's are stored inverted, as Adobe does it.
-enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
 
 /// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
 class jpeg_layout {
@@ -25262,7 +26433,7 @@ class jpeg_layout {
       if (marker == 0xC4) huffman_tables(at, size);
       if (marker == 0xDB) quantization_tables(at, size);
       if (marker == 0xDD) restart_interval_ = big16(data_, at);
-      if (marker == 0xE0 || marker == 0xEE) application(marker, at, size);
+      if (scans_ == 0) marks_.see(data_, marker, at, size);
       if (marker == jpeg_markers::start_of_scan) scan(at);
     }
     if (in_scan_) end_scan(markers);
@@ -25337,17 +26508,10 @@ class jpeg_layout {
     }
     return false;
   }
-  void application(unsigned marker, std::size_t at, std::size_t size) noexcept {
-    if (scans_ != 0) return;
-    if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
-    if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
-      adobe_ = true;
-      transform_ = byte_at(data_, at + 11);
-    }
-  }
 
   void scan(std::size_t at) {
-    if (scans_++ == 0) colors_ = choose_colors();
+    if (scans_++ == 0)
+      colors_ = marks_.model(components_, {component_[0].id, component_[1].id, component_[2].id});
     in_scan_ = true;
     const std::uint32_t count = byte_at(data_, at);
     const std::size_t more = at + 1 + std::size_t{2} * count;
@@ -25397,24 +26561,15 @@ class jpeg_layout {
            ceiling(ceiling(height_ * c.down, greatest(&component::down)), 8);
   }
 
-  /// libjpeg's default_decompress_parms (jdapimin.c).
-  jpeg_color_model choose_colors() const noexcept {
-    if (components_ == 1) return jpeg_color_model::gray;
-    if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
-    if (jfif_) return jpeg_color_model::ycc;
-    if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-    const bool rgb = component_[0].id == 'R' && component_[1].id == 'G' && component_[2].id == 'B';
-    return rgb ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-  }
-
   std::span<const std::byte> data_;
   std::array<component, 4> component_{};
   std::array<std::span<const std::byte>, 4> quantization_{};
   std::array<unsigned, 2> huffman_{};  // a bit for each table, of DC and of AC
-  std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0, transform_ = 0;
+  std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0;
   std::uint64_t restarts_ = 0;
   int scans_ = 0;
-  bool progressive_ = false, jfif_ = false, adobe_ = false, in_scan_ = false, wants_standard_tables_ = false;
+  bool progressive_ = false, in_scan_ = false, wants_standard_tables_ = false;
+  jpeg_color_marks marks_;
   jpeg_color_model colors_ = jpeg_color_model::ycc;
 };
 
@@ -26097,6 +27252,16 @@ class signals_blocked {
 #endif
 };
 
+#if defined(__unix__) || defined(__APPLE__)
+/// In the calling thread, for its whole life.
+inline void block_signal(int number) noexcept {
+  ::sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, number);
+  ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
+}
+#endif
+
 }  // namespace wick::detail
 
 // ==== wick/async/detail/thread_name.hpp
@@ -26123,6 +27288,8 @@ inline void name_this_thread(const char* name, std::size_t number) noexcept {
 #endif
 }
 
+/// Of the calling thread, by so many steps as nice(1) counts; on Linux. Where the system refuses it stays.
+void lower_priority(int steps) noexcept;
 /// The system's number of the calling thread; 0 where it has none.
 int this_thread_id() noexcept;
 /// What a thread of this process does: 'R' it computes, 'S' it sleeps in a call of the system, 'D' the same
@@ -26176,8 +27343,9 @@ executor::executor(executor_options options)
       const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
       binding* const to = bindings ? &bindings[i] : nullptr;
       const detail::signals_blocked quiet;
-      threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
+      threads_->all.emplace_back([this, i, cpu, to, nice = options.nice, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
+        detail::lower_priority(nice);
         if (to != nullptr) bind(*to, cpu);
         work(i);
       });
@@ -26255,6 +27423,22 @@ std::string html_text(std::string_view text);
 
 }  // namespace wick::detail
 
+// ==== wick/async/detail/json_string.hpp
+/// \file
+/// Text of any bytes as a string of JSON.
+
+namespace wick::detail {
+
+/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
+/// overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t utf8_character(std::string_view text) noexcept;
+
+/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
+/// \xNN, as printable() does, since JSON has no other bytes.
+std::string json_string(std::string_view text);
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 std::string html_text(std::string_view text) {
@@ -26272,6 +27456,42 @@ std::string html_text(std::string_view text) {
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/async/impl/interruption.hpp
+/// \file
+/// The bodies of what async/detail/interruption.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/async/detail/interruption.hpp
+/// \file
+/// Whether a thread that waits while a source looks into its files is to give up.
+
+namespace wick::detail {
+
+/// Throws when the program is to end what it does, as Python's after Ctrl-C. Null: no such thing is known.
+using interruption_check = void (*)();
+std::atomic<interruption_check>& interruption() noexcept;
+
+/// What this thread waits for is no longer wanted once that is true, since another one has failed.
+inline thread_local const std::atomic<bool>* no_longer_wanted = nullptr;
+
+/// For loops that wait, ten times a second or so. \throws wick::cancelled, and what interruption() throws
+void check_interruption();
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+std::atomic<interruption_check>& interruption() noexcept {
+  static constinit std::atomic<interruption_check> check{nullptr};
+  return check;
+}
+
+void check_interruption() {
+  if (no_longer_wanted != nullptr && no_longer_wanted->load(std::memory_order_relaxed)) throw cancelled();
+  if (const interruption_check check = interruption().load(std::memory_order_acquire)) check();
 }
 
 }  // namespace wick::detail
@@ -26505,7 +27725,12 @@ void process_mark::refuse(const char* what) {
 /// \file
 /// The bodies of what async/detail/processor_time.hpp declares. Included in exactly one file of a program.
 
+#include <charconv>
 #include <ctime>
+#ifdef __linux__
+#include <fcntl.h>
+#include <unistd.h>
+#endif
 
 namespace wick::detail {
 
@@ -26523,6 +27748,21 @@ double thread_seconds(::pthread_t thread) noexcept {
   static_cast<void>(thread);
 #endif
   return 0;
+}
+
+std::uint64_t delay_of_this_thread() noexcept {
+  std::uint64_t waited = 0;
+#ifdef __linux__
+  const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[64];  // "101522 50616 1": nanoseconds that it ran, and that it waited
+  const ::ssize_t size = ::read(file, text, sizeof(text));
+  ::close(file);
+  const char* const end = text + (size > 0 ? size : 0);
+  if (const char* const space = std::find(static_cast<const char*>(text), end, ' '); space != end)
+    std::from_chars(space + 1, end, waited);
+#endif
+  return waited;
 }
 
 thread_usage usage_of_this_thread() noexcept {
@@ -26545,7 +27785,7 @@ thread_usage usage_of_this_thread() noexcept {
 
 namespace wick::detail {
 
-void single_user::hold::refuse(const char* call) {
+void single_user::refuse(const char* call) {
   throw std::logic_error(
       std::string("wick: ") + call +
       ": two threads or coroutines use one loader at the same time; let one take the batches, or "
@@ -26601,6 +27841,17 @@ int this_thread_id() noexcept {
   return static_cast<int>(::syscall(SYS_gettid));
 #else
   return 0;
+#endif
+}
+
+void lower_priority([[maybe_unused]] int steps) noexcept {
+#ifdef __linux__
+  if (steps <= 0) return;
+  const auto self = static_cast<::id_t>(this_thread_id());  // to Linux a thread has a priority of its own
+  errno = 0;
+  const int now = ::getpriority(PRIO_PROCESS, self);
+  if (now != -1 || errno == 0)
+    static_cast<void>(::setpriority(PRIO_PROCESS, self, std::min(now + steps, 19)));
 #endif
 }
 
@@ -27175,18 +28426,15 @@ void disk_cache::open_set() {
   index_ = file_handle(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!index_) cache_folder::refuse(path, "opened", errno);
   local_ = is_local(index_.get());
-  std::error_code fault;
-  for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
-    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_)
-      others_ += cache_folder::size_of_set(i->path().string());
-  }
+  const std::scoped_lock lock(index_mutex_);
   bytes_ = cache_folder::size_of_set(folder_);
+  count_others();
   if (most_ == 0) {
     struct ::statvfs about {};
     if (::statvfs(root_.c_str(), &about) == 0)
       most_ = (std::uint64_t{about.f_bavail} * about.f_frsize + used()) / 2;
+    count_again_ = 0;
   }
-  const std::scoped_lock lock(index_mutex_);
   const std::uint64_t bytes = bytes_;
   read_index();
   bytes_ = bytes;  // what the index names lies in the files that were counted
@@ -27247,15 +28495,12 @@ bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
   const auto known = [&] {
     const std::scoped_lock lock(lock_of(index));
     entry& e = at(index);
-    if (e.file < 0) {
-      e.origin = origin;
-      return false;
-    }
+    if (e.file < 0) return false;
     if (e.origin == origin) {
       out = e;
       return true;
     }
-    e = {.origin = origin};  // it is made again
+    e = {};  // it is made again
     kept_.fetch_sub(1, std::memory_order_relaxed);
     stale_.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -27279,22 +28524,25 @@ bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
     e.checked = true;
     return true;
   }
-  e = {.origin = where.origin};
+  e = {};
   kept_.fetch_sub(1, std::memory_order_relaxed);
   damaged_.fetch_add(1, std::memory_order_relaxed);
   return false;
 }
 
-void disk_cache::add(std::uint64_t index, std::span<const std::byte> sample) noexcept try {
+void disk_cache::add(std::uint64_t index, std::uint64_t origin, std::span<const std::byte> sample) noexcept
+    try {
   if (index >= samples_ || full_.load(std::memory_order_relaxed)) return;
   record r;
   r.set = set_;
   r.sample = index;
+  r.origin = origin;
   r.length = sample.size();
   r.content = content_of(sample.data(), sample.size(), 0);
   int file = -1;
   {
     const std::scoped_lock lock(index_mutex_);
+    if (used() + r.length + record_size > count_again_) count_others();
     if (used() + r.length + record_size > most_ && !make_room(r.length + record_size)) {
       full_.store(true, std::memory_order_relaxed);
       return;
@@ -27309,10 +28557,6 @@ void disk_cache::add(std::uint64_t index, std::span<const std::byte> sample) noe
     end_ += r.length;
     bytes_ += r.length + record_size;
     file = segments_.at(own_);
-  }
-  {
-    const std::scoped_lock lock(lock_of(index));
-    r.origin = at(index).origin;
   }
   if (cache_folder::write_all(file, sample, r.offset) && append(r)) return;
   fault_.store(errno, std::memory_order_relaxed);
@@ -27348,7 +28592,7 @@ bool disk_cache::open_own_segment() {
     number >>= 1;
     if (number == 0) continue;
     if (writable(number, O_CREAT | O_EXCL)) return true;
-    if (errno != EEXIST) return false;
+    if (errno != EEXIST && errno != EWOULDBLOCK) return false;  // another process has it: the next number
   }
 }
 
@@ -27384,14 +28628,28 @@ bool disk_cache::append(record r) {
   return true;
 }
 
-bool disk_cache::make_room(std::uint64_t bytes) {
-  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+std::vector<std::string> disk_cache::other_sets() const {
+  std::vector<std::string> out;
   std::error_code fault;
   for (std::filesystem::directory_iterator i(root_, fault), end; !fault && i != end; i.increment(fault)) {
+    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_)
+      out.push_back(i->path().string());
+  }
+  return out;
+}
+
+void disk_cache::count_others() {
+  others_ = 0;
+  for (const std::string& set : other_sets()) others_ += cache_folder::size_of_set(set);
+  count_again_ = used() + most_ / 64;  // so a process that writes beside others passes the bound by no more
+}
+
+bool disk_cache::make_room(std::uint64_t bytes) {
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+  for (std::string& set : other_sets()) {
     struct ::stat about {};
-    if (cache_folder::is_set_name(i->path().filename().string()) && i->path() != folder_ &&
-        ::stat((i->path() / "in-use").c_str(), &about) == 0)
-      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, i->path().string()});
+    if (::stat((set + "/in-use").c_str(), &about) == 0)
+      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, std::move(set)});
   }
   std::sort(sets.begin(), sets.end());
   for (const auto& [used_last, folder] : sets) {
@@ -27572,6 +28830,14 @@ std::size_t memory_of_process() {
 namespace wick::detail {
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
+  if (where.remote != nullptr) {
+    h.add(shown_url(where.path)).add(where.offset).add(where.length);
+    if (where.indexed != nullptr)
+      where.indexed->add_to(h);
+    else
+      h.add(where.remote->indexed);
+    return;
+  }
   h.add(std::string_view(where.path)).add(where.offset).add(where.length);
   file_stamp now;
   if (where.indexed != nullptr) {
@@ -27581,9 +28847,7 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
     if (::stat(where.path, &about) != 0) return;
     now = file_stamp::of(about);
   }
-  h.add(now.size)
-      .add(static_cast<std::uint64_t>(now.seconds))
-      .add(static_cast<std::uint64_t>(now.nanoseconds));
+  now.add_to(h);
 }
 
 }  // namespace wick::detail
@@ -27596,6 +28860,27 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
 /// \file
 /// The decoders that a program has without adding any. Included in exactly one file of a program, behind
 /// those that it names.
+
+// ==== wick/codec/detail/jpeg.hpp
+/// \file
+/// JPEG by wick itself: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
+/// into the resize, from a crop index where there is one. Nothing has to be installed for it.
+
+namespace wick::detail {
+
+/// Baseline JPEG of 8 bits in one scan: gray, and YCbCr whose colors have all pixels or half of them across,
+/// down or both, with restart markers or without. Pixels are those of libjpeg-turbo, to the bit, and of
+/// Pillow: the accurate inverse transform, smooth upsampling; gray is the JPEG's own, as Pillow's draft("L")
+/// gives it. Color profiles (ICC) are not applied, nor are they by Pillow or torchvision.
+///
+/// Other kinds, and damage within the pixels, are left to the next decoder: to libjpeg-turbo where wick was
+/// built with it, else to stb_image. A file that breaks off is an error (see
+/// decode_options::allow_truncated).
+///
+/// Each thread keeps one decoder with its memory: once it has seen the largest picture it allocates no more.
+extern const codec jpeg_codec;
+
+}  // namespace wick::detail
 
 // ==== wick/codec/detail/stb.hpp
 /// \file
@@ -28023,8 +29308,9 @@ std::span<const codec* const> builtin_codecs() noexcept {
   static constexpr std::array all{
       &stb_codec,
 #ifdef WICK_HAS_LIBJPEG_TURBO
-      &libjpeg_turbo_codec,  // asked first
+      &libjpeg_turbo_codec,
 #endif
+      &jpeg_codec,  // asked first
   };
   return all;
 }
@@ -28099,6 +29385,855 @@ detail::codec_list& codecs() noexcept {
 }
 
 }  // namespace wick
+
+// ==== wick/codec/impl/crop_index.hpp
+/// \file
+/// The bodies of what codec/detail/crop_index.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/codec/detail/crop_index.hpp
+/// \file
+/// Where MCUs of JPEGs begin, kept from epoch to epoch, so that a crop is decoded from near its own start on.
+
+#include <unordered_map>
+
+// ==== wick/codec/detail/jpeg_place.hpp
+/// \file
+/// Where an MCU of a JPEG's scan begins, so that decoding can start there.
+
+namespace wick::detail {
+
+/// What a reader of Huffman codes knows in front of an MCU, but for the restart markers, which follow from
+/// the MCU's number.
+struct jpeg_place {
+  std::uint32_t bit = 0;  ///< from the first byte of the scan on; of a byte the highest bit comes first
+  std::array<std::uint16_t, 4> last_dc{};  ///< of each component, as far as coefficients have bits
+  friend bool operator==(const jpeg_place&, const jpeg_place&) = default;
+};
+
+/// Thrown by a decoder whose request named an index with a wrong place in it, which is dropped by then: the
+/// picture has to be decoded again, without the index. Not an error of the picture.
+struct wrong_jpeg_place {};
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/jpeg_walk.hpp
+/// \file
+/// A walk over the MCUs of a baseline JPEG's scan that looks at no more of them than it has to.
+
+// ==== wick/codec/detail/jpeg_scan.hpp
+/// \file
+/// The entropy-coded pixels of a baseline JPEG, MCU by MCU. ITU-T T.81, annex F.2.
+
+// ==== wick/codec/detail/jpeg_huffman.hpp
+/// \file
+/// The bits of a JPEG's scan, and Huffman tables to read them by. ITU-T T.81, annex F.2.
+///
+/// What makes it fast: a look at the next bits gives one or two symbols with their values; bits come eight
+/// bytes at a time as long as no FF is near; and unwanted blocks are skipped two or more symbols at a time.
+
+namespace wick::detail {
+
+/// The bits of a scan without the zeros that follow each FF. Past a marker, or the end, they are zeros.
+struct jpeg_bits {
+  std::uint64_t next =
+      0;  // from the top; below the first `count` may stand what the byte at `at` begins with
+  int count = 0;
+  int made_up = 0;  // bits from past the marker, which come after all others
+  const std::uint8_t* at = nullptr;
+  const std::uint8_t* ff = nullptr;  // the first FF from `at` on, or the end
+  const std::uint8_t* end = nullptr;
+
+  void begin(const std::uint8_t* from, const std::uint8_t* to) noexcept {
+    *this = {};
+    at = from;
+    end = to;
+    ff = next_ff(from, to);
+  }
+  /// At least 56 bits.
+  [[gnu::always_inline]] void refill() noexcept {
+    if (ff - at >= 8) [[likely]] {
+      next |= big64(at) >> count;
+      at += (63 - count) >> 3;
+      count |= 56;
+    } else {
+      *this = refilled(*this);
+    }
+  }
+  [[gnu::always_inline]] std::uint32_t peek(int bits) const noexcept {
+    return static_cast<std::uint32_t>(next >> (64 - bits));
+  }
+  [[gnu::always_inline]] void drop(int bits) noexcept {
+    next <<= bits;
+    count -= bits;
+  }
+  bool overdrawn() const noexcept { return made_up > count; }
+  /// Whether the data, without a marker that ends the scan, may be over for a reader that looks ahead.
+  bool near_end() const noexcept { return ff - at < 16 && (end - ff < 2 || ff[1] == 0xFF); }
+  /// Whether fewer than 8 bits, which fill up the last byte, are left before the marker.
+  bool at_marker() const noexcept { return at == ff && count - made_up < 8; }
+
+ private:
+  static std::uint64_t big64(const std::uint8_t* from) noexcept {
+    std::uint8_t b[8];
+    std::memcpy(b, from, 8);
+    return std::uint64_t{b[0]} << 56 | std::uint64_t{b[1]} << 48 | std::uint64_t{b[2]} << 40 |
+           std::uint64_t{b[3]} << 32 | std::uint64_t{b[4]} << 24 | std::uint64_t{b[5]} << 16 |
+           std::uint64_t{b[6]} << 8 | std::uint64_t{b[7]};
+  }
+  static const std::uint8_t* next_ff(const std::uint8_t* from, const std::uint8_t* to) noexcept {
+    const void* const found =
+        from == to ? nullptr : std::memchr(from, 0xFF, static_cast<std::size_t>(to - from));
+    return found == nullptr ? to : static_cast<const std::uint8_t*>(found);
+  }
+  /// By value, so that the reader itself can stay in registers.
+  [[gnu::noinline]] static jpeg_bits refilled(jpeg_bits b) noexcept {
+    while (b.count < 56) {
+      std::uint64_t byte = 0;
+      if (b.at != b.ff) {
+        byte = *b.at++;
+      } else if (b.end - b.at >= 2 && b.at[1] == 0) {
+        byte = 0xFF;
+        b.at += 2;
+        b.ff = next_ff(b.at, b.end);
+      } else {
+        b.made_up += 8;
+      }
+      b.next |= byte << (56 - b.count);
+      b.count += 8;
+    }
+    return b;
+  }
+};
+
+/// A Huffman table, by what the next bits are.
+class jpeg_huffman {
+ public:
+  /// A symbol, read from the bits: by how many coefficients it advances, and the value of the last of them.
+  struct symbol {
+    unsigned step;
+    std::int16_t value;
+  };
+  /// In `step`: the block ends here; the code is none.
+  static constexpr unsigned end_of_block = 128, bad = 64;
+  /// From zigzag to natural order.
+  static constexpr std::array<std::uint8_t, 64> natural_order{
+      0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+      41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+      30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+  /// `counts[l - 1]` codes of each length l, for as many symbols in `values`. False when that is no table.
+  bool build(const std::uint8_t* counts, const std::uint8_t* values, bool ac) {
+    if (built_ && ac == ac_ && std::equal(counts, counts + 16, counts_.begin()) &&
+        std::equal(values, values + total(counts), values_.begin())) {
+      return true;
+    }
+    built_ = steps_built_ = false;
+    ac_ = ac;
+    const unsigned n = total(counts);
+    if (n > 256) return false;
+    std::copy_n(counts, 16, counts_.begin());
+    std::copy_n(values, n, values_.begin());
+    std::uint32_t code = 0;
+    unsigned first = 0;
+    look_.fill(0);
+    for (unsigned length = 1; length <= 16; ++length, code <<= 1) {
+      const unsigned these = counts_[length - 1];
+      if (code + these >= (1u << length)) return false;  // no code may be all ones
+      offset_[length] = static_cast<std::int32_t>(first) - static_cast<std::int32_t>(code);
+      for (unsigned i = 0; i < these; ++i) {
+        if (!ac && values_[first + i] > 15) return false;
+        if (length <= look_bits) fill(code + i, length, values_[first + i]);
+      }
+      code += these;
+      first += these;
+      limit_[length] = code << (16 - length);
+    }
+    if (ac) {
+      for (std::uint32_t i = 0; i < pairs_.size(); ++i) pairs_[i] = pair_of(i);
+    }
+    return built_ = true;
+  }
+  /// Makes what `step_over` needs, once.
+  void prepare_steps() noexcept {
+    if (steps_built_) return;
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) steps_[i] = steps_of(i);
+    steps_built_ = true;
+  }
+
+  /// The next symbol. `whole` says whether it took no more than look_bits; otherwise `in` was refilled before
+  /// it.
+  [[gnu::always_inline]] symbol read(jpeg_bits& in, bool& whole) const noexcept {
+    const std::uint32_t e = look_[in.peek(look_bits)];
+    whole = (e & whole_mask) != 0;
+    if (whole) [[likely]] {
+      in.drop(static_cast<int>(e & whole_mask));
+      return {e >> 8 & 0xFF, static_cast<std::int16_t>(e >> 16)};
+    }
+    in.refill();
+    const std::uint32_t coded = e != 0 ? e : find(in.peek(16));
+    in.drop(static_cast<int>(coded >> 16 & 0xFF));
+    const int size = static_cast<int>(coded >> 24);
+    const std::int32_t value = extend(in.next, size);
+    in.drop(size);
+    return {coded >> 8 & 0xFF, static_cast<std::int16_t>(value)};
+  }
+
+  /// The coefficients 1 to 63 of a block, in natural order, into zeros. False when that is not what the
+  /// standard allows.
+  [[gnu::always_inline]] bool read_block(jpeg_bits& in, std::int16_t* block) const noexcept {
+    for (unsigned k = 0;;) {
+      in.refill();
+      for (int i = 0; i < looks_per_refill; ++i) {
+        const std::uint64_t e = pairs_[in.peek(look_bits)];
+        const unsigned first = k + (e >> 8 & 0xFF), last = first + (e >> 16 & 0xFF);
+        if (last < 63) [[likely]] {
+          in.drop(static_cast<int>(e & 0xFF));
+          block[natural_order[first]] = static_cast<std::int16_t>(e >> 32);
+          block[natural_order[last]] = static_cast<std::int16_t>(e >> 48);
+          k = last;
+          continue;
+        }
+        if (last >= end_of_block && (first < 63 || first == k + end_of_block)) {
+          in.drop(static_cast<int>(e & 0xFF));
+          if (first < 63) block[natural_order[first]] = static_cast<std::int16_t>(e >> 32);
+          return true;
+        }
+        bool whole;
+        const symbol s = read(in, whole);
+        k += s.step;
+        if (k >= 63) {
+          if (k == 63) block[63] = s.value;
+          return k == 63 || k >= end_of_block;
+        }
+        block[natural_order[k]] = s.value;
+        if (!whole) break;
+      }
+    }
+  }
+
+  /// Skips a block, without its coefficients. Only after prepare_steps().
+  [[gnu::always_inline]] bool step_over(jpeg_bits& in) const noexcept {
+    for (unsigned k = 0;;) {
+      in.refill();
+      for (int i = 0; i < 2; ++i) {
+        const std::uint32_t e = steps_[in.peek(step_bits)];
+        const unsigned to = k + (e >> 8);
+        // 63 by coefficients alone, or an end before that; anything else is looked at symbol by symbol.
+        if (to > 63 && (to < end_of_block || to > end_of_block + 62)) {
+          const stepped rest = step_over_singly(in, k);
+          in = rest.in;
+          return rest.good;
+        }
+        in.drop(static_cast<int>(e & 0xFF));
+        if (to >= 63) return true;
+        k = to;
+      }
+    }
+  }
+
+ private:
+  static constexpr int look_bits = 10, step_bits = 11, looks_per_refill = 5;
+  static constexpr std::uint32_t whole_mask = 15;
+  static_assert(look_bits <= static_cast<int>(whole_mask));
+  static_assert(56 - (looks_per_refill - 1) * look_bits >= look_bits);
+
+  static unsigned total(const std::uint8_t* counts) noexcept {
+    unsigned n = 0;
+    for (int i = 0; i < 16; ++i) n += counts[i];
+    return n;
+  }
+  static unsigned step_of(unsigned value) noexcept {
+    return (value & 15) == 0 && value != 0xF0 ? end_of_block : (value >> 4) + 1;
+  }
+  /// The number that the first `size` of the bits are (T.81, figure F.12).
+  [[gnu::always_inline]] static std::int32_t extend(std::uint64_t bits, int size) noexcept {
+    const auto plain = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
+    const auto positive = static_cast<std::int32_t>(static_cast<std::int64_t>(bits) >> 63);
+    return plain + (~positive & (1 - (1 << size)));
+  }
+  static std::uint32_t coded(unsigned step, unsigned length, unsigned size) noexcept {
+    return size << 24 | length << 16 | step << 8;
+  }
+  /// All looks that begin with the code: the bits of code and value, and of the value alone, four bits each,
+  /// both 0 when a look is too short for them; the step, a byte; then the value, or the code's length and the
+  /// value's, a byte each.
+  void fill(std::uint32_t code, unsigned length, unsigned value) noexcept {
+    const unsigned size = value & 15, step = step_of(value), rest = look_bits - length;
+    for (std::uint32_t i = 0; i < 1u << rest; ++i) {
+      std::uint32_t& e = look_[code << rest | i];
+      if (size > rest) {
+        e = coded(step, length, size);
+      } else {
+        const std::int32_t v = extend(std::uint64_t{i} << (64 - rest) % 64, static_cast<int>(size));
+        e = static_cast<std::uint32_t>(v) << 16 | step << 8 | size << 4 | (length + size);
+      }
+    }
+  }
+  /// A code longer than a look, from the next 16 bits.
+  [[gnu::noinline]] std::uint32_t find(std::uint32_t bits) const noexcept {
+    for (unsigned length = look_bits + 1; length <= 16; ++length) {
+      if (bits >= limit_[length]) continue;
+      const auto at = static_cast<std::int32_t>(bits >> (16 - length)) + offset_[length];
+      const unsigned value = values_[static_cast<std::size_t>(at) & 255];
+      return coded(step_of(value), length, value & 15);
+    }
+    return coded(bad, 0, 0);
+  }
+  /// As many symbols as have their codes within the look. Low byte: their bits; then their steps, with
+  /// end_of_block.
+  std::uint16_t steps_of(std::uint32_t look) const noexcept {
+    unsigned used = 0, steps = 0;
+    while (used < step_bits) {
+      const std::uint32_t rest = look << used & ((1u << step_bits) - 1);  // zeros behind what is left
+      const std::uint32_t e = look_[rest >> (step_bits - look_bits)];
+      const bool whole = (e & whole_mask) != 0;
+      const unsigned size = whole ? e >> 4 & 15 : e >> 24;
+      const unsigned code = whole ? (e & whole_mask) - size : e >> 16 & 0xFF;
+      const unsigned step = e >> 8 & 0xFF;
+      if (e == 0 || used + code > step_bits || (step != end_of_block && steps + step > 63)) break;
+      used += code + size;
+      steps += step;
+      if (step == end_of_block) break;
+    }
+    // Without a symbol: a step that no block has, so that one is read singly.
+    return static_cast<std::uint16_t>(used == 0 ? 64u << 8 : steps << 8 | used);
+  }
+  /// What pairs_ has for a look.
+  std::uint64_t pair_of(std::uint32_t look) const noexcept {
+    constexpr std::uint64_t none = std::uint64_t{bad} << 8;
+    const std::uint32_t a = look_[look];
+    const unsigned bits = a & whole_mask, step = a >> 8 & 0xFF;
+    if (bits == 0 || step == bad) return none;
+    const std::uint64_t one = std::uint64_t{a >> 16} << 48 | std::uint64_t{a >> 16} << 32 | step << 8 | bits;
+    const std::uint32_t b = look_[look << bits & ((1u << look_bits) - 1)];
+    const unsigned more = b & whole_mask, next = b >> 8 & 0xFF;
+    if (step == end_of_block || more == 0 || next == bad || bits + more > look_bits) return one;
+    return std::uint64_t{b >> 16} << 48 | std::uint64_t{a >> 16} << 32 | next << 16 | step << 8 |
+           (bits + more);
+  }
+  struct stepped {
+    jpeg_bits in;
+    bool good;
+  };
+  [[gnu::noinline]] stepped step_over_singly(jpeg_bits in, unsigned k) const noexcept {
+    while (k < 63) {
+      in.refill();
+      bool whole;
+      k += read(in, whole).step;
+    }
+    return {in, k == 63 || k >= end_of_block};
+  }
+
+  /// Two symbols where both are within the look. From the lowest byte on: their bits; the first one's step,
+  /// and the second one's, 0 where there is none; a byte that is free; the values, 16 bits each.
+  std::array<std::uint64_t, 1u << look_bits> pairs_;
+  std::array<std::uint32_t, 1u << look_bits> look_;
+  std::array<std::uint16_t, 1u << step_bits> steps_;
+  std::array<std::uint32_t, 17> limit_;
+  std::array<std::int32_t, 17> offset_;
+  std::array<std::uint8_t, 16> counts_;
+  std::array<std::uint8_t, 256> values_;
+  bool built_ = false, steps_built_ = false, ac_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// The one scan of a baseline JPEG, MCU by MCU.
+class jpeg_scan {
+ public:
+  struct block {
+    const jpeg_huffman* dc;
+    jpeg_huffman* ac;
+    unsigned component;
+    bool coefficients;  // whether those after the first are wanted
+  };
+  static constexpr std::size_t most_blocks = 10;  // of an MCU
+
+  /// From the first byte after the scan's header. `restart_interval` MCUs are between two restart markers, 0:
+  /// none.
+  void begin(std::span<const std::uint8_t> data, std::span<const block> blocks,
+             unsigned restart_interval) noexcept {
+    start_ = data.data();
+    in_.begin(start_, start_ + data.size());
+    blocks_ = std::min(blocks.size(), most_blocks);
+    std::copy_n(blocks.begin(), blocks_, block_.begin());
+    steps_over_ = false;
+    last_dc_ = {};
+    interval_ = to_restart_ = restart_interval;
+    restart_ = 0;
+  }
+
+  /// The next MCU: block i into `*to[i]`, which must be zeros; without `to` it is stepped over. False at
+  /// anything that is not as the standard has it, and near the end of data that no marker ends, with what is
+  /// in `*to[i]` unspecified; then there is no next one.
+  bool next(std::int16_t (*const* to)[64]) noexcept {
+    if (interval_ != 0 && to_restart_-- == 0 && !restart()) return false;
+    jpeg_bits in = in_;
+    for (std::size_t i = 0; i < blocks_; ++i) {
+      const block& b = block_[i];
+      in.refill();
+      bool whole;
+      const jpeg_huffman::symbol difference = b.dc->read(in, whole);
+      if (difference.step == jpeg_huffman::bad) return false;
+      last_dc_[b.component] += static_cast<std::uint32_t>(difference.value);
+      if (to == nullptr || !b.coefficients) {
+        if (to != nullptr) (*to[i])[0] = static_cast<std::int16_t>(last_dc_[b.component]);
+        if (!steps_over_) [[unlikely]]
+          prepare_steps();
+        if (!b.ac->step_over(in)) return false;
+      } else {
+        std::int16_t* const out = *to[i];
+        out[0] = static_cast<std::int16_t>(last_dc_[b.component]);
+        if (!b.ac->read_block(in, out)) return false;
+      }
+    }
+    in_ = in;
+    return !in.overdrawn() && !in.near_end();
+  }
+
+  /// In front of the next MCU; of data of less than most_bytes.
+  jpeg_place here() const noexcept {
+    const std::uint8_t* at = in_.at;
+    int bits = in_.count - in_.made_up;  // read in advance
+    for (; bits > 0; bits -= 8) at -= at - start_ >= 2 && at[-1] == 0 && at[-2] == 0xFF ? 2 : 1;
+    jpeg_place place{static_cast<std::uint32_t>((at - start_) * 8 - bits), {}};
+    for (std::size_t c = 0; c < last_dc_.size(); ++c)
+      place.last_dc[c] = static_cast<std::uint16_t>(last_dc_[c]);
+    return place;
+  }
+  /// To where MCU number `mcu` begins. False when it is behind the data.
+  bool go_to(const jpeg_place& place, std::size_t mcu) noexcept {
+    const std::size_t byte = place.bit / 8;
+    if (byte > static_cast<std::size_t>(in_.end - start_)) return false;
+    in_.begin(start_ + byte, in_.end);
+    in_.refill();
+    in_.drop(static_cast<int>(place.bit % 8));
+    std::copy(place.last_dc.begin(), place.last_dc.end(), last_dc_.begin());
+    if (interval_ == 0) return true;
+    const auto since = static_cast<unsigned>(mcu % interval_);
+    to_restart_ = since == 0 && mcu != 0 ? 0 : interval_ - since;
+    restart_ = mcu == 0 ? 0 : static_cast<unsigned>((mcu - 1) / interval_ % 8);
+    return true;
+  }
+  static constexpr std::size_t most_bytes = std::size_t{1} << 29;  // whose bits have numbers of 32 bits
+
+ private:
+  /// A picture that is wanted whole never needs it.
+  [[gnu::noinline]] void prepare_steps() noexcept {
+    for (std::size_t i = 0; i < blocks_; ++i) block_[i].ac->prepare_steps();
+    steps_over_ = true;
+  }
+  bool restart() noexcept {
+    if (!in_.at_marker() || in_.end - in_.at < 2 || in_.at[1] != 0xD0 + restart_) return false;
+    restart_ = (restart_ + 1) % 8;
+    to_restart_ = interval_ - 1;
+    last_dc_ = {};
+    in_.begin(in_.at + 2, in_.end);
+    return true;
+  }
+
+  jpeg_bits in_;
+  const std::uint8_t* start_ = nullptr;
+  std::array<block, most_blocks> block_{};
+  std::size_t blocks_ = 0;
+  bool steps_over_ = false;  // the tables can
+  std::array<std::uint32_t, 4> last_dc_{};
+  unsigned interval_ = 0, to_restart_ = 0, restart_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// The MCUs of a scan, one after the other. It notes the places of some as it passes them: of the first in
+/// each row, of each eighth behind it, and the end. Those of an earlier walk may be given to it: then it only
+/// counts unwanted MCUs in front of the last of them, and starts at the nearest one when a wanted MCU comes.
+///
+/// Places are noted without a gap, from the start on, and behind MCUs that could be read: in front of the
+/// last one nothing is damaged. What it walks from one of them ends at the next, at the latest at the end of
+/// the row, and must arrive exactly there. So it never starts at the last one.
+class jpeg_walk {
+ public:
+  enum class outcome : std::uint8_t {
+    good,
+    unreadable,  ///< see jpeg_scan::next()
+    misplaced,   ///< a place that was given is wrong
+  };
+  static constexpr std::size_t stride = 8;             // MCUs from place to place
+  static constexpr std::size_t most_places = 1 << 16;  // of a picture; one with more does without
+
+  /// As jpeg_scan::begin(); `columns` and `rows` of MCUs.
+  void begin(std::span<const std::uint8_t> data, std::span<const jpeg_scan::block> blocks,
+             unsigned restart_interval, std::size_t columns, std::size_t rows) noexcept {
+    scan_.begin(data, blocks, restart_interval);
+    columns_ = columns;
+    each_row_ = (columns + stride - 1) / stride;
+    total_ =
+        data.size() < jpeg_scan::most_bytes && rows <= most_places / each_row_ ? each_row_ * rows + 1 : 0;
+    asked_ = walked_ = known_ = column_ = walked_column_ = 0;
+    places_.clear();
+    notes_ = false;
+  }
+  /// How many places the scan has; 0: none can be noted.
+  std::size_t total() const noexcept { return total_; }
+  /// Before the first MCU: notes places, and uses those of an earlier walk. False: they are none of this
+  /// scan.
+  /// \param known  appends them to the vector that it is given
+  template <class Known>
+  bool use(Known&& known) {
+    places_.clear();
+    places_.reserve(total_);  // so that next() takes no memory
+    known(places_);
+    if (places_.size() > total_) return false;
+    notes_ = true;
+    if (places_.empty()) places_.push_back(scan_.here());
+    const std::size_t last = places_.size() - 1;
+    known_ = mcu_at(last);
+    return places_[0] == scan_.here();
+  }
+  /// All that are known now.
+  std::span<const jpeg_place> places() const noexcept { return places_; }
+
+  /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
+  outcome next(std::int16_t (*const* to)[64]) noexcept {
+    if (!notes_) return scan_.next(to) ? outcome::good : outcome::unreadable;
+    const bool counts =
+        to == nullptr && asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
+    if (!counts) {
+      if (const outcome o = go_to_asked(); o != outcome::good) return o;
+      if (const outcome o = step(to); o != outcome::good) return o;
+    }
+    ++asked_;
+    if (++column_ == columns_) column_ = 0;
+    return outcome::good;
+  }
+
+ private:
+  std::size_t mcu_at(std::size_t place) const noexcept {
+    return place / each_row_ * columns_ + place % each_row_ * stride;
+  }
+  outcome go_to_asked() noexcept {
+    if (walked_ == asked_) return outcome::good;
+    const std::size_t nearest = std::min(asked_ / columns_ * each_row_ + column_ / stride,
+                                         std::max<std::size_t>(places_.size(), 2) - 2);
+    if (const std::size_t mcu = mcu_at(nearest); mcu > walked_) {
+      if (!scan_.go_to(places_[nearest], mcu)) return outcome::misplaced;
+      walked_ = mcu;
+      walked_column_ = nearest % each_row_ * stride;
+    }
+    while (walked_ < asked_) {
+      if (const outcome o = step(nullptr); o != outcome::good) return o;
+    }
+    return outcome::good;
+  }
+  outcome step(std::int16_t (*const* to)[64]) noexcept {
+    if (!scan_.next(to)) return walked_ < known_ ? outcome::misplaced : outcome::unreadable;
+    ++walked_;
+    if (++walked_column_ == columns_) walked_column_ = 0;
+    return walked_column_ % stride == 0 ? arrive() : outcome::good;
+  }
+  outcome arrive() noexcept {
+    const std::size_t place = walked_ / columns_ * each_row_ + walked_column_ / stride;
+    if (place < places_.size()) {
+      return scan_.here() == places_[place] ? outcome::good : outcome::misplaced;
+    }
+    if (place < total_) {
+      places_.push_back(scan_.here());
+      known_ = walked_;
+    }
+    return outcome::good;
+  }
+
+  jpeg_scan scan_;
+  std::vector<jpeg_place> places_;
+  std::size_t columns_ = 1, each_row_ = 1, total_ = 0;  // of MCUs; of places
+  std::size_t asked_ = 0, column_ = 0;                  // the next MCU
+  std::size_t walked_ = 0, walked_column_ = 0;          // the one that scan_ is in front of
+  std::size_t known_ = 0;                               // the one at the last place
+  bool notes_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/packed_places.hpp
+/// \file
+/// The places of a JPEG in little memory.
+
+namespace wick::detail {
+
+/// Places as differences from place to place, in base 128 (as in DWARF's LEB128): some 6 bytes a place
+/// instead of 12.
+class packed_places {
+ public:
+  /// Bytes that a place takes, on average.
+  static constexpr std::size_t expected = 6;
+
+  /// `total`: so many may follow in later calls, for which there is room then.
+  void assign(std::span<const jpeg_place> places, std::size_t total);
+  /// Appends them.
+  void unpack(std::vector<jpeg_place>& to) const;
+  std::size_t size() const noexcept { return size_; }
+  std::size_t total() const noexcept { return total_; }
+  std::span<const std::uint8_t> bytes() const noexcept { return packed_; }
+
+ private:
+  void put(std::uint32_t number);
+
+  std::vector<std::uint8_t> packed_;
+  std::size_t components_ = 1;  // whose coefficients are in it; those of others are 0
+  std::uint32_t size_ = 0, total_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// The places of many pictures, each under a hash of all its bytes. Any thread may call it. Nothing is ever
+/// removed for want of room: an epoch takes each picture once, and the one that was not looked at for longest
+/// is the next that is wanted.
+class crop_index {
+ public:
+  /// \param budget bytes
+  explicit crop_index(std::size_t budget) noexcept : budget_(budget) {}
+  crop_index(const crop_index&) = delete;
+  crop_index& operator=(const crop_index&) = delete;
+
+  /// Of all bytes of a file, about 20 GB/s.
+  static std::uint64_t key_of(std::span<const std::byte> encoded) noexcept;
+
+  /// Whether this file's places may be kept here, or could be. Looks at some of its bytes only: where there
+  /// is room for no more files, those that are not in here should cost nothing.
+  bool may_have(std::span<const std::byte> encoded) noexcept;
+  /// Gives the walk what is known of this file. It notes more places as long as there is room for them.
+  /// \throws wrong_jpeg_place when the entry is damaged
+  void begin(std::uint64_t key, jpeg_walk& walk);
+  /// Keeps what the walk has noted, as far as there is memory.
+  void end(std::uint64_t key, const jpeg_walk& walk) noexcept;
+  /// Forgets a file, of which a place was wrong.
+  void drop(std::uint64_t key) noexcept;
+
+  /// Keeps these places, whatever they are, of a file that has `total`.
+  void keep(std::uint64_t key, std::span<const jpeg_place> places, std::size_t total);
+
+  /// All entries as bytes, in the machine's byte order, with their checksum.
+  std::vector<std::byte> saved();
+  /// Takes over the entries of saved(), as far as there is room for them. False when the bytes are not such:
+  /// of another length or checksum.
+  bool load(std::span<const std::byte> saved);
+  /// Whether there is something that was neither saved nor loaded.
+  bool changed() const noexcept { return changed_.load(std::memory_order_relaxed); }
+
+  std::size_t pictures() const noexcept { return pictures_.load(std::memory_order_relaxed); }
+  std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  std::size_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+  bool full() const noexcept { return full_.load(std::memory_order_relaxed); }
+  /// For note(), before another thread knows this.
+  void say_of_file(std::string what) { of_file_ = std::move(what); }
+  /// For the report: a file that could not be used, entries that were wrong, and a budget that is too small.
+  /// Empty when there is none of these.
+  std::string note() const;
+
+ private:
+  struct entry {
+    packed_places places;
+    std::uint64_t checksum = 0;
+  };
+  struct alignas(64) shard {
+    std::mutex lock;
+    std::unordered_map<std::uint64_t, entry> entries;
+  };
+  static std::uint64_t checksum(std::uint64_t key, const packed_places& places) noexcept;
+  static std::size_t size_of(std::size_t places) noexcept;
+  std::atomic<std::uint64_t>& seen_bit(std::span<const std::byte> encoded, std::uint64_t& bit) noexcept;
+  shard& shard_of(std::uint64_t key) noexcept { return shards_[key % shards_.size()]; }
+
+  std::array<shard, 16> shards_;
+  std::array<std::atomic<std::uint64_t>, 1 << 13>
+      seen_{};  // a bit for what may_have() saw while there was room
+  const std::size_t budget_;
+  std::string of_file_;
+  std::atomic<std::size_t> bytes_{0}, pictures_{0}, dropped_{0};
+  std::atomic<bool> full_{false}, changed_{false}, loaded_{false};
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+std::uint64_t crop_index::key_of(std::span<const std::byte> encoded) noexcept {
+  std::array<fingerprint_hash, 8> lanes;  // side by side, since one waits for its multiplications
+  std::array<std::uint64_t, 8> words;
+  std::size_t at = 0;
+  for (; encoded.size() - at >= sizeof words; at += sizeof words) {
+    std::memcpy(words.data(), encoded.data() + at, sizeof words);
+    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].add(words[i]);
+  }
+  fingerprint_hash all;
+  for (const fingerprint_hash& lane : lanes) all.add(lane.value());
+  return all.add(encoded.data() + at, encoded.size() - at).add(std::uint64_t{encoded.size()}).value();
+}
+
+std::uint64_t crop_index::checksum(std::uint64_t key, const packed_places& places) noexcept {
+  const std::span<const std::uint8_t> all = places.bytes();
+  return fingerprint_hash().add(key).add(std::uint64_t{places.size()}).add(all.data(), all.size()).value();
+}
+
+std::size_t crop_index::size_of(std::size_t places) noexcept {
+  constexpr std::size_t of_map = 64;  // a node, a bucket, and what malloc has in front of each block
+  return places * packed_places::expected + sizeof(entry) + of_map;
+}
+
+std::atomic<std::uint64_t>& crop_index::seen_bit(std::span<const std::byte> encoded,
+                                                 std::uint64_t& bit) noexcept {
+  const std::size_t some = std::min<std::size_t>(encoded.size(), 64);
+  const std::uint64_t h = fingerprint_hash()
+                              .add(std::uint64_t{encoded.size()})
+                              .add(encoded.data() + (encoded.size() - some) / 2, some)
+                              .value();
+  bit = std::uint64_t{1} << h % 64;
+  return seen_[h / 64 % seen_.size()];
+}
+
+bool crop_index::may_have(std::span<const std::byte> encoded) noexcept {
+  if (loaded_.load(std::memory_order_relaxed)) return true;  // of files that were not seen here
+  std::uint64_t bit = 0;
+  std::atomic<std::uint64_t>& word = seen_bit(encoded, bit);
+  if ((word.load(std::memory_order_relaxed) & bit) != 0) return true;
+  if (full()) return false;
+  word.fetch_or(bit, std::memory_order_relaxed);
+  return true;
+}
+
+void crop_index::begin(std::uint64_t key, jpeg_walk& walk) {
+  if (walk.total() == 0) return;
+  shard& s = shard_of(key);
+  const std::lock_guard lock(s.lock);
+  const auto found = s.entries.find(key);
+  if (found == s.entries.end()) {
+    if (!full()) (void)walk.use([](std::vector<jpeg_place>&) {});
+    return;
+  }
+  const entry& e = found->second;
+  const bool whole = checksum(key, e.places) == e.checksum;
+  if (!whole || !walk.use([&e](std::vector<jpeg_place>& known) { e.places.unpack(known); }))
+    throw wrong_jpeg_place();
+}
+
+void crop_index::end(std::uint64_t key, const jpeg_walk& walk) noexcept {
+  try {
+    if (!walk.places().empty()) keep(key, walk.places(), walk.total());
+  } catch (const std::bad_alloc&) {  // the picture is there all the same
+  }
+}
+
+void crop_index::keep(std::uint64_t key, std::span<const jpeg_place> places, std::size_t total) {
+  shard& s = shard_of(key);
+  const std::lock_guard lock(s.lock);
+  auto found = s.entries.find(key);
+  if (found != s.entries.end() && places.size() <= found->second.places.size()) return;
+  const bool is_new = found == s.entries.end();
+  const std::size_t more = is_new ? size_of(total) : 0;
+  if (is_new && bytes_.fetch_add(more, std::memory_order_relaxed) + more > budget_) {
+    bytes_.fetch_sub(more, std::memory_order_relaxed);
+    full_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  try {
+    entry made;
+    made.places.assign(places, total);
+    made.checksum = checksum(key, made.places);
+    if (is_new) found = s.entries.try_emplace(key).first;
+    found->second = std::move(made);
+  } catch (...) {
+    bytes_.fetch_sub(more, std::memory_order_relaxed);
+    throw;
+  }
+  if (is_new) pictures_.fetch_add(1, std::memory_order_relaxed);
+  changed_.store(true, std::memory_order_relaxed);
+}
+
+void crop_index::drop(std::uint64_t key) noexcept {
+  shard& s = shard_of(key);
+  const std::lock_guard lock(s.lock);
+  dropped_.fetch_add(1, std::memory_order_relaxed);
+  const auto found = s.entries.find(key);
+  if (found == s.entries.end()) return;  // another worker was first
+  bytes_.fetch_sub(size_of(found->second.places.total()), std::memory_order_relaxed);
+  pictures_.fetch_sub(1, std::memory_order_relaxed);
+  s.entries.erase(found);
+  changed_.store(true, std::memory_order_relaxed);
+}
+
+namespace {
+/// Of an entry in the saved bytes, in front of its places.
+struct saved_places {
+  std::uint64_t key;
+  std::uint32_t count, total;
+};
+/// A name, whose bytes say the machine's order, the version of this layout, and which MCUs have places.
+using saved_header = std::array<std::uint64_t, 3>;
+constexpr saved_header saved_as{0x7769'636B'6372'6F70u, 1, jpeg_walk::stride};
+}  // namespace
+
+std::vector<std::byte> crop_index::saved() {
+  kept_writer out;
+  std::vector<jpeg_place> places;
+  out.number(saved_as);
+  changed_.store(false, std::memory_order_relaxed);
+  for (shard& s : shards_) {
+    const std::lock_guard lock(s.lock);
+    for (const auto& [key, e] : s.entries) {
+      places.clear();
+      e.places.unpack(places);
+      out.number(saved_places{key, static_cast<std::uint32_t>(places.size()),
+                              static_cast<std::uint32_t>(e.places.total())});
+      out.put(places.data(), places.size() * sizeof(jpeg_place));
+    }
+  }
+  out.number(key_of(out.written()));
+  return {out.written().begin(), out.written().end()};
+}
+
+bool crop_index::load(std::span<const std::byte> saved) {
+  const bool had_changed = changed();
+  if (saved.size() < sizeof saved_as + sizeof(std::uint64_t)) return false;
+  const std::span<const std::byte> all = saved.first(saved.size() - sizeof(std::uint64_t));
+  kept_reader in(all), sum(saved.subspan(all.size()));
+  if (sum.number<std::uint64_t>() != key_of(all) || in.number<saved_header>() != saved_as) return false;
+  std::vector<jpeg_place> places;
+  while (in.left() != 0) {
+    if (in.left() < sizeof(saved_places)) return false;
+    const auto about = in.number<saved_places>();
+    if (about.count == 0 || about.count > about.total || about.total > jpeg_walk::most_places + 1 ||
+        in.left() < about.count * sizeof(jpeg_place))
+      return false;
+    places.resize(about.count);
+    in.take(places.data(), places.size() * sizeof(jpeg_place));
+    keep(about.key, places, about.total);
+    loaded_.store(true, std::memory_order_relaxed);
+  }
+  changed_.store(had_changed, std::memory_order_relaxed);
+  return true;
+}
+
+std::string crop_index::note() const {
+  std::string text = of_file_;
+  if (const std::size_t n = dropped(); n != 0) {
+    text += (text.empty() ? "" : "; ") + std::string("the crop index was wrong at ") + std::to_string(n) +
+            " pictures, which were decoded again without it: memory or the index's file was damaged";
+  }
+  if (full()) {
+    text += (text.empty() ? "" : "; ") + std::string("the crop index is full with ") +
+            std::to_string(pictures()) +
+            " pictures, and crops of others are decoded from the top: give it more, "
+            "wick::decode({.crop_index_bytes = ...})";
+  }
+  return text;
+}
+
+}  // namespace wick::detail
 
 // ==== wick/codec/impl/decoders_seen.hpp
 /// \file
@@ -28282,6 +30417,1642 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
     }
   }
   return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/impl/jpeg.hpp
+/// \file
+/// JPEG by wick itself: the body of what codec/detail/jpeg.hpp declares. Included in exactly one file of a
+/// program.
+
+// ==== wick/codec/detail/decoder_lease.hpp
+/// \file
+/// A decoder with its memory, kept by each thread from picture to picture.
+
+namespace wick::detail {
+
+/// The thread's decoder, taken while it is used: a sink may decode something in its turn. Only for code that
+/// is compiled once.
+template <class Decoder>
+class decoder_lease {
+ public:
+  decoder_lease() : mine_(std::move(kept())) {
+    if (mine_ == nullptr) mine_ = std::make_unique<Decoder>();
+  }
+  decoder_lease(const decoder_lease&) = delete;
+  decoder_lease& operator=(const decoder_lease&) = delete;
+  ~decoder_lease() { kept() = std::move(mine_); }
+  Decoder& operator*() noexcept { return *mine_; }
+
+ private:
+  [[gnu::noinline]] static std::unique_ptr<Decoder>& kept() noexcept {
+    static thread_local std::unique_ptr<Decoder> mine;
+    return mine;
+  }
+  std::unique_ptr<Decoder> mine_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/image_sink.hpp
+/// \file
+/// Rows of a decoder into a picture of their own.
+
+namespace wick::detail {
+
+/// The picture is there when the decoder returns.
+class image_sink final : public row_sink {
+ public:
+  decoded_picture picture;
+
+  void begin(const decoded_rows& what) override {
+    picture = {image(what.width, what.height, what.channels), what.left, what.top, what.scale};
+    done_ = 0;
+  }
+  std::span<std::uint8_t* const> room() override {
+    if (done_ == picture.pixels.height()) return {};
+    row_ = picture.pixels.row(done_);
+    return {&row_, 1};
+  }
+  void written(int count) override { done_ += count; }
+
+ private:
+  std::uint8_t* row_ = nullptr;
+  int done_ = 0;
+};
+
+/// codec::decode of a decoder that gives rows.
+template <auto DecodeRows>
+decoded_picture decode_by_rows(std::span<const std::byte> encoded, const picture_info& info,
+                               const decode_request& request) {
+  image_sink sink;
+  DecodeRows(encoded, info, request, sink);
+  return std::move(sink.picture);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/jpeg_frame.hpp
+/// \file
+/// What stands in front of the pixels of a JPEG that wick decodes itself: its sizes, tables, and where its
+/// one scan begins.
+
+namespace wick::detail {
+
+/// A baseline JPEG of 8 bits, gray or YCbCr in one scan, whose colors have all pixels, or half of them
+/// across, down, or both: what cameras and encoders write unless asked for something else.
+struct jpeg_frame {
+  struct huffman_table {
+    const std::uint8_t* counts = nullptr;  ///< of codes of each length from 1 to 16; null: there is none
+    const std::uint8_t* values = nullptr;
+  };
+  struct component {
+    std::uint8_t id = 0;
+    unsigned table = 0;  ///< of quantization
+    huffman_table dc = {}, ac = {};
+  };
+  using quantization = std::array<std::int16_t, 64>;  ///< in natural order, as far as it has 16 bits
+
+  std::uint32_t width = 0, height = 0;
+  std::size_t components = 0;          ///< 1 or 3
+  std::uint32_t across = 1, down = 1;  ///< blocks of brightness in an MCU, for one of each color
+  std::array<component, 3> component_of{};
+  std::array<quantization, 4> tables{};
+  unsigned restart_interval = 0;       ///< in MCUs; 0: no restart markers
+  std::span<const std::uint8_t> scan;  ///< what follows the scan's header
+
+  /// Reads all up to the scan. None: the file is of another kind, or not as the standard has it. The result
+  /// refers to the file.
+  static std::optional<jpeg_frame> read(std::span<const std::byte> encoded) noexcept;
+};
+
+/// Goes over the markers in front of a scan.
+class jpeg_frame_reader {
+ public:
+  explicit jpeg_frame_reader(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
+
+  std::optional<jpeg_frame> read() noexcept {
+    jpeg_markers markers(data_);
+    if (markers.next() != 0xD8) return {};
+    for (;;) {
+      const unsigned marker = markers.next();
+      if (!is_known(marker) || big16(data_, markers.payload() - 2) < 2) return {};
+      const std::size_t at = markers.payload(), size = markers.payload_size();
+      if (marker != jpeg_markers::start_of_scan) {
+        if (!segment(marker, at, size)) return {};
+        continue;
+      }
+      if (!scan(at, size)) return {};
+      return frame_;
+    }
+  }
+
+ private:
+  /// A baseline frame, tables, a restart interval, a scan; what applications have put there, and comments.
+  static bool is_known(unsigned marker) noexcept {
+    return marker == 0xC0 || marker == 0xC1 || marker == 0xC4 ||
+           (marker >= 0xDA && marker <= 0xDD && marker != 0xDC) || (marker >= 0xE0 && marker <= 0xEF) ||
+           marker == 0xFE;
+  }
+  std::uint8_t byte(std::size_t at) const noexcept { return static_cast<std::uint8_t>(byte_at(data_, at)); }
+  const std::uint8_t* pointer(std::size_t at) const noexcept {
+    return reinterpret_cast<const std::uint8_t*>(data_.data()) + at;
+  }
+
+  bool segment(unsigned marker, std::size_t at, std::size_t size) noexcept {
+    if (marker == 0xC0 || marker == 0xC1) return frame(at, size);
+    if (marker == 0xC4) return huffman_tables(at, size);
+    if (marker == 0xDB) return quantization_tables(at, size);
+    if (marker == 0xDD) {
+      frame_.restart_interval = big16(data_, at);
+      return size == 2;
+    }
+    colors_.see(data_, marker, at, size);
+    return true;
+  }
+  bool frame(std::size_t at, std::size_t size) noexcept {
+    if (frame_.components != 0 || size < 6) return false;
+    frame_.height = big16(data_, at + 1);
+    frame_.width = big16(data_, at + 3);
+    frame_.components = byte(at + 5);
+    if (byte(at) != 8 || frame_.width == 0 || frame_.height == 0) return false;
+    if (frame_.components != 1 && frame_.components != 3) return false;
+    if (size != 6 + 3 * frame_.components) return false;
+    for (std::size_t c = 0; c < frame_.components; ++c) {
+      const std::size_t k = at + 6 + 3 * c;
+      const unsigned across = byte(k + 1) >> 4, down = byte(k + 1) & 15u, most = c == 0 ? 2 : 1;
+      frame_.component_of[c].id = byte(k);
+      frame_.component_of[c].table = byte(k + 2);
+      if (byte(k + 2) > 3 || across == 0 || down == 0) return false;
+      if (frame_.components == 1) {  // alone, its blocks come one by one
+        if (across > 4 || down > 4) return false;
+        continue;
+      }
+      if (across > most || down > most) return false;
+      if (c == 0) frame_.across = across, frame_.down = down;
+    }
+    return true;
+  }
+  bool huffman_tables(std::size_t at, std::size_t size) noexcept {
+    for (const std::size_t end = at + size; at < end;) {
+      if (end - at < 17) return false;
+      const unsigned name = byte(at), kind = name >> 4, number = name & 15u;
+      std::size_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte(at + i);
+      if (kind > 1 || number > 3 || codes > 256 || codes > end - at - 17) return false;
+      huffman_[kind][number] = {pointer(at + 1), pointer(at + 17)};
+      at += 17 + codes;
+    }
+    return true;
+  }
+  bool quantization_tables(std::size_t at, std::size_t size) noexcept {
+    for (const std::size_t end = at + size; at < end;) {
+      const unsigned name = byte(at), wide = name >> 4, number = name & 15u;
+      const std::size_t length = 1 + std::size_t{64} * (1 + wide);
+      if (wide > 1 || number > 3 || end - at < length) return false;
+      for (std::size_t i = 0; i < 64; ++i) {
+        const std::uint32_t v = wide == 1 ? big16(data_, at + 1 + 2 * i) : byte(at + 1 + i);
+        frame_.tables[number][jpeg_huffman::natural_order[i]] = static_cast<std::int16_t>(v);
+      }
+      has_table_[number] = true;
+      at += length;
+    }
+    return true;
+  }
+  bool scan(std::size_t at, std::size_t size) noexcept {
+    const std::size_t n = frame_.components;
+    if (n == 0 || size != 4 + 2 * n || byte(at) != n) return false;
+    for (std::size_t c = 0; c < n; ++c) {
+      jpeg_frame::component& of = frame_.component_of[c];
+      const unsigned tables = byte(at + 2 + 2 * c), dc = tables >> 4, ac = tables & 15u;
+      if (byte(at + 1 + 2 * c) != of.id || dc > 3 || ac > 3 || !has_table_[of.table]) return false;
+      of.dc = huffman_[0][dc];
+      of.ac = huffman_[1][ac];
+      if (of.dc.counts == nullptr || of.ac.counts == nullptr) return false;
+    }
+    const std::size_t more = at + 1 + 2 * n;
+    if (byte(more) != 0 || byte(more + 1) != 63 || byte(more + 2) != 0) return false;
+    frame_.scan = {pointer(more + 3), data_.size() - (more + 3)};
+    const auto& of = frame_.component_of;
+    return colors_.model(n, {of[0].id, of[1].id, of[2].id}) != jpeg_color_model::rgb;
+  }
+
+  std::span<const std::byte> data_;
+  jpeg_frame frame_;
+  std::array<std::array<jpeg_frame::huffman_table, 4>, 2> huffman_{};  // of DC, of AC
+  std::array<bool, 4> has_table_{};
+  jpeg_color_marks colors_;
+};
+
+inline std::optional<jpeg_frame> jpeg_frame::read(std::span<const std::byte> encoded) noexcept {
+  return jpeg_frame_reader(encoded).read();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/impl/jpeg_decoder.hpp
+/// \file
+/// wick's own decoder of baseline JPEGs: only the rectangle that is wanted, at the cheapest scale that covers
+/// it, row by row. Only for jpeg.hpp beside it.
+
+// ==== wick/codec/detail/jpeg_kernels.hpp
+/// \file
+/// The inner loops of the JPEG decoder: what they compute, to the bit, and how the fastest set for this
+/// machine is found.
+
+namespace wick::detail {
+
+/// How many bytes a kernel may read in front of a row's first sample, and behind its last one. None writes
+/// there.
+inline constexpr std::size_t jpeg_slack = 64;
+
+/// One set of loops. All sets give the same bytes, which are those of libjpeg-turbo's code for x86-64.
+struct jpeg_kernels {
+  /// Blocks of 64 coefficients in natural order, one behind the other, times the quantization table, to
+  /// samples: the blocks lie side by side in rows that are `stride` bytes apart.
+  using inverse_dct = void (*)(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                               std::uint8_t* out, std::size_t stride);
+
+  std::string_view name;
+  inverse_dct to_8;  ///< 8 x 8 samples a block: the accurate integer method
+  inverse_dct to_4;  ///< 4 x 4 samples a block
+  inverse_dct to_2;  ///< 2 x 2 samples a block
+  /// Twice as many samples a row: three quarters of the nearer one, a quarter of the other. Looks at in[-1]
+  /// and in[n].
+  void (*widen)(const std::uint8_t* in, std::uint8_t* out, std::size_t n);
+  /// The same of a row whose samples are three quarters of `near`, a quarter of `far`.
+  void (*widen_between)(const std::uint8_t* near, const std::uint8_t* far, std::uint8_t* out, std::size_t n);
+  /// YCbCr to RGB. Writes exactly 3 * n bytes.
+  void (*to_rgb)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* out,
+                 std::size_t n);
+};
+
+/// What this machine can run, the portable set first, the fastest last.
+std::span<const jpeg_kernels* const> available_jpeg_kernels() noexcept;
+/// The fastest. Chosen once a process.
+const jpeg_kernels& best_jpeg_kernels() noexcept;
+
+}  // namespace wick::detail
+
+// ==== wick/codec/impl/jpeg_portable_kernels.hpp
+/// \file
+/// The inner loops of the JPEG decoder in plain C++: also what the others do at the end of a row.
+///
+/// The inverse transform is that of Loeffler, Ligtenberg and Moschytz ("Practical fast 1-D DCT algorithms
+/// with 11 multiplications", 1989) with 13-bit constants, columns first, as libjpeg's "islow" method does it;
+/// the reduced sizes leave the upper half, or three quarters, of its last stage out. Intermediate values have
+/// 16 bits, as in libjpeg-turbo's vector code, so that coefficients out of range give the same samples, too.
+
+namespace wick::detail {
+
+/// Cosines and their sums, times 8192.
+namespace dct {
+inline constexpr int bits = 13, more_bits = 2;  // more_bits: behind the point, between the two passes
+inline constexpr int c0_298 = 2446, c0_390 = 3196, c0_541 = 4433, c0_765 = 6270, c0_899 = 7373, c1_175 = 9633,
+                     c1_501 = 12299, c1_847 = 15137, c1_961 = 16069, c2_053 = 16819, c2_562 = 20995,
+                     c3_072 = 25172;
+inline constexpr int c0_211 = 1730, c0_509 = 4176, c0_601 = 4926, c0_720 = 5906, c0_850 = 6967, c1_061 = 8697,
+                     c1_272 = 10426, c1_451 = 11893, c2_172 = 17799, c3_624 = 29692;
+
+/// The low 16 bits; and the nearest number that has 16.
+inline std::int16_t low(std::int32_t v) noexcept { return static_cast<std::int16_t>(v); }
+inline std::int16_t nearest(std::int32_t v) noexcept {
+  return static_cast<std::int16_t>(std::clamp(v, -32768, 32767));
+}
+inline std::int16_t shifted(std::uint32_t v, int by) noexcept {
+  return nearest(static_cast<std::int32_t>(v + (1u << (by - 1))) >> by);
+}
+inline std::uint8_t sample(std::int16_t v) noexcept {
+  return static_cast<std::uint8_t>(std::clamp<int>(v, -128, 127) + 128);
+}
+/// a * x + b * y, as far as it has 32 bits.
+inline std::uint32_t dot(int a, std::int16_t x, int b, std::int16_t y) noexcept {
+  return static_cast<std::uint32_t>(a * x) + static_cast<std::uint32_t>(b * y);
+}
+inline std::uint32_t scaled(std::int16_t v, int by) noexcept {
+  return static_cast<std::uint32_t>(std::int32_t{v} * (1 << by));
+}
+
+/// Eight values, `step` apart, in place.
+inline void pass_of_8(std::int16_t* v, std::size_t step, int shift) noexcept {
+  const std::int16_t a0 = v[0], a1 = v[step], a2 = v[2 * step], a3 = v[3 * step], a4 = v[4 * step],
+                     a5 = v[5 * step], a6 = v[6 * step], a7 = v[7 * step];
+  const std::uint32_t e3 = dot(c0_541 + c0_765, a2, c0_541, a6), e2 = dot(c0_541, a2, c0_541 - c1_847, a6),
+                      e0 = scaled(low(a0 + a4), bits), e1 = scaled(low(a0 - a4), bits);
+  const std::int16_t z3 = low(a7 + a3), z4 = low(a5 + a1);
+  const std::uint32_t s3 = dot(c1_175 - c1_961, z3, c1_175, z4), s4 = dot(c1_175, z3, c1_175 - c0_390, z4);
+  const std::uint32_t o0 = dot(c0_298 - c0_899, a7, -c0_899, a1) + s3,
+                      o1 = dot(c2_053 - c2_562, a5, -c2_562, a3) + s4,
+                      o2 = dot(-c2_562, a5, c3_072 - c2_562, a3) + s3,
+                      o3 = dot(-c0_899, a7, c1_501 - c0_899, a1) + s4;
+  v[0] = shifted(e0 + e3 + o3, shift);
+  v[step] = shifted(e1 + e2 + o2, shift);
+  v[2 * step] = shifted(e1 - e2 + o1, shift);
+  v[3 * step] = shifted(e0 - e3 + o0, shift);
+  v[4 * step] = shifted(e0 - e3 - o0, shift);
+  v[5 * step] = shifted(e1 - e2 - o1, shift);
+  v[6 * step] = shifted(e1 + e2 - o2, shift);
+  v[7 * step] = shifted(e0 + e3 - o3, shift);
+}
+
+/// The same eight values to four, without the fifth.
+inline void pass_to_4(const std::int16_t* v, std::size_t step, std::int16_t* out, std::size_t out_step,
+                      int shift) noexcept {
+  const std::int16_t a1 = v[step], a2 = v[2 * step], a3 = v[3 * step], a5 = v[5 * step], a6 = v[6 * step],
+                     a7 = v[7 * step];
+  const std::uint32_t e0 = scaled(v[0], bits + 1), e2 = dot(c1_847, a2, -c0_765, a6);
+  const std::uint32_t o0 = dot(c1_061, a1, -c2_172, a3) + dot(c1_451, a5, -c0_211, a7),
+                      o2 = dot(c2_562, a1, c0_899, a3) + dot(-c0_601, a5, -c0_509, a7);
+  out[0] = shifted(e0 + e2 + o2, shift);
+  out[out_step] = shifted(e0 - e2 + o0, shift);
+  out[2 * out_step] = shifted(e0 - e2 - o0, shift);
+  out[3 * out_step] = shifted(e0 + e2 - o2, shift);
+}
+
+/// Whether these rows of a block, a bit each, have nothing but zeros.
+inline bool zeros(const std::int16_t* block, unsigned rows) noexcept {
+  int any = 0;
+  for (std::size_t r = 1; r < 8; ++r) {
+    if ((rows >> r & 1) == 0) continue;
+    for (std::size_t c = 0; c < 8; ++c) any |= block[8 * r + c];
+  }
+  return any == 0;
+}
+}  // namespace dct
+
+inline void to_8_portable(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                          std::uint8_t* out, std::size_t stride) {
+  for (; count != 0; --count, blocks += 64, out += 8) {
+    std::int16_t v[64];
+    for (std::size_t i = 0; i < 64; ++i) v[i] = dct::low(blocks[i] * table[i]);
+    if (dct::zeros(blocks, 0xFE)) {
+      for (std::size_t i = 64; i-- != 0;) v[i] = dct::low(v[i % 8] * (1 << dct::more_bits));
+    } else {
+      for (std::size_t c = 0; c < 8; ++c) dct::pass_of_8(v + c, 8, dct::bits - dct::more_bits);
+    }
+    for (std::size_t r = 0; r < 8; ++r) dct::pass_of_8(v + 8 * r, 1, dct::bits + dct::more_bits + 3);
+    for (std::size_t r = 0; r < 8; ++r) {
+      for (std::size_t c = 0; c < 8; ++c) out[r * stride + c] = dct::sample(v[8 * r + c]);
+    }
+  }
+}
+
+inline void to_4_portable(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                          std::uint8_t* out, std::size_t stride) {
+  for (; count != 0; --count, blocks += 64, out += 4) {
+    std::int16_t v[64], half[32], done[16];
+    for (std::size_t i = 0; i < 64; ++i) v[i] = dct::low(blocks[i] * table[i]);
+    if (dct::zeros(blocks, 0xEE)) {
+      for (std::size_t i = 0; i < 32; ++i) half[i] = dct::low(v[i % 8] * (1 << dct::more_bits));
+    } else {
+      for (std::size_t c = 0; c < 8; ++c)
+        dct::pass_to_4(v + c, 8, half + c, 8, dct::bits - dct::more_bits + 1);
+    }
+    for (std::size_t r = 0; r < 4; ++r)
+      dct::pass_to_4(half + 8 * r, 1, done + 4 * r, 1, dct::bits + dct::more_bits + 4);
+    for (std::size_t r = 0; r < 4; ++r) {
+      for (std::size_t c = 0; c < 4; ++c) out[r * stride + c] = dct::sample(done[4 * r + c]);
+    }
+  }
+}
+
+/// 2 x 2 samples a block.
+inline void to_2_portable(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                          std::uint8_t* out, std::size_t stride) {
+  using namespace dct;
+  for (; count != 0; --count, blocks += 64, out += 2) {
+    const auto at = [&](std::size_t r, std::size_t c) { return low(blocks[8 * r + c] * table[8 * r + c]); };
+    std::int32_t upper[8] = {}, lower[8] = {};
+    for (const std::size_t c : {0, 1, 3, 5, 7}) {
+      const std::uint32_t even = scaled(at(0, c), bits + 2), odd = dot(c3_624, at(1, c), -c1_272, at(3, c)) +
+                                                                   dot(c0_850, at(5, c), -c0_720, at(7, c));
+      constexpr int by = bits - more_bits + 2;
+      upper[c] = static_cast<std::int32_t>(even + odd + (1u << (by - 1))) >> by;
+      lower[c] = static_cast<std::int32_t>(even - odd + (1u << (by - 1))) >> by;
+    }
+    const auto row = [&](const std::int32_t* v, std::uint8_t* to) {
+      const std::uint32_t even = static_cast<std::uint32_t>(v[0]) << (bits + 2),
+                          odd = dot(c3_624, nearest(v[1]), -c1_272, nearest(v[3])) +
+                                dot(c0_850, nearest(v[5]), -c0_720, nearest(v[7]));
+      to[0] = sample(shifted(even + odd, bits + more_bits + 5));
+      to[1] = sample(shifted(even - odd, bits + more_bits + 5));
+    };
+    row(upper, out);
+    row(lower, out + stride);
+  }
+}
+
+/// A sample a block. Of values out of range ten bits count, as in libjpeg.
+inline void to_1(const std::int16_t* blocks, std::size_t count, const std::int16_t* table, std::uint8_t* out,
+                 std::size_t) {
+  for (; count != 0; --count, blocks += 64, ++out) {
+    const int level = ((blocks[0] * table[0] + 4) >> 3) & 1023;
+    *out = static_cast<std::uint8_t>(std::clamp(level < 512 ? level + 128 : level - 896, 0, 255));
+  }
+}
+
+inline void widen_from(std::size_t i, const std::uint8_t* in, std::uint8_t* out, std::size_t n) noexcept {
+  for (; i < n; ++i) {
+    const std::uint8_t* const at = in + i;
+    out[2 * i] = static_cast<std::uint8_t>((3 * at[0] + at[-1] + 1) >> 2);
+    out[2 * i + 1] = static_cast<std::uint8_t>((3 * at[0] + at[1] + 2) >> 2);
+  }
+}
+inline void widen_portable(const std::uint8_t* in, std::uint8_t* out, std::size_t n) {
+  widen_from(0, in, out, n);
+}
+
+inline void widen_between_from(std::size_t i, const std::uint8_t* near, const std::uint8_t* far,
+                               std::uint8_t* out, std::size_t n) noexcept {
+  for (; i < n; ++i) {
+    const auto at = [&](std::ptrdiff_t by) {
+      const std::ptrdiff_t k = static_cast<std::ptrdiff_t>(i) + by;
+      return 3 * near[k] + far[k];
+    };
+    out[2 * i] = static_cast<std::uint8_t>((3 * at(0) + at(-1) + 8) >> 4);
+    out[2 * i + 1] = static_cast<std::uint8_t>((3 * at(0) + at(1) + 7) >> 4);
+  }
+}
+inline void widen_between_portable(const std::uint8_t* near, const std::uint8_t* far, std::uint8_t* out,
+                                   std::size_t n) {
+  widen_between_from(0, near, far, out, n);
+}
+
+/// ITU-R BT.601 as JFIF has it, with 16 bits behind the point.
+inline void to_rgb_portable(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                            std::uint8_t* out, std::size_t n) {
+  constexpr std::size_t lot = 32;
+  constexpr int half = 1 << 15;
+  for (std::size_t i = 0; i < n; i += lot) {
+    std::uint8_t rgb[3][lot];
+    for (std::size_t k = 0; k < lot; ++k) {  // beyond n there is jpeg_slack
+      const int level = y[i + k], blue = cb[i + k] - 128, red = cr[i + k] - 128;
+      const int r = level + ((91881 * red + half) >> 16),
+                g = level + ((-22554 * blue - 46802 * red + half) >> 16),
+                b = level + ((116130 * blue + half) >> 16);
+      rgb[0][k] = static_cast<std::uint8_t>(std::clamp(r, 0, 255));
+      rgb[1][k] = static_cast<std::uint8_t>(std::clamp(g, 0, 255));
+      rgb[2][k] = static_cast<std::uint8_t>(std::clamp(b, 0, 255));
+    }
+    const std::size_t count = std::min(lot, n - i);
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t c = 0; c < 3; ++c) out[3 * (i + k) + c] = rgb[c][k];
+    }
+  }
+}
+
+inline constexpr jpeg_kernels portable_jpeg_kernels{"portable",      &to_8_portable,  &to_4_portable,
+                                                    &to_2_portable,  &widen_portable, &widen_between_portable,
+                                                    &to_rgb_portable};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// The decoder of one thread, and all that it keeps: two rows of MCUs, and some rows of samples.
+///
+/// Pixels are libjpeg-turbo's, to the bit: its accurate inverse transform, colors widened smoothly ("fancy
+/// upsampling"), scales of 1/2, 1/4 and 1/8 by smaller transforms. What lies beyond the wanted rectangle is
+/// decoded as far as smooth widening looks at it, so that a part is as in the whole picture.
+class jpeg_decoder {
+ public:
+  explicit jpeg_decoder(const jpeg_kernels& kernels = best_jpeg_kernels()) noexcept : kernels_(kernels) {}
+
+  /// False where the data is not as the standard has it: another decoder has to say what that is. The sink
+  /// may have been begun by then. \throws wrong_jpeg_place, std::bad_alloc, what the sink throws
+  bool decode(const jpeg_frame& frame, std::span<const std::byte> encoded, const decode_request& request,
+              row_sink& sink) {
+    frame_ = &frame;
+    if (!begin_scan()) return false;
+    choose_scale(request.scale);
+    choose_part(request);
+    const bool cuts = part_.y > 0 || part_.width < output_width_;
+    if (request.index == nullptr || !cuts || !request.index->may_have(encoded))
+      return read_rows(request, sink);
+    const std::uint64_t key = crop_index::key_of(encoded);
+    try {
+      request.index->begin(key, walk_);
+      if (!read_rows(request, sink)) return false;
+      request.index->end(key, walk_);
+      return true;
+    } catch (const wrong_jpeg_place&) {
+      request.index->drop(key);
+      throw;
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_together = 16;  // MCUs whose coefficients are there at a time
+
+  /// A component's samples: those of the MCUs that are decoded, of two rows of these.
+  struct plane {
+    std::size_t across = 1, down = 1;   // blocks in an MCU
+    std::size_t side = 8;               // samples of a block
+    std::size_t width = 0, height = 0;  // samples of the whole picture
+    std::size_t stride = 0;
+    bool wanted = true;
+    jpeg_kernels::inverse_dct transform = nullptr;
+    std::vector<std::uint8_t> bytes = {};
+    std::array<std::int16_t*, 2> blocks = {};  // of each row of blocks in an MCU
+
+    std::size_t rows() const noexcept { return down * side; }
+    /// Row y of the whole picture, from the first MCU on that is decoded.
+    std::uint8_t* row(std::size_t y) noexcept {
+      return bytes.data() + jpeg_slack + y % (2 * rows()) * stride;
+    }
+  };
+
+  bool begin_scan() {
+    const jpeg_frame& f = *frame_;
+    blocks_ = 0;
+    for (std::size_t c = 0; c < f.components; ++c) {
+      jpeg_huffman* const dc = table(0, c, f.component_of[c].dc);
+      jpeg_huffman* const ac = table(1, c, f.component_of[c].ac);
+      if (dc == nullptr || ac == nullptr) return false;
+      const std::uint32_t of_component = c == 0 ? f.across * f.down : 1;
+      for (std::uint32_t i = 0; i < of_component; ++i)
+        scan_blocks_[blocks_++] = {dc, ac, static_cast<unsigned>(c), true};
+    }
+    columns_ = (f.width + 8 * f.across - 1) / (8 * f.across);
+    rows_ = (f.height + 8 * f.down - 1) / (8 * f.down);
+    return true;
+  }
+  jpeg_huffman* table(std::size_t kind, std::size_t component, const jpeg_frame::huffman_table& from) {
+    std::unique_ptr<jpeg_huffman>& made = tables_[kind][component];
+    if (made == nullptr) made = std::make_unique<jpeg_huffman>();
+    return made->build(from.counts, from.values, kind == 1) ? made.get() : nullptr;
+  }
+
+  /// The sizes that have fast code; those between are often slower than the next larger one. A color with
+  /// half the samples becomes as large as the picture by a larger transform, where it has half of them both
+  /// ways.
+  void choose_scale(double least) noexcept {
+    const jpeg_frame& f = *frame_;
+    std::size_t side = 8;
+    while (side > 1 && static_cast<double>(side) >= least * 16) side /= 2;
+    scale_ = side;
+    output_width_ = static_cast<int>((f.width * side + 7) / 8);
+    output_height_ = static_cast<int>((f.height * side + 7) / 8);
+    for (std::size_t c = 0; c < f.components; ++c) {
+      plane& p = planes_[c];
+      p.across = c == 0 ? f.across : 1;
+      p.down = c == 0 ? f.down : 1;
+      p.side = c != 0 && f.across == 2 && f.down == 2 && side < 8 ? 2 * side : side;
+      p.width = (f.width * p.across * p.side + 8 * f.across - 1) / (8 * f.across);
+      p.height = (f.height * p.down * p.side + 8 * f.down - 1) / (8 * f.down);
+      p.transform = p.side == 8   ? kernels_.to_8
+                    : p.side == 4 ? kernels_.to_4
+                    : p.side == 2 ? kernels_.to_2
+                                  : &to_1;
+    }
+    const plane& color = planes_[f.components - 1];
+    wider_ = planes_[0].across * side / (color.across * color.side);
+    higher_ = planes_[0].down * side / (color.down * color.side);
+    smooth_ = side > 1 && (wider_ == 1 || color.width > 2);
+  }
+
+  void choose_part(const decode_request& request) {
+    const double s = static_cast<double>(scale_) / 8.0;
+    const rect& wanted = request.wanted;
+    const bool gray = request.channels <= 2;
+    const int margin_x = !gray && wider_ == 2 ? 1 : 0, margin_y = !gray && higher_ == 2 ? 1 : 0;
+    const int left = std::clamp(static_cast<int>(wanted.x * s), 0, output_width_ - 1),
+              top = std::clamp(static_cast<int>(wanted.y * s), 0, output_height_ - 1);
+    const int right = std::clamp(ceiling((wanted.x + wanted.width) * s), left + 1, output_width_),
+              bottom = std::clamp(ceiling((wanted.y + wanted.height) * s), top + 1, output_height_);
+    part_ = {left, top, right - left, bottom - top};
+    const std::size_t across = frame_->across * scale_, down = frame_->down * scale_;  // of an MCU
+    first_column_ = static_cast<std::size_t>(std::max(0, left - margin_x)) / across;
+    last_column_ = static_cast<std::size_t>(std::min(output_width_ - 1, right - 1 + margin_x)) / across;
+    first_row_ = static_cast<std::size_t>(std::max(0, top - margin_y)) / down;
+    last_row_ = static_cast<std::size_t>(std::min(output_height_ - 1, bottom - 1 + margin_y)) / down;
+    const std::size_t columns = last_column_ - first_column_ + 1;
+    std::size_t coefficients = 0;
+    for (std::size_t c = 0; c < frame_->components; ++c) {
+      plane& p = planes_[c];
+      p.wanted = c == 0 || !gray;
+      p.stride = columns * p.across * p.side + 2 * jpeg_slack;
+      if (const std::size_t size = jpeg_slack + 2 * p.rows() * p.stride; p.bytes.size() < size)
+        p.bytes.resize(size);
+      coefficients += p.across * p.down * most_together * 64;
+    }
+    coefficients_.resize(coefficients);
+    std::int16_t* next = coefficients_.data();
+    for (std::size_t c = 0, i = 0; c < frame_->components; ++c) {
+      plane& p = planes_[c];
+      for (std::size_t v = 0; v < p.down; ++v, next += p.across * most_together * 64) {
+        p.blocks[v] = next;
+        for (std::size_t h = 0; h < p.across; ++h) first_[i++] = {next + 64 * h, 64 * p.across};
+      }
+    }
+    for (std::size_t i = 0; i < blocks_; ++i) {
+      const plane& p = planes_[scan_blocks_[i].component];
+      scan_blocks_[i].coefficients = p.wanted && p.side > 1;
+    }
+    walk_.begin(frame_->scan, {scan_blocks_.data(), blocks_}, frame_->restart_interval, columns_, rows_);
+    if (line_.size() < 2 * row_bytes()) line_.resize(2 * row_bytes());
+  }
+  static int ceiling(double v) noexcept {
+    const int whole = static_cast<int>(v);
+    return whole < v ? whole + 1 : whole;
+  }
+  /// Of a color's row that is widened: two samples more than the part has, and what kernels may read.
+  std::size_t row_bytes() const noexcept {
+    return static_cast<std::size_t>(part_.width) + 2 + 2 * jpeg_slack;
+  }
+
+  bool read_rows(const decode_request& request, row_sink& sink) {
+    const int to_source = static_cast<int>(8 / scale_);
+    sink.begin({part_.width, part_.height, request.channels, part_.x * to_source, part_.y * to_source,
+                static_cast<double>(scale_) / 8.0});
+    const int bottom = part_.y + part_.height;
+    int y = part_.y;
+    for (std::size_t row = 0; row <= last_row_ && y < bottom; ++row) {
+      if (row < first_row_) {
+        if (!step_over(columns_)) return false;
+        continue;
+      }
+      if (!read_row_of_mcus(row)) return false;
+      // Widened smoothly, the last row of pixels is between this row of MCUs and the next one.
+      int ready = static_cast<int>((row + 1) * frame_->down * scale_);
+      if (row + 1 == rows_)
+        ready = output_height_;
+      else if (request.channels > 2 && higher_ == 2)
+        --ready;
+      while (y < std::min(ready, bottom)) {
+        const std::span<std::uint8_t* const> room = sink.room();
+        if (room.empty()) return true;
+        const int count = std::min(static_cast<int>(room.size()), std::min(ready, bottom) - y);
+        for (int i = 0; i < count; ++i)
+          write_row(static_cast<std::size_t>(y + i), room[static_cast<std::size_t>(i)], request.channels);
+        sink.written(count);
+        y += count;
+      }
+    }
+    return true;
+  }
+
+  bool step_over(std::size_t mcus) {
+    for (; mcus != 0; --mcus) {
+      if (!is_read(walk_.next(nullptr))) return false;
+    }
+    return true;
+  }
+  static bool is_read(jpeg_walk::outcome o) {
+    if (o == jpeg_walk::outcome::misplaced) throw wrong_jpeg_place();
+    return o == jpeg_walk::outcome::good;
+  }
+
+  bool read_row_of_mcus(std::size_t row) {
+    if (!step_over(first_column_)) return false;
+    for (std::size_t from = first_column_; from <= last_column_; from += most_together) {
+      const std::size_t count = std::min(most_together, last_column_ + 1 - from);
+      std::memset(coefficients_.data(), 0, coefficients_.size() * sizeof coefficients_[0]);
+      for (std::size_t k = 0; k < count; ++k) {
+        if (!is_read(walk_.next(blocks_of(k)))) return false;
+      }
+      for (std::size_t c = 0; c < frame_->components; ++c)
+        transform(planes_[c], c, row, from - first_column_, count);
+    }
+    for (std::size_t c = 1; c < frame_->components; ++c) extend(planes_[c], row);
+    // To the end of the row, so that what a place of the index led to is found to be right before it is
+    // shown.
+    return step_over(columns_ - 1 - last_column_);
+  }
+  /// Where the blocks of the k-th MCU go.
+  std::int16_t (*const* blocks_of(std::size_t k) noexcept)[64] {
+    for (std::size_t i = 0; i < blocks_; ++i)
+      pointers_[i] = reinterpret_cast<std::int16_t(*)[64]>(first_[i].at + k * first_[i].apart);
+    return pointers_.data();
+  }
+  void transform(plane& p, std::size_t component, std::size_t row, std::size_t mcu,
+                 std::size_t count) noexcept {
+    if (!p.wanted) return;
+    const std::int16_t* const table = frame_->tables[frame_->component_of[component].table].data();
+    for (std::size_t v = 0; v < p.down; ++v) {
+      std::uint8_t* const out = p.row((row * p.down + v) * p.side) + mcu * p.across * p.side;
+      p.transform(p.blocks[v], count * p.across, table, out, p.stride);
+    }
+  }
+  /// Smooth widening takes the sample at the border for the one beyond it; what encoders have there is
+  /// anything.
+  void extend(plane& p, std::size_t row) noexcept {
+    if (!p.wanted || wider_ != 2) return;
+    const std::size_t start = first_column_ * p.side;
+    for (std::size_t y = 0; y < p.rows(); ++y) {
+      std::uint8_t* const at = p.row(row * p.rows() + y);
+      if (start == 0) at[-1] = at[0];
+      if (last_column_ + 1 == columns_) at[p.width - start] = at[p.width - start - 1];
+    }
+  }
+
+  /// Row y of the scaled picture.
+  void write_row(std::size_t y, std::uint8_t* out, int channels) {
+    const auto left = static_cast<std::size_t>(part_.x), n = static_cast<std::size_t>(part_.width);
+    const std::uint8_t* const gray = planes_[0].row(y) + left - first_column_ * planes_[0].across * scale_;
+    if (channels == 1) {
+      std::memcpy(out, gray, n);
+    } else if (channels == 2) {
+      for (std::size_t x = 0; x < n; ++x) out[2 * x] = gray[x], out[2 * x + 1] = 255;
+    } else if (frame_->components == 1) {
+      for (std::size_t x = 0; x < n; ++x, out += channels) {
+        out[0] = out[1] = out[2] = gray[x];
+        if (channels == 4) out[3] = 255;
+      }
+    } else {
+      std::uint8_t* const wide = line_.data() + jpeg_slack;
+      const std::uint8_t* const blue = color_row(planes_[1], y, wide);
+      const std::uint8_t* const red = color_row(planes_[2], y, wide + row_bytes());
+      if (channels == 3) return kernels_.to_rgb(gray, blue, red, out, n);
+      rgb_.resize(3 * n);
+      kernels_.to_rgb(gray, blue, red, rgb_.data(), n);
+      for (std::size_t x = 0; x < n; ++x, out += 4) {
+        std::memcpy(out, rgb_.data() + 3 * x, 3);
+        out[3] = 255;
+      }
+    }
+  }
+  /// A color's samples for row y, as many as there are pixels: in its plane, or in `to`.
+  const std::uint8_t* color_row(plane& p, std::size_t y, std::uint8_t* to) noexcept {
+    const auto left = static_cast<std::size_t>(part_.x), n = static_cast<std::size_t>(part_.width);
+    const std::size_t start = first_column_ * p.side, from = left / wider_;
+    const std::size_t middle = y / higher_;
+    // The other row that counts for a row of pixels: the one above an upper one, the one below a lower one.
+    const std::size_t other =
+        y % 2 == 0 ? std::max<std::size_t>(middle, 1) - 1 : std::min(middle + 1, p.height - 1);
+    const std::uint8_t *const near = p.row(middle) + from - start, *const far = p.row(other) + from - start;
+    const std::size_t count = (left + n - 1) / wider_ + 1 - from;
+    if (wider_ == 1) {
+      if (higher_ == 1 || !smooth_) return near;
+      const int half = y % 2 == 0 ? 1 : 2;
+      for (std::size_t x = 0; x < n; ++x)
+        to[x] = static_cast<std::uint8_t>((3 * near[x] + far[x] + half) >> 2);
+      return to;
+    }
+    if (!smooth_) {
+      for (std::size_t x = 0; x < count; ++x) to[2 * x] = to[2 * x + 1] = near[x];
+    } else if (higher_ == 1) {
+      kernels_.widen(near, to, count);
+    } else {
+      kernels_.widen_between(near, far, to, count);
+    }
+    return to + left % 2;
+  }
+
+  const jpeg_kernels& kernels_;
+  const jpeg_frame* frame_ = nullptr;
+  jpeg_walk walk_;
+  std::array<std::array<std::unique_ptr<jpeg_huffman>, 3>, 2> tables_;
+  std::array<jpeg_scan::block, jpeg_scan::most_blocks> scan_blocks_{};
+  /// A block of the first MCU, and how far behind it is that of the next one.
+  struct block_place {
+    std::int16_t* at = nullptr;
+    std::size_t apart = 0;
+  };
+  std::array<block_place, jpeg_scan::most_blocks> first_{};
+  std::array<std::int16_t (*)[64], jpeg_scan::most_blocks> pointers_{};
+  std::array<plane, 3> planes_;
+  std::vector<std::int16_t> coefficients_;
+  std::vector<std::uint8_t> line_, rgb_;
+  std::size_t blocks_ = 0;                          // of an MCU
+  std::size_t columns_ = 0, rows_ = 0;              // of MCUs
+  std::size_t scale_ = 8, wider_ = 1, higher_ = 1;  // pixels of 8; for a sample of a color
+  std::size_t first_column_ = 0, last_column_ = 0, first_row_ = 0, last_row_ = 0;  // MCUs that are decoded
+  rect part_{};                                                                    // of the scaled picture
+  int output_width_ = 0, output_height_ = 0;
+  bool smooth_ = true;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/codec/impl/jpeg_kernels.hpp
+/// \file
+/// The inner loops of the JPEG decoder for every instruction set that there may be. Included in exactly one
+/// file of a program.
+
+#if defined(__x86_64__)
+// ==== wick/codec/impl/jpeg_x86_kernels.hpp
+/// \file
+/// The inner loops of the JPEG decoder for x86 with AVX2: colors; the inverse transforms are beside it.
+
+#include <immintrin.h>
+
+// ==== wick/codec/impl/jpeg_x86_dct.hpp
+/// \file
+/// The inverse transforms of the JPEG decoder for x86 with AVX2: two blocks at a time, one in each half of a
+/// register.
+
+#include <immintrin.h>
+
+namespace wick::detail {
+
+#define WICK_AVX2 __attribute__((target("avx2")))
+#define WICK_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
+
+namespace dct_avx2 {
+
+/// Constants for pairs of values, as madd multiplies them.
+WICK_AVX2_INLINE __m256i pair(int first, int second) noexcept {
+  return _mm256_set1_epi32((second * 65536) | (first & 0xFFFF));
+}
+/// 32-bit numbers, of the first and the second four of each half.
+struct wide {
+  __m256i low, high;
+};
+WICK_AVX2_INLINE wide interleaved(__m256i a, __m256i b) noexcept {
+  return {_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)};
+}
+WICK_AVX2_INLINE wide dot(const wide& in, __m256i by) noexcept {
+  return {_mm256_madd_epi16(in.low, by), _mm256_madd_epi16(in.high, by)};
+}
+WICK_AVX2_INLINE wide plus(const wide& a, const wide& b) noexcept {
+  return {_mm256_add_epi32(a.low, b.low), _mm256_add_epi32(a.high, b.high)};
+}
+WICK_AVX2_INLINE wide minus(const wide& a, const wide& b) noexcept {
+  return {_mm256_sub_epi32(a.low, b.low), _mm256_sub_epi32(a.high, b.high)};
+}
+/// v times 2 to the 16 - Down, plus what the last shift rounds by.
+template <int Down>
+WICK_AVX2_INLINE wide scaled(__m256i v, __m256i half) noexcept {
+  const wide up = interleaved(_mm256_setzero_si256(), v);
+  return {_mm256_add_epi32(_mm256_srai_epi32(up.low, Down), half),
+          _mm256_add_epi32(_mm256_srai_epi32(up.high, Down), half)};
+}
+template <int Shift>
+WICK_AVX2_INLINE __m256i packed(const wide& v) noexcept {
+  return _mm256_packs_epi32(_mm256_srai_epi32(v.low, Shift), _mm256_srai_epi32(v.high, Shift));
+}
+
+/// dct::pass_of_8 for the eight columns of two blocks. With `Half` the last four of the eight values are
+/// zeros, and constants that would be multiplied one after the other are one.
+template <int Shift, bool Half>
+WICK_AVX2_INLINE void pass_of_8(__m256i (&v)[8]) noexcept {
+  using namespace dct;
+  const __m256i half = _mm256_set1_epi32(1 << (Shift - 1));
+  const wide v26 = interleaved(v[2], Half ? _mm256_setzero_si256() : v[6]);
+  const wide e3 = dot(v26, pair(c0_541 + c0_765, c0_541)), e2 = dot(v26, pair(c0_541, c0_541 - c1_847));
+  wide e0, e1, o0, o1, o2, o3;
+  if constexpr (Half) {
+    e0 = e1 = scaled<16 - bits>(v[0], half);
+    const wide v31 = interleaved(v[3], v[1]);
+    o0 = dot(v31, pair(c1_175 - c1_961, c1_175 - c0_899));
+    o1 = dot(v31, pair(c1_175 - c2_562, c1_175 - c0_390));
+    o2 = dot(v31, pair(c3_072 - c2_562 + c1_175 - c1_961, c1_175));
+    o3 = dot(v31, pair(c1_175, c1_501 - c0_899 + c1_175 - c0_390));
+  } else {
+    e0 = scaled<16 - bits>(_mm256_add_epi16(v[0], v[4]), half);
+    e1 = scaled<16 - bits>(_mm256_sub_epi16(v[0], v[4]), half);
+    const wide z = interleaved(_mm256_add_epi16(v[7], v[3]), _mm256_add_epi16(v[5], v[1]));
+    const wide s3 = dot(z, pair(c1_175 - c1_961, c1_175)), s4 = dot(z, pair(c1_175, c1_175 - c0_390));
+    const wide v71 = interleaved(v[7], v[1]), v53 = interleaved(v[5], v[3]);
+    o0 = plus(dot(v71, pair(c0_298 - c0_899, -c0_899)), s3);
+    o3 = plus(dot(v71, pair(-c0_899, c1_501 - c0_899)), s4);
+    o1 = plus(dot(v53, pair(c2_053 - c2_562, -c2_562)), s4);
+    o2 = plus(dot(v53, pair(-c2_562, c3_072 - c2_562)), s3);
+  }
+  const wide t0 = plus(e0, e3), t1 = plus(e1, e2), t2 = minus(e1, e2), t3 = minus(e0, e3);
+  v[0] = packed<Shift>(plus(t0, o3));
+  v[7] = packed<Shift>(minus(t0, o3));
+  v[1] = packed<Shift>(plus(t1, o2));
+  v[6] = packed<Shift>(minus(t1, o2));
+  v[2] = packed<Shift>(plus(t2, o1));
+  v[5] = packed<Shift>(minus(t2, o1));
+  v[3] = packed<Shift>(plus(t3, o0));
+  v[4] = packed<Shift>(minus(t3, o0));
+}
+
+/// Rows of two blocks to their columns.
+WICK_AVX2_INLINE void transpose(__m256i (&v)[8]) noexcept {
+  __m256i a[8], b[8];
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = _mm256_unpacklo_epi16(v[2 * i], v[2 * i + 1]);
+    a[2 * i + 1] = _mm256_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {  // rows 4 i to 4 i + 3
+    for (int j = 0; j < 2; ++j) {
+      b[4 * i + 2 * j] = _mm256_unpacklo_epi32(a[4 * i + j], a[4 * i + 2 + j]);
+      b[4 * i + 2 * j + 1] = _mm256_unpackhi_epi32(a[4 * i + j], a[4 * i + 2 + j]);
+    }
+  }
+  for (int j = 0; j < 4; ++j) {
+    v[2 * j] = _mm256_unpacklo_epi64(b[j], b[4 + j]);
+    v[2 * j + 1] = _mm256_unpackhi_epi64(b[j], b[4 + j]);
+  }
+}
+
+/// Row r of two blocks, the second one `apart` coefficients behind the first.
+WICK_AVX2_INLINE __m256i row(const std::int16_t* block, std::size_t apart, int r) noexcept {
+  const auto* const first = reinterpret_cast<const __m128i*>(block + 8 * r);
+  const auto* const second = reinterpret_cast<const __m128i*>(block + apart + 8 * r);
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(first)), _mm_loadu_si128(second), 1);
+}
+WICK_AVX2_INLINE __m256i times(__m256i v, const std::int16_t* table, int r) noexcept {
+  const __m128i by = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 8 * r));
+  return _mm256_mullo_epi16(v, _mm256_broadcastsi128_si256(by));
+}
+/// All bits of the half whose block has nothing in `any`.
+WICK_AVX2_INLINE __m256i flat_halves(__m256i any) noexcept {
+  const __m256i zero = _mm256_cmpeq_epi64(any, _mm256_setzero_si256());
+  return _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4E));
+}
+
+/// Two rows of each of two blocks, eight bytes a half twice; or of one block, when both are it.
+WICK_AVX2_INLINE void store_rows(__m256i two, bool one_block, std::uint8_t* to, std::size_t stride) noexcept {
+  if (one_block) {
+    const __m128i rows = _mm256_castsi256_si128(two);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), rows);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to + stride), _mm_unpackhi_epi64(rows, rows));
+    return;
+  }
+  const __m256i side_by_side = _mm256_permute4x64_epi64(two, 0xD8);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(side_by_side));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to + stride), _mm256_extracti128_si256(side_by_side, 1));
+}
+
+/// Columns of 16 bits to rows of bytes.
+WICK_AVX2_INLINE void store_columns(const __m256i (&v)[8], bool one_block, std::uint8_t* out,
+                                    std::size_t stride) noexcept {
+  __m256i a[4], b[4];
+  for (int i = 0; i < 4; ++i) a[i] = _mm256_packs_epi16(v[i], v[i + 4]);  // columns i and i + 4
+  b[0] = _mm256_unpacklo_epi8(a[0], a[2]);                                // 0 2, rows 0 to 7
+  b[1] = _mm256_unpackhi_epi8(a[0], a[2]);                                // 4 6
+  b[2] = _mm256_unpacklo_epi8(a[1], a[3]);                                // 1 3
+  b[3] = _mm256_unpackhi_epi8(a[1], a[3]);                                // 5 7
+  const __m256i left_upper = _mm256_unpacklo_epi8(b[0], b[2]), left_lower = _mm256_unpackhi_epi8(b[0], b[2]),
+                right_upper = _mm256_unpacklo_epi8(b[1], b[3]),
+                right_lower = _mm256_unpackhi_epi8(b[1], b[3]);
+  const __m256i rows[4] = {
+      _mm256_unpacklo_epi32(left_upper, right_upper), _mm256_unpackhi_epi32(left_upper, right_upper),
+      _mm256_unpacklo_epi32(left_lower, right_lower), _mm256_unpackhi_epi32(left_lower, right_lower)};
+  const __m256i middle = _mm256_set1_epi8(static_cast<char>(0x80));
+  for (std::size_t i = 0; i < 4; ++i)
+    store_rows(_mm256_xor_si256(rows[i], middle), one_block, out + 2 * i * stride, stride);
+}
+
+/// Two blocks of which only the first coefficient is not zero, `v` in each half.
+WICK_AVX2_INLINE void store_averages(__m256i v, bool one_block, std::uint8_t* out,
+                                     std::size_t stride) noexcept {
+  constexpr int shift = dct::more_bits + 3;
+  const __m256i rounded = _mm256_srai_epi16(_mm256_adds_epi16(v, _mm256_set1_epi16(1 << (shift - 1))), shift);
+  const __m256i levels =
+      _mm256_xor_si256(_mm256_packs_epi16(rounded, rounded), _mm256_set1_epi8(static_cast<char>(0x80)));
+  const __m256i everywhere = _mm256_shuffle_epi8(levels, _mm256_setzero_si256());
+  for (std::size_t i = 0; i < 4; ++i) store_rows(everywhere, one_block, out + 2 * i * stride, stride);
+}
+
+/// Two blocks; `apart` 0: one, of which both halves are.
+WICK_AVX2_INLINE void blocks_to_8(const std::int16_t* block, std::size_t apart, const std::int16_t* table,
+                                  std::uint8_t* out, std::size_t stride) noexcept {
+  __m256i v[8];
+  for (int r = 0; r < 8; ++r) v[r] = row(block, apart, r);
+  const __m256i lower = _mm256_or_si256(_mm256_or_si256(v[4], v[5]), _mm256_or_si256(v[6], v[7]));
+  const __m256i any = _mm256_or_si256(_mm256_or_si256(_mm256_or_si256(v[1], v[2]), v[3]), lower);
+  const __m256i flat = flat_halves(any), all = _mm256_or_si256(any, v[0]);
+  const int kind = _mm256_movemask_epi8(flat);
+  v[0] = times(v[0], table, 0);
+  const __m256i as_they_are = _mm256_slli_epi16(v[0], dct::more_bits);
+  if (kind == -1) {
+    if (_mm256_testz_si256(all, _mm256_set_epi64x(-1, ~0xFFFFll, -1, ~0xFFFFll)) != 0)
+      return store_averages(as_they_are, apart == 0, out, stride);
+    for (int r = 0; r < 8; ++r) v[r] = as_they_are;
+  } else {
+    constexpr int shift = dct::bits - dct::more_bits;
+    for (int r = 1; r < 4; ++r) v[r] = times(v[r], table, r);
+    if (_mm256_testz_si256(lower, lower) != 0) {
+      pass_of_8<shift, true>(v);
+    } else {
+      for (int r = 4; r < 8; ++r) v[r] = times(v[r], table, r);
+      pass_of_8<shift, false>(v);
+    }
+    if (kind != 0) {
+      for (int r = 0; r < 8; ++r) v[r] = _mm256_blendv_epi8(v[r], as_they_are, flat);
+    }
+  }
+  transpose(v);
+  constexpr int last_shift = dct::bits + dct::more_bits + 3;
+  if (_mm256_testz_si256(all, _mm256_set_epi64x(-1, 0, -1, 0)) != 0) {  // no columns on the right
+    pass_of_8<last_shift, true>(v);
+  } else {
+    pass_of_8<last_shift, false>(v);
+  }
+  store_columns(v, apart == 0, out, stride);
+}
+
+WICK_AVX2_INLINE void blocks_to_4(const std::int16_t* block, std::size_t apart, const std::int16_t* table,
+                                  std::uint8_t* out, std::size_t stride) noexcept {
+  using namespace dct;
+  const __m256i zero = _mm256_setzero_si256();
+  __m256i v[8], any = zero;
+  for (int r = 0; r < 8; ++r) {
+    if (r == 4) continue;
+    v[r] = row(block, apart, r);
+    if (r != 0) any = _mm256_or_si256(any, v[r]);
+    v[r] = times(v[r], table, r);
+  }
+  const __m256i flat = flat_halves(any), as_they_are = _mm256_slli_epi16(v[0], more_bits);
+  const __m256i of26 = pair(c1_847, -c0_765), o0_13 = pair(c1_061, -c2_172), o0_57 = pair(c1_451, -c0_211),
+                o2_13 = pair(c2_562, c0_899), o2_57 = pair(-c0_601, -c0_509);
+  constexpr int shift = bits - more_bits + 1, last_shift = bits + more_bits + 4;
+  const wide e0 = scaled<16 - bits - 1>(v[0], _mm256_set1_epi32(1 << (shift - 1)));
+  const wide e2 = dot(interleaved(v[2], v[6]), of26), v13 = interleaved(v[1], v[3]),
+             v57 = interleaved(v[5], v[7]);
+  const wide o0 = plus(dot(v13, o0_13), dot(v57, o0_57)), o2 = plus(dot(v13, o2_13), dot(v57, o2_57));
+  const wide t0 = plus(e0, e2), t1 = minus(e0, e2);
+  __m256i h[4] = {packed<shift>(plus(t0, o2)), packed<shift>(plus(t1, o0)), packed<shift>(minus(t1, o0)),
+                  packed<shift>(minus(t0, o2))};
+  for (__m256i& r : h) r = _mm256_blendv_epi8(r, as_they_are, flat);
+  // Columns, two in a half: 0 1, 2 3, 4 5, 6 7.
+  const __m256i a0 = _mm256_unpacklo_epi16(h[0], h[1]), a1 = _mm256_unpackhi_epi16(h[0], h[1]),
+                a2 = _mm256_unpacklo_epi16(h[2], h[3]), a3 = _mm256_unpackhi_epi16(h[2], h[3]);
+  const __m256i c01 = _mm256_unpacklo_epi32(a0, a2), c23 = _mm256_unpackhi_epi32(a0, a2),
+                c45 = _mm256_unpacklo_epi32(a1, a3), c67 = _mm256_unpackhi_epi32(a1, a3);
+  const __m256i f0 = _mm256_add_epi32(_mm256_srai_epi32(_mm256_unpacklo_epi16(zero, c01), 16 - bits - 1),
+                                      _mm256_set1_epi32(1 << (last_shift - 1))),
+                f2 = _mm256_madd_epi16(_mm256_unpacklo_epi16(c23, c67), of26);
+  const __m256i c13 = _mm256_unpackhi_epi16(c01, c23), c57 = _mm256_unpackhi_epi16(c45, c67);
+  const __m256i p0 = _mm256_add_epi32(_mm256_madd_epi16(c13, o0_13), _mm256_madd_epi16(c57, o0_57)),
+                p2 = _mm256_add_epi32(_mm256_madd_epi16(c13, o2_13), _mm256_madd_epi16(c57, o2_57));
+  const __m256i u0 = _mm256_add_epi32(f0, f2), u1 = _mm256_sub_epi32(f0, f2);
+  const __m256i d02 = packed<last_shift>({_mm256_add_epi32(u0, p2), _mm256_sub_epi32(u1, p0)}),
+                d13 = packed<last_shift>({_mm256_add_epi32(u1, p0), _mm256_sub_epi32(u0, p2)});
+  const __m256i d01 = _mm256_unpacklo_epi16(d02, d13), d23 = _mm256_unpackhi_epi16(d02, d13);
+  const __m256i levels =
+      _mm256_xor_si256(_mm256_packs_epi16(_mm256_unpacklo_epi32(d01, d23), _mm256_unpackhi_epi32(d01, d23)),
+                       _mm256_set1_epi8(static_cast<char>(0x80)));  // four rows of four of each block
+  std::uint8_t rows[32];
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows),
+                      _mm256_permutevar8x32_epi32(levels, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+  for (std::size_t r = 0; r < 4; ++r) std::memcpy(out + r * stride, rows + 8 * r, apart == 0 ? 4 : 8);
+}
+
+/// Samples 0 and 1 of two rows of each of two blocks.
+WICK_AVX2_INLINE void blocks_to_2(const std::int16_t* block, std::size_t apart, const std::int16_t* table,
+                                  std::uint8_t* out, std::size_t stride) noexcept {
+  using namespace dct;
+  __m256i v[8];
+  for (const int r : {0, 1, 3, 5, 7}) v[r] = times(row(block, apart, r), table, r);
+  constexpr int shift = bits - more_bits + 2, last_shift = bits + more_bits + 5;
+  const wide even = scaled<16 - bits - 2>(v[0], _mm256_set1_epi32(1 << (shift - 1)));
+  const wide odd = plus(dot(interleaved(v[1], v[3]), pair(c3_624, -c1_272)),
+                        dot(interleaved(v[5], v[7]), pair(c0_850, -c0_720)));
+  const wide upper = plus(even, odd), lower = minus(even, odd);
+  // Of each row values 1, 3, 5 and 7, each in the second half of a pair.
+  const __m256i by = _mm256_set_epi16(-c0_720, 0, c0_850, 0, -c1_272, 0, c3_624, 0, -c0_720, 0, c0_850, 0,
+                                      -c1_272, 0, c3_624, 0);
+  const __m256i sums = _mm256_hadd_epi32(_mm256_madd_epi16(packed<shift>(upper), by),
+                                         _mm256_madd_epi16(packed<shift>(lower), by));
+  const __m256i odds = _mm256_hadd_epi32(sums, sums);
+  const __m256i firsts = _mm256_srai_epi32(_mm256_unpacklo_epi32(upper.low, lower.low), shift);
+  const __m256i evens =
+      _mm256_add_epi32(_mm256_slli_epi32(firsts, bits + 2), _mm256_set1_epi32(1 << (last_shift - 1)));
+  const __m256i levels = _mm256_srai_epi32(
+      _mm256_unpacklo_epi32(_mm256_add_epi32(evens, odds), _mm256_sub_epi32(evens, odds)), last_shift);
+  const __m256i words = _mm256_packs_epi32(levels, levels);
+  const __m256i bytes =
+      _mm256_xor_si256(_mm256_packs_epi16(words, words), _mm256_set1_epi8(static_cast<char>(0x80)));
+  const int first = _mm256_extract_epi32(bytes, 0), second = _mm256_extract_epi32(bytes, 4);
+  const std::uint32_t rows[2] = {
+      (static_cast<std::uint32_t>(first) & 0xFFFF) | static_cast<std::uint32_t>(second) << 16,
+      static_cast<std::uint32_t>(first) >> 16 | (static_cast<std::uint32_t>(second) & 0xFFFF0000)};
+  for (std::size_t r = 0; r < 2; ++r) std::memcpy(out + r * stride, &rows[r], apart == 0 ? 2 : 4);
+}
+
+}  // namespace dct_avx2
+
+WICK_AVX2 inline void to_2_avx2(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                                std::uint8_t* out, std::size_t stride) {
+  for (; count >= 2; count -= 2, blocks += 128, out += 4)
+    dct_avx2::blocks_to_2(blocks, 64, table, out, stride);
+  if (count != 0) dct_avx2::blocks_to_2(blocks, 0, table, out, stride);
+}
+
+WICK_AVX2 inline void to_8_avx2(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                                std::uint8_t* out, std::size_t stride) {
+  for (; count >= 2; count -= 2, blocks += 128, out += 16)
+    dct_avx2::blocks_to_8(blocks, 64, table, out, stride);
+  if (count != 0) dct_avx2::blocks_to_8(blocks, 0, table, out, stride);
+}
+
+WICK_AVX2 inline void to_4_avx2(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                                std::uint8_t* out, std::size_t stride) {
+  for (; count >= 2; count -= 2, blocks += 128, out += 8)
+    dct_avx2::blocks_to_4(blocks, 64, table, out, stride);
+  if (count != 0) dct_avx2::blocks_to_4(blocks, 0, table, out, stride);
+}
+
+#undef WICK_AVX2
+#undef WICK_AVX2_INLINE
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+#define WICK_AVX2 __attribute__((target("avx2")))
+#define WICK_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
+
+namespace dct_avx2 {
+
+WICK_AVX2_INLINE __m256i load(const void* from) noexcept {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
+WICK_AVX2_INLINE void store(void* to, __m256i v) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), v);
+}
+WICK_AVX2_INLINE __m256i bytes_as_words(const std::uint8_t* from) noexcept {
+  return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+WICK_AVX2_INLINE wide as_words(__m256i v, __m256i zero) noexcept {
+  return {_mm256_unpacklo_epi8(v, zero), _mm256_unpackhi_epi8(v, zero)};
+}
+/// Of each pair of bytes three times the first and the second, rounded by `half`, through four.
+WICK_AVX2_INLINE __m256i quarters(__m256i pairs, short half) noexcept {
+  const __m256i four_times = _mm256_maddubs_epi16(pairs, _mm256_set1_epi16(0x0103));
+  return _mm256_srli_epi16(_mm256_add_epi16(four_times, _mm256_set1_epi16(half)), 2);
+}
+/// Three times `near` and `far`.
+WICK_AVX2_INLINE __m256i four_of(const std::uint8_t* near, const std::uint8_t* far) noexcept {
+  return _mm256_add_epi16(_mm256_mullo_epi16(bytes_as_words(near), _mm256_set1_epi16(3)),
+                          bytes_as_words(far));
+}
+
+}  // namespace dct_avx2
+
+WICK_AVX2 inline void widen_avx2(const std::uint8_t* in, std::uint8_t* out, std::size_t n) {
+  using namespace dct_avx2;
+  std::size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const __m256i at = load(in + i), before = load(in + i - 1), behind = load(in + i + 1);
+    const __m256i even_low = quarters(_mm256_unpacklo_epi8(at, before), 1),
+                  even_high = quarters(_mm256_unpackhi_epi8(at, before), 1),
+                  odd_low = quarters(_mm256_unpacklo_epi8(at, behind), 2),
+                  odd_high = quarters(_mm256_unpackhi_epi8(at, behind), 2);
+    const __m256i low = _mm256_or_si256(even_low, _mm256_slli_epi16(odd_low, 8)),
+                  high = _mm256_or_si256(even_high, _mm256_slli_epi16(odd_high, 8));
+    store(out + 2 * i, _mm256_permute2x128_si256(low, high, 0x20));
+    store(out + 2 * i + 32, _mm256_permute2x128_si256(low, high, 0x31));
+  }
+  widen_from(i, in, out, n);
+}
+
+WICK_AVX2 inline void widen_between_avx2(const std::uint8_t* near, const std::uint8_t* far, std::uint8_t* out,
+                                         std::size_t n) {
+  using namespace dct_avx2;
+  const __m256i three = _mm256_set1_epi16(3), seven = _mm256_set1_epi16(7), eight = _mm256_set1_epi16(8);
+  std::size_t i = 0;
+  __m256i last = four_of(near - 16, far - 16), now = four_of(near, far);
+  for (; i + 16 <= n; i += 16) {
+    const __m256i next = four_of(near + i + 16, far + i + 16);
+    const __m256i before = _mm256_alignr_epi8(now, _mm256_permute2x128_si256(last, now, 0x21), 14),
+                  behind = _mm256_alignr_epi8(_mm256_permute2x128_si256(now, next, 0x21), now, 2);
+    const __m256i at = _mm256_mullo_epi16(now, three);
+    const __m256i even = _mm256_srli_epi16(_mm256_add_epi16(_mm256_add_epi16(at, before), eight), 4),
+                  odd = _mm256_srli_epi16(_mm256_add_epi16(_mm256_add_epi16(at, behind), seven), 4);
+    store(out + 2 * i, _mm256_or_si256(even, _mm256_slli_epi16(odd, 8)));
+    last = now;
+    now = next;
+  }
+  widen_between_from(i, near, far, out, n);
+}
+
+namespace dct_avx2 {
+
+/// Half of what is doubled times `by` / 65536, rounded.
+WICK_AVX2_INLINE __m256i part(__m256i doubled, short by) noexcept {
+  const __m256i product = _mm256_mulhi_epi16(doubled, _mm256_set1_epi16(by));
+  return _mm256_mulhrs_epi16(product, _mm256_set1_epi16(1 << 14));
+}
+/// Of 16 pixels in each half, 16 bytes: byte k of all is of pixel k / 3, and of channel k % 3.
+template <int Lot>
+WICK_AVX2_INLINE __m256i triples(__m256i r, __m256i g, __m256i b) noexcept {
+  alignas(16) static constexpr auto order = [] {
+    std::array<std::array<std::int8_t, 16>, 3> of{};
+    for (int c = 0; c < 3; ++c) {
+      for (int i = 0; i < 16; ++i) {
+        const int k = 16 * Lot + i;
+        of[static_cast<std::size_t>(c)][static_cast<std::size_t>(i)] =
+            static_cast<std::int8_t>(k % 3 == c ? k / 3 : -1);
+      }
+    }
+    return of;
+  }();
+  const auto* const at = reinterpret_cast<const __m128i*>(order.data());
+  return _mm256_or_si256(
+      _mm256_or_si256(_mm256_shuffle_epi8(r, _mm256_broadcastsi128_si256(_mm_load_si128(at))),
+                      _mm256_shuffle_epi8(g, _mm256_broadcastsi128_si256(_mm_load_si128(at + 1)))),
+      _mm256_shuffle_epi8(b, _mm256_broadcastsi128_si256(_mm_load_si128(at + 2))));
+}
+
+/// 32 pixels to 96 bytes. With constants of at most 16 bits: 1.402 = 1 + 26345 / 65536 and 1.772 =
+/// 2 - 14942 / 65536, each rounded by halves of the doubled product. Pixels 0 to 7 and 16 to 23 go first, the
+/// others second, as unpacking and packing have them.
+WICK_AVX2_INLINE void pixels_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                                    std::uint8_t* out) noexcept {
+  const __m256i zero = _mm256_setzero_si256(), middle = _mm256_set1_epi16(128),
+                half = _mm256_set1_epi32(1 << 15);
+  const wide level = as_words(load(y), zero), blues = as_words(load(cb), zero),
+             reds = as_words(load(cr), zero);
+  __m256i red[2], green[2], blue[2];
+  for (int h = 0; h < 2; ++h) {
+    const __m256i l = h == 0 ? level.low : level.high,
+                  b = _mm256_sub_epi16(h == 0 ? blues.low : blues.high, middle),
+                  r = _mm256_sub_epi16(h == 0 ? reds.low : reds.high, middle);
+    const __m256i b2 = _mm256_add_epi16(b, b), r2 = _mm256_add_epi16(r, r);
+    red[h] = _mm256_add_epi16(l, _mm256_add_epi16(r, part(r2, 26345)));
+    blue[h] = _mm256_add_epi16(l, _mm256_add_epi16(b2, part(b2, -14942)));
+    const wide br = dot(interleaved(b, r), pair(-22554, 65536 - 46802));
+    const __m256i sum = packed<16>({_mm256_add_epi32(br.low, half), _mm256_add_epi32(br.high, half)});
+    green[h] = _mm256_add_epi16(l, _mm256_sub_epi16(sum, r));
+  }
+  const __m256i r = _mm256_packus_epi16(red[0], red[1]), g = _mm256_packus_epi16(green[0], green[1]),
+                b = _mm256_packus_epi16(blue[0], blue[1]);
+  const __m256i first = triples<0>(r, g, b), second = triples<1>(r, g, b), third = triples<2>(r, g, b);
+  store(out, _mm256_permute2x128_si256(first, second, 0x20));
+  store(out + 32, _mm256_permute2x128_si256(third, first, 0x30));
+  store(out + 64, _mm256_permute2x128_si256(second, third, 0x31));
+}
+
+}  // namespace dct_avx2
+
+WICK_AVX2 inline void to_rgb_avx2(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                                  std::uint8_t* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 32 <= n; i += 32) dct_avx2::pixels_to_rgb(y + i, cb + i, cr + i, out + 3 * i);
+  if (i == n) return;
+  std::uint8_t rest[96];
+  dct_avx2::pixels_to_rgb(y + i, cb + i, cr + i, rest);  // there is jpeg_slack
+  std::memcpy(out + 3 * i, rest, 3 * (n - i));
+}
+
+inline constexpr jpeg_kernels avx2_jpeg_kernels{"avx2",      &to_8_avx2,          &to_4_avx2,  &to_2_avx2,
+                                                &widen_avx2, &widen_between_avx2, &to_rgb_avx2};
+
+#undef WICK_AVX2
+#undef WICK_AVX2_INLINE
+
+}  // namespace wick::detail
+
+#elif defined(__aarch64__)
+// ==== wick/codec/impl/jpeg_neon_kernels.hpp
+/// \file
+/// The inner loops of the JPEG decoder for 64-bit ARM.
+
+#include <arm_neon.h>
+
+namespace wick::detail {
+
+namespace dct_neon {
+
+/// 32-bit numbers of eight columns.
+struct wide {
+  int32x4_t low, high;
+};
+inline wide plus(const wide& a, const wide& b) noexcept {
+  return {vaddq_s32(a.low, b.low), vaddq_s32(a.high, b.high)};
+}
+inline wide minus(const wide& a, const wide& b) noexcept {
+  return {vsubq_s32(a.low, b.low), vsubq_s32(a.high, b.high)};
+}
+/// a * x + b * y.
+inline wide dot(int a, int16x8_t x, int b, int16x8_t y) noexcept {
+  const auto first = static_cast<std::int16_t>(a), second = static_cast<std::int16_t>(b);
+  return {vmlal_n_s16(vmull_n_s16(vget_low_s16(x), first), vget_low_s16(y), second),
+          vmlal_n_s16(vmull_n_s16(vget_high_s16(x), first), vget_high_s16(y), second)};
+}
+/// v times 2 to the `By`, plus what the last shift rounds by.
+template <int By>
+inline wide scaled(int16x8_t v, int half) noexcept {
+  const int32x4_t more = vdupq_n_s32(half);
+  return {vaddq_s32(vshll_n_s16(vget_low_s16(v), By), more),
+          vaddq_s32(vshll_n_s16(vget_high_s16(v), By), more)};
+}
+template <int Shift>
+inline int16x8_t packed(const wide& v) noexcept {
+  return vcombine_s16(vqmovn_s32(vshrq_n_s32(v.low, Shift)), vqmovn_s32(vshrq_n_s32(v.high, Shift)));
+}
+
+/// dct::pass_of_8 for eight columns.
+template <int Shift>
+inline void pass_of_8(int16x8_t (&v)[8]) noexcept {
+  using namespace dct;
+  constexpr int half = 1 << (Shift - 1);
+  const wide e3 = dot(c0_541 + c0_765, v[2], c0_541, v[6]), e2 = dot(c0_541, v[2], c0_541 - c1_847, v[6]),
+             e0 = scaled<bits>(vaddq_s16(v[0], v[4]), half), e1 = scaled<bits>(vsubq_s16(v[0], v[4]), half);
+  const int16x8_t z3 = vaddq_s16(v[7], v[3]), z4 = vaddq_s16(v[5], v[1]);
+  const wide s3 = dot(c1_175 - c1_961, z3, c1_175, z4), s4 = dot(c1_175, z3, c1_175 - c0_390, z4);
+  const wide o0 = plus(dot(c0_298 - c0_899, v[7], -c0_899, v[1]), s3),
+             o1 = plus(dot(c2_053 - c2_562, v[5], -c2_562, v[3]), s4),
+             o2 = plus(dot(-c2_562, v[5], c3_072 - c2_562, v[3]), s3),
+             o3 = plus(dot(-c0_899, v[7], c1_501 - c0_899, v[1]), s4);
+  const wide t0 = plus(e0, e3), t1 = plus(e1, e2), t2 = minus(e1, e2), t3 = minus(e0, e3);
+  v[0] = packed<Shift>(plus(t0, o3));
+  v[7] = packed<Shift>(minus(t0, o3));
+  v[1] = packed<Shift>(plus(t1, o2));
+  v[6] = packed<Shift>(minus(t1, o2));
+  v[2] = packed<Shift>(plus(t2, o1));
+  v[5] = packed<Shift>(minus(t2, o1));
+  v[3] = packed<Shift>(plus(t3, o0));
+  v[4] = packed<Shift>(minus(t3, o0));
+}
+
+/// dct::pass_to_4 for eight columns, or for the four on the left.
+template <int Shift>
+inline void pass_to_4(int16x8_t (&v)[8]) noexcept {
+  using namespace dct;
+  const wide e0 = scaled<bits + 1>(v[0], 1 << (Shift - 1)), e2 = dot(c1_847, v[2], -c0_765, v[6]);
+  const wide o0 = plus(dot(c1_061, v[1], -c2_172, v[3]), dot(c1_451, v[5], -c0_211, v[7])),
+             o2 = plus(dot(c2_562, v[1], c0_899, v[3]), dot(-c0_601, v[5], -c0_509, v[7]));
+  const wide t0 = plus(e0, e2), t1 = minus(e0, e2);
+  v[0] = packed<Shift>(plus(t0, o2));
+  v[1] = packed<Shift>(plus(t1, o0));
+  v[2] = packed<Shift>(minus(t1, o0));
+  v[3] = packed<Shift>(minus(t0, o2));
+}
+
+inline int16x8_t words(int32x4_t v) noexcept { return vreinterpretq_s16_s32(v); }
+inline int32x4_t pairs(int16x8_t v) noexcept { return vreinterpretq_s32_s16(v); }
+inline int64x2_t fours(int16x8_t v) noexcept { return vreinterpretq_s64_s16(v); }
+
+inline void transpose(int16x8_t (&v)[8]) noexcept {
+  int16x8_t a[8], b[8];
+  for (int i = 0; i < 8; i += 2) {
+    a[i] = vtrn1q_s16(v[i], v[i + 1]);
+    a[i + 1] = vtrn2q_s16(v[i], v[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    for (int j = 0; j < 2; ++j) {
+      b[i + j] = words(vtrn1q_s32(pairs(a[i + j]), pairs(a[i + j + 2])));
+      b[i + j + 2] = words(vtrn2q_s32(pairs(a[i + j]), pairs(a[i + j + 2])));
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    v[i] = vreinterpretq_s16_s64(vtrn1q_s64(fours(b[i]), fours(b[i + 4])));
+    v[i + 4] = vreinterpretq_s16_s64(vtrn2q_s64(fours(b[i]), fours(b[i + 4])));
+  }
+}
+
+/// Reads a block and multiplies it by its table. True when the rows of which `rows` has a bit are zeros.
+inline bool dequantize(const std::int16_t* block, const std::int16_t* table, unsigned rows,
+                       int16x8_t (&v)[8]) noexcept {
+  int16x8_t any = vdupq_n_s16(0);
+  for (unsigned r = 0; r < 8; ++r) {
+    const int16x8_t row = vld1q_s16(block + 8 * r);
+    if ((rows >> r & 1) != 0) any = vorrq_s16(any, row);
+    v[r] = vmulq_s16(row, vld1q_s16(table + 8 * r));
+  }
+  return vmaxvq_u16(vreinterpretq_u16_s16(any)) == 0;
+}
+inline void spread_first_row(int16x8_t (&v)[8]) noexcept {
+  v[0] = vshlq_n_s16(v[0], dct::more_bits);
+  for (int r = 1; r < 8; ++r) v[r] = v[0];
+}
+inline uint8x8_t samples(int16x8_t v) noexcept {
+  return veor_u8(vreinterpret_u8_s8(vqmovn_s16(v)), vdup_n_u8(0x80));
+}
+
+}  // namespace dct_neon
+
+inline void to_8_neon(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                      std::uint8_t* out, std::size_t stride) {
+  for (; count != 0; --count, blocks += 64, out += 8) {
+    int16x8_t v[8];
+    if (dct_neon::dequantize(blocks, table, 0xFE, v)) {
+      dct_neon::spread_first_row(v);
+    } else {
+      dct_neon::pass_of_8<dct::bits - dct::more_bits>(v);
+    }
+    dct_neon::transpose(v);
+    dct_neon::pass_of_8<dct::bits + dct::more_bits + 3>(v);
+    dct_neon::transpose(v);
+    for (std::size_t r = 0; r < 8; ++r) vst1_u8(out + r * stride, dct_neon::samples(v[r]));
+  }
+}
+
+inline void to_4_neon(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
+                      std::uint8_t* out, std::size_t stride) {
+  for (; count != 0; --count, blocks += 64, out += 4) {
+    int16x8_t v[8];
+    if (dct_neon::dequantize(blocks, table, 0xEE, v)) {
+      dct_neon::spread_first_row(v);
+    } else {
+      dct_neon::pass_to_4<dct::bits - dct::more_bits + 1>(v);
+    }
+    for (int r = 4; r < 8; ++r) v[r] = v[0];
+    dct_neon::transpose(v);
+    dct_neon::pass_to_4<dct::bits + dct::more_bits + 4>(v);
+    for (int r = 4; r < 8; ++r) v[r] = v[0];
+    dct_neon::transpose(v);
+    for (std::size_t r = 0; r < 4; ++r) {
+      std::uint8_t row[8];
+      vst1_u8(row, dct_neon::samples(v[r]));
+      std::memcpy(out + r * stride, row, 4);
+    }
+  }
+}
+
+inline void widen_neon(const std::uint8_t* in, std::uint8_t* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const uint16x8_t three = vmull_u8(vld1_u8(in + i), vdup_n_u8(3));
+    const uint16x8_t before = vaddw_u8(three, vld1_u8(in + i - 1)),
+                     behind = vaddw_u8(three, vld1_u8(in + i + 1));
+    vst2_u8(out + 2 * i, {{vshrn_n_u16(vaddq_u16(before, vdupq_n_u16(1)), 2), vrshrn_n_u16(behind, 2)}});
+  }
+  widen_from(i, in, out, n);
+}
+
+inline void widen_between_neon(const std::uint8_t* near, const std::uint8_t* far, std::uint8_t* out,
+                               std::size_t n) {
+  std::size_t i = 0;
+  const auto between = [&](std::ptrdiff_t by) {
+    const std::ptrdiff_t k = static_cast<std::ptrdiff_t>(i) + by;
+    return vaddw_u8(vmull_u8(vld1_u8(near + k), vdup_n_u8(3)), vld1_u8(far + k));
+  };
+  for (; i + 8 <= n; i += 8) {
+    const uint16x8_t three = vmulq_n_u16(between(0), 3);
+    const uint16x8_t before = vaddq_u16(three, between(-1)), behind = vaddq_u16(three, between(1));
+    vst2_u8(out + 2 * i, {{vrshrn_n_u16(before, 4), vshrn_n_u16(vaddq_u16(behind, vdupq_n_u16(7)), 4)}});
+  }
+  widen_between_from(i, near, far, out, n);
+}
+
+namespace dct_neon {
+
+/// Half of `doubled` times `by` / 65536, rounded: what the high half of the doubled product is, without its
+/// last bit.
+inline int16x8_t part(int16x8_t doubled, int by) noexcept {
+  const auto factor = static_cast<std::int16_t>(by);
+  const int16x8_t product = vcombine_s16(vshrn_n_s32(vmull_n_s16(vget_low_s16(doubled), factor), 16),
+                                         vshrn_n_s32(vmull_n_s16(vget_high_s16(doubled), factor), 16));
+  return vrshrq_n_s16(product, 1);
+}
+
+/// Eight pixels.
+inline uint8x8x3_t pixels_to_rgb(const std::uint8_t* y, const std::uint8_t* cb,
+                                 const std::uint8_t* cr) noexcept {
+  const int16x8_t middle = vdupq_n_s16(128), level = vreinterpretq_s16_u16(vmovl_u8(vld1_u8(y))),
+                  b = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vld1_u8(cb))), middle),
+                  r = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vld1_u8(cr))), middle);
+  const int16x8_t b2 = vaddq_s16(b, b), r2 = vaddq_s16(r, r);
+  const wide mixed = dot(-22554, b, 65536 - 46802, r);
+  const int16x8_t green = vcombine_s16(vrshrn_n_s32(mixed.low, 16), vrshrn_n_s32(mixed.high, 16));
+  return {{vqmovun_s16(vaddq_s16(level, vaddq_s16(r, part(r2, 26345)))),
+           vqmovun_s16(vaddq_s16(level, vsubq_s16(green, r))),
+           vqmovun_s16(vaddq_s16(level, vaddq_s16(b2, part(b2, -14942))))}};
+}
+
+}  // namespace dct_neon
+
+inline void to_rgb_neon(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                        std::uint8_t* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) vst3_u8(out + 3 * i, dct_neon::pixels_to_rgb(y + i, cb + i, cr + i));
+  if (i == n) return;
+  std::uint8_t rest[24];
+  vst3_u8(rest, dct_neon::pixels_to_rgb(y + i, cb + i, cr + i));  // there is jpeg_slack
+  std::memcpy(out + 3 * i, rest, 3 * (n - i));
+}
+
+inline constexpr jpeg_kernels neon_jpeg_kernels{"neon",      &to_8_neon,          &to_4_neon,  &to_2_portable,
+                                                &widen_neon, &widen_between_neon, &to_rgb_neon};
+
+}  // namespace wick::detail
+
+#endif
+
+namespace wick::detail {
+
+std::span<const jpeg_kernels* const> available_jpeg_kernels() noexcept {
+  struct list {
+    const jpeg_kernels* sets[2] = {&portable_jpeg_kernels};
+    std::size_t count = 1;
+    list() noexcept {
+#if defined(__x86_64__)
+      if (__builtin_cpu_supports("avx2")) sets[count++] = &avx2_jpeg_kernels;
+#elif defined(__aarch64__)
+      sets[count++] = &neon_jpeg_kernels;
+#endif
+    }
+  };
+  static const list all;
+  return {all.sets, all.count};
+}
+
+const jpeg_kernels& best_jpeg_kernels() noexcept {
+  static const jpeg_kernels& best = *available_jpeg_kernels().back();
+  return best;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+inline bool jpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) && jpeg_frame::read(encoded).has_value();
+}
+
+/// Decodes by the next of wick's decoders that takes the file.
+inline void decode_rows_by_another(std::span<const std::byte> encoded, const picture_info& info,
+                                   const decode_request& request, row_sink& sink) {
+  const std::span<const codec* const> all = builtin_codecs();
+  const codec* other = nullptr;
+  for (std::size_t i = all.size(); i-- != 0 && other == nullptr;) {
+    picture_info its = info;
+    if (all[i] != &jpeg_codec && all[i]->probe(encoded, its)) other = all[i];
+  }
+  if (other == nullptr)
+    throw error("not a JPEG that wick's decoders know; convert it" + std::string(or_leave_it_out));
+  if (other->decode_rows != nullptr) return other->decode_rows(encoded, info, request, sink);
+  const decoded_picture whole = other->decode(encoded, info, request);
+  const image& from = whole.pixels;
+  sink.begin({from.width(), from.height(), from.channels(), whole.left, whole.top, whole.scale});
+  const std::size_t row = static_cast<std::size_t>(from.width()) * static_cast<std::size_t>(from.channels());
+  for (int y = 0; y < from.height();) {
+    const std::span<std::uint8_t* const> room = sink.room();
+    if (room.empty()) return;
+    std::memcpy(room[0], from.row(y++), row);
+    sink.written(1);
+  }
+}
+
+inline void jpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
+                             const decode_request& request, row_sink& sink) {
+  const std::optional<jpeg_frame> frame = jpeg_frame::read(encoded);
+  if (frame && frame->width == info.width && frame->height == info.height) {
+    decoder_lease<jpeg_decoder> decoder;
+    decode_request with = request;
+    for (;;) {
+      try {
+        if ((*decoder).decode(*frame, encoded, with, sink)) return;
+        break;
+      } catch (const wrong_jpeg_place&) {
+        with.index = nullptr;
+      }
+    }
+  }
+  decode_rows_by_another(encoded, info, request, sink);
+}
+
+constinit const codec jpeg_codec{"wick", &jpeg_probe, &check_jpeg_ends, &decode_by_rows<&jpeg_decode_rows>,
+                                 &jpeg_decode_rows};
+
+}  // namespace wick::detail
+
+// ==== wick/codec/impl/packed_places.hpp
+/// \file
+/// The bodies of what codec/detail/packed_places.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void packed_places::put(std::uint32_t number) {
+  for (; number >= 128; number >>= 7) packed_.push_back(static_cast<std::uint8_t>(number | 128));
+  packed_.push_back(static_cast<std::uint8_t>(number));
+}
+
+void packed_places::assign(std::span<const jpeg_place> places, std::size_t total) {
+  packed_.clear();
+  packed_.reserve(expected * total);
+  size_ = static_cast<std::uint32_t>(places.size());
+  total_ = static_cast<std::uint32_t>(total);
+  components_ = 1;
+  for (const jpeg_place& p : places) {
+    while (components_ < p.last_dc.size() &&
+           std::any_of(p.last_dc.begin() + static_cast<std::ptrdiff_t>(components_), p.last_dc.end(),
+                       [](std::uint16_t dc) { return dc != 0; }))
+      ++components_;
+  }
+  jpeg_place last;
+  for (const jpeg_place& p : places) {
+    put(p.bit - last.bit);
+    for (std::size_t c = 0; c < components_; ++c) {
+      const auto difference = static_cast<std::int16_t>(p.last_dc[c] - last.last_dc[c]);
+      // Small ones of either sign first: 0, -1, 1, -2, …
+      put(static_cast<std::uint16_t>(difference * 2 ^ (difference < 0 ? -1 : 0)));
+    }
+    last = p;
+  }
+}
+
+void packed_places::unpack(std::vector<jpeg_place>& to) const {
+  const std::uint8_t* at = packed_.data();
+  const std::uint8_t* const end = at + packed_.size();
+  const auto number = [&at, end] {
+    std::uint32_t out = 0;
+    for (unsigned shift = 0; at != end && shift < 32; shift += 7) {
+      out |= std::uint32_t{*at & 127u} << shift;
+      if (*at++ < 128) break;
+    }
+    return out;
+  };
+  jpeg_place place;
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    place.bit += number();
+    for (std::size_t c = 0; c < components_; ++c) {
+      const std::uint32_t coded = number();
+      place.last_dc[c] = static_cast<std::uint16_t>(place.last_dc[c] + (coded >> 1 ^ (0u - (coded & 1))));
+    }
+    to.push_back(place);
+  }
 }
 
 }  // namespace wick::detail
@@ -28869,7 +32640,6 @@ void keep(boxes& of, Keep stays) {
 
 /// What reaches past the picture is cut off.
 inline void cut(boxes& of, frame size) {
-  if (of.visible.empty()) of.visible.assign(of.size(), 1.0f);
   const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
   for (std::size_t i = 0; i < of.size(); ++i) {
     std::array<float, 4>& box = of.xyxy[i];
@@ -28912,6 +32682,7 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
   namespace boxing = detail::boxing;
   using kind = detail::geometry_step::kind;
   boxing::check(*this);
+  fill_visible();
   switch (step.what) {
     case kind::crop:
       if (step.by_middle)
@@ -28985,6 +32756,146 @@ detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& option
 
 }  // namespace wick
 
+// ==== wick/image/impl/crop_index_file.hpp
+/// \file
+/// The crop index of decode(), kept in a file from run to run. Included by impl/decode.hpp.
+
+#include <cstdio>
+#include <filesystem>
+
+// ==== wick/io/detail/replace_file.hpp
+/// \file
+/// Replaces a file as a whole: a reader finds the old file or the new one, whatever stops the writer.
+
+#include <dirent.h>
+#include <sys/random.h>
+
+namespace wick::detail {
+
+[[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
+                                   const char* kind = "state");
+
+/// The file that becomes the new one: a neighbor of the old one, under a unique name until it takes the old
+/// one's. If it never does, the end of its scope removes it.
+///
+/// As long as its writer lives, the file is locked. A file whose lock is free was left behind by a killed
+/// process, and the next writer in the folder removes it. Where a lock may be known to one machine only (NFS
+/// and its like), the file must be an hour old as well, and a day where there are no locks.
+class neighbor_file {
+ public:
+  /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
+  neighbor_file(int folder, ::mode_t mode) noexcept;
+  neighbor_file(const neighbor_file&) = delete;
+  neighbor_file& operator=(const neighbor_file&) = delete;
+  ~neighbor_file() { discard(); }
+
+  int get() const noexcept { return file_.get(); }
+  /// errno, when it could not be made.
+  int fault() const noexcept { return fault_; }
+
+  /// False: errno says why.
+  bool write(std::span<const std::byte> bytes) noexcept;
+  /// Brings it to the disk. Some file systems say only at its end that not all was written: close a second
+  /// descriptor, since the lock lies on this one.
+  bool sync() noexcept;
+  bool rename_to(const char* name) noexcept;
+
+  /// Removes what killed writers left behind in `folder`.
+  static void tidy_up(int folder) noexcept;
+
+ private:
+  static constexpr std::string_view prefix = ".wick-writing-";
+  static constexpr std::size_t digits = 16;
+
+  static bool is_name(std::string_view name) noexcept;
+  static void remove_if_left(int folder, const char* name, bool local) noexcept;
+  void choose_name() noexcept;
+  void discard() noexcept;
+
+  int folder_;
+  int fault_ = 0;
+  file_handle file_;
+  char name_[prefix.size() + digits + 1] = {};
+};
+
+/// Writes the file that takes the place of the one at `path`, piece by piece; without commit() that one
+/// stays. `kind` is its name in errors. A link there is replaced, not what it leads to.
+class file_replacement {
+ public:
+  /// \throws wick::error when it can't be begun
+  file_replacement(const std::string& path, const char* kind);
+  /// \throws wick::error, and the old file is as it was
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void failed(const char* what, int fault) const;
+
+  std::string path_, name_;
+  const char* kind_;
+  file_handle folder_;
+  std::optional<neighbor_file> next_;
+};
+
+/// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
+/// what it leads to. \throws wick::error when a step fails, and the old file is as it was
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Read when it is made, written when it goes. Nothing of the file is ever an error of the training.
+class crop_index_file {
+ public:
+  crop_index_file(const std::string& path, std::size_t budget)
+      : index_(budget), path_(std::filesystem::absolute(path).string()) {
+    if (const std::string fault = load(); !fault.empty()) {
+      index_.say_of_file(path + ": " + fault + "; it is not used, and is written again at the end");
+    }
+  }
+  crop_index_file(const crop_index_file&) = delete;
+  crop_index_file& operator=(const crop_index_file&) = delete;
+  ~crop_index_file() {
+    if (!index_.changed()) return;
+    try {
+      // Another rank, which has seen other samples, may have written meanwhile.
+      if (index_.dropped() == 0) (void)load();
+      replace_file(path_, index_.saved(), "crop index");
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "wick: decode: %s\n", e.what());
+    }
+  }
+
+  /// The index, which lives as long as one has it.
+  static std::shared_ptr<crop_index> make(const std::string& path, std::size_t budget) {
+    if (path.empty()) return std::make_shared<crop_index>(budget);
+    auto whole = std::make_shared<crop_index_file>(path, budget);
+    crop_index* const index = &whole->index_;
+    return {std::move(whole), index};
+  }
+
+ private:
+  /// What is wrong with the file; empty also when there is none.
+  std::string load() {
+    const plain_file opened = open_plain(path_.c_str());
+    if (opened.fault == ENOENT) return {};
+    try {
+      if (opened.fault != 0) throw_io("open", opened.fault);
+      std::vector<std::byte> all(static_cast<std::size_t>(regular_size(opened.about)));
+      all.resize(read_up_to(opened.file.get(), all.data(), all.size(), 0));
+      return index_.load(all) ? "" : "damaged, or no crop index of this machine and version of wick";
+    } catch (const error& e) {
+      return e.what();
+    }
+  }
+
+  crop_index index_;
+  std::string path_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/image/impl/decode.hpp
 /// \file
 /// The bodies of what image/decode.hpp declares. Included in exactly one file of a program.
@@ -29041,7 +32952,11 @@ inline image transposed(const image& from) {
 namespace wick::detail {
 
 decode_stage::decode_stage(const decode_options& options, const char* called)
-    : options_(options), called_(called) {
+    : options_(options),
+      called_(called),
+      index_(options.crop_index_bytes == 0
+                 ? nullptr
+                 : crop_index_file::make(options.crop_index_file, options.crop_index_bytes)) {
   const std::string stage = std::string(called) + ": ";
   if (options.max_pixels < 1) {
     throw error(stage + "max_pixels = " + std::to_string(options.max_pixels) +
@@ -29050,6 +32965,9 @@ decode_stage::decode_stage(const decode_options& options, const char* called)
   if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
     throw error(stage + ".type = " + std::string(to_string(options.type)) +
                 (options.mode == color::index ? "; give uint8 or int32" : "; give uint8, int32 or float32"));
+  }
+  if (options.crop_index_bytes == 0 && !options.crop_index_file.empty()) {
+    throw error(stage + "a .crop_index_file, and .crop_index_bytes = 0; leave one of them out");
   }
   if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
     throw error(stage +
@@ -29076,7 +32994,8 @@ lazy_image decode_stage::operator()(bytes encoded, context&) const {
     }
   }
   const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
-  lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as);
+  lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as,
+                     info.format == "JPEG" ? index_ : nullptr);
   return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
 }
 
@@ -29088,14 +33007,18 @@ std::string decode_stage::note() const {
   std::string text = codecs().note();
   const auto add = [&](const char* what) { text += (text.empty() ? "decode: " : "; ") + std::string(what); };
   if (seen_.saw("JPEG", detail::stb_codec.name)) {
-    add("JPEG by stb_image: install libjpeg-turbo (apt-get install libjpeg-dev), about three times as fast, "
-        "and "
-        "build wick again, without WICK_JPEG=stb");
+    add("progressive JPEGs, and others that are not baseline, by stb_image: install libjpeg-turbo (apt-get "
+        "install libjpeg-dev), about three "
+        "times "
+        "as fast, and build wick again, without WICK_JPEG=stb; or write them as baseline JPEGs (jpegtran)");
   }
   if (seen_.saw("PNG", "zlib")) {
     add("PNG by zlib: install libdeflate (apt-get install libdeflate-dev), about three times as fast, and "
         "build "
         "wick again, without WICK_PNG=zlib (the single header: with WICK_PNG_LIBDEFLATE)");
+  }
+  if (const std::string of_index = index_ == nullptr ? "" : index_->note(); !of_index.empty()) {
+    add(of_index.c_str());
   }
   return text;
 }
@@ -29166,7 +33089,7 @@ namespace wick {
 
 void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
   using kind = detail::geometry_step::kind;
-  if (visible.empty()) visible.assign(size(), 1);
+  fill_visible();
   if (visible.size() != size()) {
     throw error("keypoints: " + std::to_string(visible.size()) + " marks of " + std::to_string(size()) +
                 " points; give as many, or none");
@@ -29367,6 +33290,7 @@ class axis {
   std::vector<std::int32_t> first_, count_;
   std::vector<std::int16_t> weights_;
   std::vector<double> exact_;
+  double scale_ = 1, narrowed_ = 1;  // source pixels an output; 1 / scale_, at most 1
   std::size_t taps_ = 0;
   int low_ = 0, high_ = 0, most_taps_ = 0;
   bool copies_ = false;
@@ -29374,8 +33298,9 @@ class axis {
 
 inline void axis::build(const axis_request& wanted) {
   if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
-  const double scale = (wanted.high - wanted.low) / wanted.size;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
+  scale_ = (wanted.high - wanted.low) / wanted.size;
+  narrowed_ = 1 / std::max(scale_, 1.0);
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale_, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
   taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
   first_.resize(n);
@@ -29420,8 +33345,7 @@ inline int axis::nearest(const axis_request& wanted, int out, int length) noexce
 
 /// `length` source pixels from `left` on are the interval's.
 inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
-  const double low = wanted.low - left;
-  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const double low = wanted.low - left, scale = scale_;
   const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
   std::int32_t& first = first_[static_cast<std::size_t>(i)];
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
@@ -29446,8 +33370,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
   const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
-  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   // A cast rounds towards 0, not down: the same where it counts, from 0 on.
   int begin = std::max(0, static_cast<int>(center - reach + 0.5));
   int end = std::min(length, static_cast<int>(center + reach + 0.5));
@@ -29457,7 +33380,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
 
   double sum = 0;
   for (int k = begin; k < end; ++k) {
-    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
+    const double w = weight_at((k - center + 0.5) * narrowed_, wanted.filter);
     exact_[static_cast<std::size_t>(k - begin)] = w;
     sum += w;
   }
@@ -29672,10 +33595,14 @@ class row_resampler final : public row_sink {
   void begin(const decoded_rows& what) override {
     int left = what.left;
     next_ = what.top;
+    done_ = 0;
     if (what.scale != 1.0) {
       build_axes(plan_, what.scale, what.left, what.top, scratch_);
       left = next_ = 0;
+    } else if (scale_ != 1.0) {
+      build_axes(plan_, 1.0, 0, 0, scratch_);
     }
+    scale_ = what.scale;
     const axis &columns = scratch_.columns, &rows = scratch_.rows;
     if (what.channels != to_.channels || columns.low() < left || columns.high() > left + what.width ||
         rows.low() < next_ || rows.high() > next_ + what.height) {
@@ -29753,6 +33680,7 @@ class row_resampler final : public row_sink {
   std::optional<row_blender> blender_;
   std::array<std::uint8_t*, together> room_{};
   std::size_t stride_ = 0;
+  double scale_ = 1.0;
   int next_ = 0, end_ = 0;  // source rows
   int done_ = 0;            // output rows
   int slots_ = 0;
@@ -29864,9 +33792,10 @@ inline image resample(const picture_view& from, const plan& p) {
 namespace wick {
 
 lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bool exact,
-                       const detail::pixel_numbers& as) noexcept
+                       const detail::pixel_numbers& as, std::shared_ptr<detail::crop_index> index) noexcept
     : encoded_(std::move(encoded)),
       info_(info),
+      index_(std::move(index)),
       exact_(exact),
       as_(as),
       channels_(channels),
@@ -30106,8 +34035,10 @@ void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer
 
 void lazy_image::decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
                              const detail::picture_target& to, detail::phase_timer& timer) const {
+  decode_request with = wanted;
+  with.index = index_.get();
   detail::row_resampler sink(plan_, scratch, to, &timer);
-  info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
+  info_.decoder->decode_rows(encoded_.span(), info_, with, sink);
   if (!sink.finished())
     throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
 }
@@ -30229,6 +34160,7 @@ lazy_image lazy_image::clone() const {
   out.wide_ = wide_;
   out.shared_ = shared_;
   out.info_ = info_;
+  out.index_ = index_;
   out.exact_ = exact_;
   out.as_ = as_;
   out.channels_ = channels_;
@@ -30383,7 +34315,10 @@ void mask::write_to(slot to) const {
 namespace detail {
 
 decode_mask_stage::decode_mask_stage(const decode_mask_options& options)
-    : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
+    : numbers_({.mode = color::index,
+                .type = options.type,
+                .max_pixels = options.max_pixels,
+                .crop_index_bytes = 0},
                "decode_mask") {}
 
 mask decode_mask_stage::operator()(bytes encoded, context& c) const {
@@ -30752,6 +34687,62 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
 
 }  // namespace wick
 
+// ==== wick/image/impl/read_image.hpp
+/// \file
+/// The bodies of what image/read_image.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+inline image decoded_now(bytes encoded, const decode_options& options) {
+  if (options.type != dtype::uint8) {
+    throw error(".type = " + std::string(to_string(options.type)) +
+                ", and an image has levels of 8 bits; leave .type out, or decode in a pipeline");
+  }
+  const picture_info info = codecs().probe(encoded.span());
+  if (info.bits == 16 && info.format == "PNG" && !options.reduce_16_bits) {
+    throw error(
+        "PNG of 16 bits a channel, and an image has 8; give .reduce_16_bits = true for the upper ones, or "
+        "decode in "
+        "a pipeline");
+  }
+  decode_options once = options;
+  once.crop_index_bytes = 0;
+  once.crop_index_file.clear();
+  context nowhere{place{}};
+  return decode_stage(once)(std::move(encoded), nowhere).pixels();
+}
+
+/// An error of decoding, without the advice that is for samples of a pipeline.
+inline std::string said_of_one(const error& e) {
+  std::string text = e.what();
+  if (text.ends_with(or_leave_it_out)) text.resize(text.size() - std::string_view(or_leave_it_out).size());
+  return text;
+}
+
+}  // namespace detail
+
+image decode_image(std::span<const std::byte> encoded, const decode_options& options) {
+  try {
+    return detail::decoded_now(bytes(encoded.data(), encoded.size()), options);
+  } catch (const error& e) {
+    throw error("decode_image: " + detail::said_of_one(e));
+  }
+}
+
+image read_image(const std::string& path, const decode_options& options) {
+  const file_range where{.path = path.c_str()};
+  try {
+    bytes encoded = detail::file_range_reader().read(where, detail::length_of(where));
+    return detail::decoded_now(std::move(encoded), options);
+  } catch (const error& e) {
+    throw error("read_image: " + detail::printable(path) + ": " + detail::said_of_one(e));
+  }
+}
+
+}  // namespace wick
+
 // ==== wick/image/impl/warp.hpp
 /// \file
 /// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
@@ -31063,6 +35054,64 @@ bool cached_reader::open(const file_range& where) noexcept {
 
 #undef WICK_DETAIL_CACHED_READS
 
+// ==== wick/io/impl/file_extents.hpp
+/// \file
+/// The bodies of what io/detail/file_extents.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void file_extents::add(extent next) {
+  if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
+  const std::uint64_t gap = next.offset - end_;
+  put(next.length << 1 | (gap != 1 ? 1 : 0));
+  if (gap != 1) put(gap);
+  end_ = next.offset + next.length;
+}
+
+void file_extents::shrink() {
+  code_.shrink_to_fit();
+  marks_.shrink_to_fit();
+}
+
+void file_extents::put(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) code_.push_back(static_cast<std::uint8_t>(value | 0x80));
+  code_.push_back(static_cast<std::uint8_t>(value));
+}
+
+bool file_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
+  const std::uint8_t* p = code.data();
+  const std::uint8_t* const behind = p + code.size();
+  const auto number = [&]() -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63 && p != behind; shift += 7) {
+      const std::uint8_t byte = *p++;
+      value |= std::uint64_t{byte & 0x7Fu} << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    return std::nullopt;
+  };
+  file_extents out;
+  if (size > code.size()) return false;  // each takes a byte
+  for (; out.size_ < size; ++out.size_) {
+    if (out.size_ % per_mark == 0) {
+      out.marks_.push_back({out.end_, static_cast<std::uint64_t>(p - code.data())});
+    }
+    const std::optional<std::uint64_t> length = number();
+    std::optional<std::uint64_t> gap = 1;
+    if (length && (*length & 1) != 0) gap = number();
+    if (!length || !gap || *gap > file_size - out.end_) return false;
+    out.end_ += *gap;
+    if (*length >> 1 > file_size - out.end_) return false;
+    out.end_ += *length >> 1;
+  }
+  if (p != behind) return false;
+  out.code_.assign(code.begin(), code.end());
+  *this = std::move(out);
+  return true;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/io/impl/file_io.hpp
 /// \file
 /// The bodies of what io/detail/file_io.hpp declares. Included in exactly one file of a program.
@@ -31146,6 +35195,10 @@ file_stamp file_stamp::of(const struct ::stat& about) noexcept {
 
 bool file_stamp::settled() const noexcept { return seconds + 3 < static_cast<std::int64_t>(::time(nullptr)); }
 
+void file_stamp::add_to(fingerprint_hash& h) const noexcept {
+  h.add(size).add(static_cast<std::uint64_t>(seconds)).add(static_cast<std::uint64_t>(nanoseconds));
+}
+
 const char* file_stamp::change(const file_stamp& now) const noexcept {
   if (local && (now.device != device || now.inode != inode)) return "was replaced";
   if (now.size != size || now.seconds != seconds || now.nanoseconds != nanoseconds) return "was changed";
@@ -31200,6 +35253,306 @@ bool is_local(int file) noexcept {
   (void)file;
   return false;
 #endif
+}
+
+}  // namespace wick::detail
+
+// ==== wick/io/impl/index_lock.hpp
+/// \file
+/// The bodies of what io/detail/index_lock.hpp declares. Included in exactly one file of a program.
+
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+
+// ==== wick/io/detail/user_cache.hpp
+/// \file
+/// The folder where programs keep for their user what they can make again.
+
+namespace wick::detail {
+
+/// The path of a file in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick) that belongs to
+/// `what` alone. Makes the folder where it can.
+std::string user_cache_path(std::string_view what, const char* extension);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+void index_lock::take(const std::string& index) {
+  for (state was = untaken; !state_.compare_exchange_weak(was, being_taken); was = untaken) {
+    if (was == taken) return;
+    if (was == untaken) continue;
+    check_interruption();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  try {
+    wait_for(index);
+  } catch (...) {
+    state_ = untaken;
+    throw;
+  }
+  state_ = taken;
+}
+
+void index_lock::wait_for(const std::string& index) {
+  using namespace std::chrono_literals;
+  std::error_code fault;
+  const std::filesystem::path whole = std::filesystem::absolute(index, fault);
+  // With the machine's name, since the cache folder may be on a server, and the index not.
+  std::array<char, 256> machine{};
+  static_cast<void>(::gethostname(machine.data(), machine.size() - 1));
+  path_ =
+      user_cache_path((fault ? index : whole.lexically_normal().string()) + '\n' + machine.data(), "lock");
+  const auto give_up = std::chrono::steady_clock::now() + 10min;
+  bool waited = false;
+  while (try_once() == busy && std::chrono::steady_clock::now() < give_up) {
+    waited = true;
+    check_interruption();
+    std::this_thread::sleep_for(20ms);
+  }
+  if (waited) release();
+}
+
+index_lock::outcome index_lock::try_once() noexcept {
+  file_handle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return impossible;
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? busy : impossible;
+  // The one before may have removed the file between the two.
+  struct ::stat mine {
+  }, named{};
+  if (::fstat(file.get(), &mine) != 0 || ::stat(path_.c_str(), &named) != 0 || mine.st_ino != named.st_ino)
+    return busy;
+  file_ = std::move(file);
+  return held;
+}
+
+void index_lock::release() noexcept {
+  if (!file_) return;
+  ::unlink(path_.c_str());
+  ::flock(file_.get(), LOCK_UN);  // a forked child may still have the file
+  file_.close();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/io/impl/kept_index.hpp
+/// \file
+/// The bodies of what io/detail/kept_index.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/io/detail/endian.hpp
+/// \file
+/// Numbers in the byte order of a file format.
+
+namespace wick::detail {
+
+inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
+  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+}
+
+/// A number of so many bytes at `at`, the lowest first.
+inline std::uint64_t load_little_endian(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
+  std::uint64_t n = 0;
+  for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
+  return n;
+}
+
+/// Eight bytes, the lowest first.
+inline void append_little_endian(std::string& to, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) to += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+
+inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
+inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
+inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
+
+template <std::unsigned_integral Word>
+void reverse_each(std::byte* data, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, data, sizeof(Word));
+    word = reverse_bytes(word);
+    std::memcpy(data, &word, sizeof(Word));
+  }
+}
+
+/// In place, from the order of idx files to the machine's.
+inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
+  if constexpr (std::endian::native == std::endian::little) {
+    switch (element_size) {
+      case 2:
+        reverse_each<std::uint16_t>(data, count);
+        break;
+      case 4:
+        reverse_each<std::uint32_t>(data, count);
+        break;
+      case 8:
+        reverse_each<std::uint64_t>(data, count);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/io/detail/kept_index.hpp
+/// \file
+/// Where the samples of files lie, kept on disk, so that the next start need not read the files again.
+
+namespace wick::detail {
+
+/// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
+/// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
+/// change, how many samples it has, the length of their code, the code; last a checksum of all before it.
+class kept_index {
+ public:
+  /// What is kept of a file. Its name is that below the folder that all share, so that the data may move.
+  struct entry {
+    std::string_view name;
+    const file_stamp* stamp;
+    const file_extents* extents;
+  };
+
+  /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
+  /// \throws wick::error when another kind of file lies there
+  kept_index(const std::string& path, std::uint64_t rule);
+
+  /// What it has of this file; false when that is not there, or the file has changed.
+  bool find(std::string_view name, const file_stamp& now, file_extents& out) const;
+  std::size_t size() const noexcept { return files_.size(); }
+
+  /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
+  static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
+
+ private:
+  struct kept {
+    std::string_view name;
+    std::uint64_t size, samples;
+    std::int64_t seconds, nanoseconds;
+    std::string_view code;
+  };
+
+  bool parse(std::uint64_t rule);
+
+  std::string all_;
+  std::vector<kept> files_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace kept_form {
+
+inline constexpr std::string_view magic = "wicktext";
+inline constexpr std::uint64_t version = 1;
+
+inline std::uint64_t get(std::string_view from) noexcept { return load_little_endian(from, 0, 8); }
+inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
+
+}  // namespace kept_form
+
+kept_index::kept_index(const std::string& path, std::uint64_t rule) {
+  plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
+  if (!opened.file && opened.fault == ENOENT) return;
+  if (!opened.file) {
+    throw source_error(path, "index",
+                       "can't be opened: " + std::generic_category().message(opened.fault) +
+                           ", and is left as it is; give .index a path of your own, or make it readable");
+  }
+  const auto read = [&](std::size_t bytes) {
+    try {
+      all_.resize(bytes);
+      all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), bytes, 0));
+      return true;
+    } catch (const error&) {
+      all_.clear();
+      return false;
+    }
+  };
+  const auto size = static_cast<std::size_t>(opened.about.st_size);
+  if (!read(std::min(size, kept_form::magic.size()))) return;
+  if (all_ != kept_form::magic.substr(0, all_.size())) {
+    throw source_error(path, "index",
+                       "is not an index (starts with \"" + printable(all_) +
+                           "\"), and is left as it is; give .index a path of its own, or remove that file");
+  }
+  if (!read(size)) return;
+  if (!parse(rule)) files_.clear();
+}
+
+bool kept_index::parse(std::uint64_t rule) {
+  std::string_view left = all_;
+  constexpr std::size_t number = 8, least_entry = 7 * number;
+  if (left.size() < kept_form::magic.size() + 4 * number) return false;
+  const std::string_view sum = left.substr(left.size() - number);
+  left.remove_suffix(number);
+  if (kept_form::checksum(left) != kept_form::get(sum)) return false;
+  left.remove_prefix(kept_form::magic.size());
+  const auto next = [&] {
+    const std::uint64_t value = kept_form::get(left);
+    left.remove_prefix(number);
+    return value;
+  };
+  const auto text = [&](std::string_view& out) {
+    if (left.size() < number) return false;
+    const std::uint64_t length = next();
+    if (length > left.size()) return false;
+    out = left.substr(0, static_cast<std::size_t>(length));
+    left.remove_prefix(out.size());
+    return true;
+  };
+  if (next() != kept_form::version || next() != rule) return false;
+  const std::uint64_t count = next();
+  if (count > left.size() / (least_entry - number)) return false;
+  files_.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    kept f{};
+    if (!text(f.name) || left.size() < 4 * number) return false;
+    f.size = next();
+    f.seconds = static_cast<std::int64_t>(next());
+    f.nanoseconds = static_cast<std::int64_t>(next());
+    f.samples = next();
+    if (!text(f.code)) return false;
+    files_.push_back(f);
+  }
+  std::sort(files_.begin(), files_.end(), [](const kept& a, const kept& b) { return a.name < b.name; });
+  return left.empty();
+}
+
+bool kept_index::find(std::string_view name, const file_stamp& now, file_extents& out) const {
+  const auto found = std::lower_bound(files_.begin(), files_.end(), name,
+                                      [](const kept& a, std::string_view b) { return a.name < b; });
+  if (found == files_.end() || found->name != name || found->size != now.size ||
+      found->seconds != now.seconds || found->nanoseconds != now.nanoseconds) {
+    return false;
+  }
+  const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
+  return out.decode({code, found->code.size()}, found->samples, found->size);
+}
+
+void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
+  std::string all(kept_form::magic);
+  for (const std::uint64_t n : {kept_form::version, rule, std::uint64_t{files.size()}})
+    append_little_endian(all, n);
+  for (const entry& f : files) {
+    append_little_endian(all, f.name.size());
+    all += f.name;
+    for (const std::uint64_t n : {f.stamp->size, static_cast<std::uint64_t>(f.stamp->seconds),
+                                  static_cast<std::uint64_t>(f.stamp->nanoseconds), f.extents->size(),
+                                  std::uint64_t{f.extents->code().size()}}) {
+      append_little_endian(all, n);
+    }
+    const auto code = f.extents->code();
+    all.append(reinterpret_cast<const char*>(code.data()), code.size());
+  }
+  append_little_endian(all, kept_form::checksum(all));
+  replace_file(path, std::as_bytes(std::span(all)), "index");
 }
 
 }  // namespace wick::detail
@@ -31333,6 +35686,308 @@ int line_file::write(std::string_view text, std::size_t* written) noexcept {
     if (written != nullptr) *written += static_cast<std::size_t>(n);
   }
   return 0;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/io/impl/log_file.hpp
+/// \file
+/// The bodies of what io/detail/log_file.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+log_file::log_file(std::string path, std::string_view option, std::string_view head)
+    : path_(std::move(path)), option_(option), file_(path_.c_str(), head) {
+  if (file_.fault() == 0) return;
+  const char* const other = file_.other();
+  throw error(printable(path_) + ": " + std::string(option_) + ": can't be opened: " +
+              (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
+              "; give a path in a folder that exists and may be written to");
+}
+
+std::string log_file::trouble(std::string_view rest) const {
+  if (lost_ == 0) return {};
+  return printable(path_) + ": " + std::string(option_) + ": " + std::to_string(lost_) +
+         " lines could not be written: " + reason(fault_) + "; " + std::string(rest);
+}
+
+void log_file::lost(int fault) noexcept {
+  fault_ = fault;
+  ++lost_;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/io/impl/object_store.hpp
+/// \file
+/// The bodies of what io/detail/object_store.hpp declares. Included in exactly one file of a program.
+
+#include <chrono>
+
+namespace wick::detail {
+
+namespace {
+
+/// Of an object whose length is not known, so much is asked for at first: most pictures are whole with it.
+constexpr std::size_t first_look = std::size_t{128} << 10;
+/// Bytes between two pieces that are read and dropped: cheaper than a request.
+constexpr std::uint64_t widest_gap = std::uint64_t{64} << 10;
+
+void rethrow_first(std::span<const remote_read> reads) {
+  for (const remote_read& r : reads) {
+    if (r.failed) std::rethrow_exception(r.failed);
+  }
+}
+
+}  // namespace
+
+/// Awaits that all reads are done. They are called off where the loader stops.
+class remote_awaiter : job {
+ public:
+  remote_awaiter(std::span<remote_read> reads, executor& on, stop_token stop) noexcept
+      : reads_(reads), on_(on), stop_(stop) {}
+  bool await_ready() const noexcept { return reads_.empty(); }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
+    handle_ = handle;
+    execute = [](job* j) noexcept { resume(static_cast<remote_awaiter*>(j)->handle_); };
+    wait_.begin(wait_for::server);
+    on_.set_store_reads(reads_.front().object->store->at_a_time());
+    for (remote_read& r : reads_) {
+      r.owner = this;
+      r.done = [](remote_read& read) noexcept {
+        auto* const self = static_cast<remote_awaiter*>(read.owner);
+        if (!self->last()) return;
+        self->wait_.now(wait_for::worker);
+        self->on_.post(self);
+      };
+      left_.fetch_add(1, std::memory_order_relaxed);
+      try {
+        r.object->store->begin(r);
+      } catch (...) {
+        r.failed = std::current_exception();
+        left_.fetch_sub(1, std::memory_order_relaxed);  // this function's own one stays
+      }
+    }
+    if (stop_.stop_possible()) calling_off_.emplace(stop_, on_stop{this});
+    return !last();
+  }
+  void await_resume() {
+    calling_off_.reset();
+    wait_.end();
+    rethrow_first(reads_);
+  }
+
+ private:
+  struct on_stop {
+    remote_awaiter* self;
+    void operator()() const noexcept {
+      for (remote_read& r : self->reads_) r.object->store->call_off(r);
+    }
+  };
+  bool last() noexcept { return left_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+  std::span<remote_read> reads_;
+  executor& on_;
+  stop_token stop_;
+  std::atomic<std::size_t> left_{1};  // reads, and await_suspend
+  std::coroutine_handle<> handle_;
+  noted_wait wait_;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+namespace {
+
+bool is_whole(const file_range& where) noexcept { return where.length == file_range::whole; }
+
+/// Of the parts that reach to the end of their object and whose length is not known, the first bytes.
+std::vector<remote_read> first_looks(std::vector<remote_part>& parts, std::uint64_t max_bytes) {
+  std::vector<remote_read> out;
+  for (remote_part& p : parts) {
+    const file_range& w = p.where;
+    if (!is_whole(w) || w.remote->size.load(std::memory_order_acquire) != remote_object::unknown) continue;
+    p.content = bytes(static_cast<std::size_t>(std::min<std::uint64_t>(first_look, max_bytes)));
+    remote_read& r = out.emplace_back();
+    r.url = w.path;
+    r.object = w.remote;
+    r.pieces[0] = {w.offset, p.content.size(), p.content.data()};
+    r.count = 1;
+    r.may_end_early = true;
+  }
+  return out;
+}
+
+/// How long the parts are, once their objects' sizes are known. \throws wick::error
+std::uint64_t set_lengths(std::vector<remote_part>& parts) {
+  std::uint64_t sum = 0;
+  for (remote_part& p : parts) {
+    file_range& w = p.where;
+    if (is_whole(w)) {
+      const std::uint64_t size = w.remote->size.load(std::memory_order_acquire);
+      if (w.offset > size) {
+        throw error("has " + std::to_string(size) + " bytes, and byte " + std::to_string(w.offset) +
+                    " is where the sample is said to begin; the source is wrong about it");
+      }
+      w.length = size - w.offset;
+    }
+    sum = w.length > ~sum ? ~std::uint64_t{0} : sum + w.length;
+  }
+  return sum;
+}
+
+/// What is missing of the parts, whose lengths are set.
+std::vector<remote_read> reads_of(std::vector<remote_part>& parts) {
+  std::vector<remote_part*> in_order;
+  for (remote_part& p : parts) in_order.push_back(&p);
+  std::sort(in_order.begin(), in_order.end(), [](const remote_part* a, const remote_part* b) {
+    return std::pair(a->where.remote, a->where.offset) < std::pair(b->where.remote, b->where.offset);
+  });
+  std::vector<remote_read> out;
+  for (remote_part* const each : in_order) {
+    remote_part& p = *each;
+    const std::size_t there = std::min(p.content.size(), static_cast<std::size_t>(p.where.length));
+    if (there == p.where.length) {
+      p.content.shrink(there);
+      continue;
+    }
+    bytes all(static_cast<std::size_t>(p.where.length));
+    if (there != 0) std::memcpy(all.data(), p.content.data(), there);
+    p.content = std::move(all);
+    const remote_read::piece piece{p.where.offset + there, p.content.size() - there,
+                                   p.content.data() + there};
+    remote_read* const last = out.empty() ? nullptr : &out.back();
+    const bool joins = last != nullptr && last->object == p.where.remote &&
+                       last->count < remote_read::max_pieces && piece.offset >= last->end() &&
+                       piece.offset - last->end() <= widest_gap;
+    remote_read& r = joins ? *last : out.emplace_back();
+    if (!joins) {
+      r.url = p.where.path;
+      r.object = p.where.remote;
+    }
+    r.pieces[r.count++] = piece;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_url(std::string_view text) noexcept {
+  const std::size_t colon = text.find("://");
+  return colon != std::string_view::npos && colon != 0 &&
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+                  c == '-' || c == '.';
+         });
+}
+
+std::string shown_url(std::string_view url) {
+  const std::size_t host = std::min(url.find("://"), url.size() - 3) + 3;
+  const std::size_t path = std::min(url.find('/', host), url.size());
+  const std::size_t at = url.substr(0, path).rfind('@');
+  std::string out(url.substr(0, host));
+  url.remove_prefix(at == std::string_view::npos || at < host ? host : at + 1);
+  // An object of S3 may have these in its name.
+  return out += out == "s3://" ? url : url.substr(0, url.find_first_of("?#"));
+}
+
+std::string_view without_query(std::string_view url) noexcept {
+  const bool on_web = url.starts_with("http") && is_url(url);
+  return on_web ? url.substr(0, url.find('?')) : url;
+}
+
+std::atomic<store_opener>& url_store() noexcept {
+  static constinit std::atomic<store_opener> opener{nullptr};
+  return opener;
+}
+
+std::shared_ptr<object_store> store_of(std::string_view url, std::string_view who) {
+  const store_opener opener = url_store().load(std::memory_order_acquire);
+  if (opener == nullptr) {
+    throw source_error(shown_url(url), who,
+                       "is a URL, and this program reads only local files; include <wick/stores/remote.hpp> "
+                       "and link wick::curl");
+  }
+  return opener();
+}
+
+task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_t max_bytes) {
+  std::vector<remote_read> reads = first_looks(*parts, max_bytes);
+  std::uint64_t reserved = 0;
+  for (const remote_read& r : reads) reserved += r.pieces[0].length;
+  if (reserved != 0) {
+    auto room = c->reserve(static_cast<std::size_t>(reserved));
+    co_await room;
+    remote_awaiter looking(reads, *c->on(), c->stop());
+    co_await looking;
+  }
+  const std::uint64_t total = set_lengths(*parts);
+  check_size(total, {.max_bytes = max_bytes});
+  if (total > reserved) {
+    auto room = c->reserve(static_cast<std::size_t>(total - reserved));
+    co_await room;
+  }
+  reads = reads_of(*parts);
+  remote_awaiter reading(reads, *c->on(), c->stop());
+  co_await reading;
+}
+
+void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes, const stop_token& stop) {
+  std::vector<remote_read> reads = first_looks(parts, max_bytes);
+  wait_for_remote(reads, stop);
+  check_size(set_lengths(parts), {.max_bytes = max_bytes});
+  reads = reads_of(parts);
+  wait_for_remote(reads, stop);
+}
+
+void remote_wait::done(remote_read& read) noexcept {
+  auto* const self = static_cast<remote_wait*>(read.owner);
+  const std::lock_guard lock(self->mutex_);  // also while it wakes: what waits may be gone right after
+  if (read.failed && self->failed_ == nullptr) self->failed_ = &read;
+  if (--self->left_ == 0 || self->failed_ != nullptr) self->wake_.notify_one();
+}
+
+remote_read* remote_wait::wait(const stop_token& stop) {
+  std::exception_ptr interrupted;
+  bool called_off = false;
+  std::unique_lock lock(mutex_);
+  while (left_ != 0) {
+    if (called_off || failed_ == nullptr) wake_.wait_for(lock, std::chrono::milliseconds(100));
+    if (called_off || left_ == 0) continue;
+    const bool failed = failed_ != nullptr;
+    lock.unlock();
+    if (!failed) {
+      try {
+        check_interruption();
+        if (stop.stop_requested()) throw cancelled();
+      } catch (...) {
+        interrupted = std::current_exception();
+      }
+    }
+    called_off = failed || interrupted;
+    if (called_off) {
+      for (remote_read* const r : reads_) r->object->store->call_off(*r);
+    }
+    lock.lock();
+  }
+  if (interrupted) std::rethrow_exception(interrupted);
+  return failed_;
+}
+
+void wait_for_remote(std::span<remote_read> reads, const stop_token& stop) {
+  remote_wait all(reads.size());
+  for (remote_read& r : reads) all.add(r, [](remote_read& read) { read.object->store->begin(read); });
+  if (const remote_read* const failed = all.wait(stop)) std::rethrow_exception(failed->failed);
+}
+
+std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte* to, std::size_t size,
+                              std::uint64_t offset) {
+  remote_read r;
+  r.url = url;
+  r.object = &object;
+  r.pieces[0] = {offset, size, to};
+  r.count = 1;
+  r.may_end_early = true;
+  wait_for_remote({&r, 1});
+  return r.got;
 }
 
 }  // namespace wick::detail
@@ -31558,86 +36213,6 @@ void record_fields::add(std::string_view field) {
 #include <sys/random.h>
 #include <unistd.h>
 
-// ==== wick/io/detail/replace_file.hpp
-/// \file
-/// Replaces a file as a whole: a reader finds the old file or the new one, whatever stops the writer.
-
-#include <dirent.h>
-#include <sys/random.h>
-
-namespace wick::detail {
-
-[[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
-                                   const char* kind = "state");
-
-/// The file that becomes the new one: a neighbor of the old one, under a unique name until it takes the old
-/// one's. If it never does, the end of its scope removes it.
-///
-/// As long as its writer lives, the file is locked. A file whose lock is free was left behind by a killed
-/// process, and the next writer in the folder removes it. Where a lock may be known to one machine only (NFS
-/// and its like), the file must be an hour old as well, and a day where there are no locks.
-class neighbor_file {
- public:
-  /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
-  neighbor_file(int folder, ::mode_t mode) noexcept;
-  neighbor_file(const neighbor_file&) = delete;
-  neighbor_file& operator=(const neighbor_file&) = delete;
-  ~neighbor_file() { discard(); }
-
-  int get() const noexcept { return file_.get(); }
-  /// errno, when it could not be made.
-  int fault() const noexcept { return fault_; }
-
-  /// False: errno says why.
-  bool write(std::span<const std::byte> bytes) noexcept;
-  /// Brings it to the disk. Some file systems say only at its end that not all was written: close a second
-  /// descriptor, since the lock lies on this one.
-  bool sync() noexcept;
-  bool rename_to(const char* name) noexcept;
-
-  /// Removes what killed writers left behind in `folder`.
-  static void tidy_up(int folder) noexcept;
-
- private:
-  static constexpr std::string_view prefix = ".wick-writing-";
-  static constexpr std::size_t digits = 16;
-
-  static bool is_name(std::string_view name) noexcept;
-  static void remove_if_left(int folder, const char* name, bool local) noexcept;
-  void choose_name() noexcept;
-  void discard() noexcept;
-
-  int folder_;
-  int fault_ = 0;
-  file_handle file_;
-  char name_[prefix.size() + digits + 1] = {};
-};
-
-/// Writes the file that takes the place of the one at `path`, piece by piece; without commit() that one
-/// stays. `kind` is its name in errors. A link there is replaced, not what it leads to.
-class file_replacement {
- public:
-  /// \throws wick::error when it can't be begun
-  file_replacement(const std::string& path, const char* kind);
-  /// \throws wick::error, and the old file is as it was
-  void write(std::span<const std::byte> bytes);
-  void commit();
-
- private:
-  [[noreturn]] void failed(const char* what, int fault) const;
-
-  std::string path_, name_;
-  const char* kind_;
-  file_handle folder_;
-  std::optional<neighbor_file> next_;
-};
-
-/// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
-/// what it leads to. \throws wick::error when a step fails, and the old file is as it was
-void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind);
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
@@ -31813,31 +36388,6 @@ void replace_file(const std::string& path, std::span<const std::byte> bytes, con
 /// \file
 /// The bodies of what io/detail/source_file.hpp declares. Included in exactly one file of a program.
 
-// ==== wick/io/detail/source_file.hpp
-/// \file
-/// What sources share: the form of their messages, and opening a file that must stay as it is.
-
-namespace wick::detail {
-
-/// "No such file or directory".
-inline std::string system_text(int code) { return std::generic_category().message(code); }
-
-/// "PATH: WHO: WHAT", as every message of a source begins.
-error source_error(std::string_view path, std::string_view who, const std::string& what);
-
-struct opened_file {
-  file_handle file;
-  file_stamp stamp;
-};
-
-/// \throws wick::error naming the path, also for what is no regular file
-opened_file open_regular(const std::string& path, std::string_view who);
-
-/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
-void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 error source_error(std::string_view path, std::string_view who, const std::string& what) {
@@ -31858,6 +36408,33 @@ void require_unchanged(const opened_file& opened, const std::string& path, std::
   const char* const what = opened.stamp.change(file_stamp::of(opened.file.get()));
   if (what != nullptr)
     throw source_error(path, who, std::string("it ") + what + " while it was read; let its writer end first");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/io/impl/user_cache.hpp
+/// \file
+/// The bodies of what io/detail/user_cache.hpp declares. Included in exactly one file of a program.
+
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+
+namespace wick::detail {
+
+std::string user_cache_path(std::string_view what, const char* extension) {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  const bool given = cache != nullptr && *cache == '/';
+  const std::filesystem::path folder =
+      (given ? std::filesystem::path(cache)
+             : std::filesystem::path(home == nullptr ? "/tmp" : home) / ".cache") /
+      "wick";
+  std::error_code ignored;  // who opens the file sees what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  char name[40];
+  std::snprintf(name, sizeof name, "%016" PRIx64 ".%s", fingerprint_hash().add(what).value(), extension);
+  return (folder / name).string();
 }
 
 }  // namespace wick::detail
@@ -32278,6 +36855,26 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
   sort_by_slot(to);
 }
 
+delivered_batch delivery_of(const batch_job& j, const scheduler& of,
+                            const std::vector<told_failure>& failures) {
+  delivered_batch out;
+  out.epoch = j.epoch;
+  out.batch = j.number;
+  out.count = j.count;
+  out.samples = j.rows();
+  out.order_hash = j.print.load(std::memory_order_relaxed);
+  for (std::uint64_t slot = 0; slot < j.count; ++slot) {
+    if (std::find(j.gaps.begin(), j.gaps.end(), slot) == j.gaps.end())
+      out.samples_hash += hash_of_sample(of.index_at(j, slot));
+  }
+  std::optional<std::uint64_t> last;  // they rise by slot
+  for (const told_failure& f : failures) {
+    const bool replaced = f.entry.action == error_action::replace && f.entry.into.empty();
+    if (replaced && std::exchange(last, f.slot) != f.slot) ++out.replaced;
+  }
+  return out;
+}
+
 void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
                         delivery_records& records) {
   told_.swap(told);
@@ -32339,15 +36936,27 @@ void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_reco
 
 namespace wick::detail {
 
+template <>
+void compiled_for_these_headers::here() noexcept {}
+
 loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options)
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
-      records_{{options.on_error.options(), options.failure_log_file, settings_.bad}, {}, {}},
+      records_{{options.on_error.options(), options.failure_log_file, settings_.bad},
+               {},
+               {},
+               delivery_log(options.delivery_log_file, options.content_fingerprint)},
       watch_(on(),
              {&scheduler_,
               [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
              options.hang_after, options.on_hang) {
+  if (records_.account.any_bad()) data();  // of which data their indexes are, for refresh()
+  if (records_.deliveries && !settings_.facts().batched) {
+    throw error(
+        "delivery_log_file: the pipeline gives samples, and the log is of batches; add batch() or "
+        "array_batch() to the pipeline, or leave delivery_log_file empty");
+  }
   if (options.journal_file.empty()) return;
   if (!edits_.possible()) refuse_journal_file();
   // From the beginning those of this file hold.
@@ -32388,20 +36997,16 @@ void loader_core::begin(std::uint64_t e) {
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
-  if (edits_.plan_for(e)) sought_ = left_ == 0;
-  records_.prints.begin(e);  // before anything has changed: it may throw
-  const bool goes_on = resume_ && resume_->epoch == e;
-  const std::uint64_t number = goes_on ? resume_->batch : 0;
-  moved_.begin(goes_on ? resume_->moved : 0);
-  group_.begin(goes_on ? resume_->sample : 0);
-  resume_.reset();
-  round_.begin(e);
-  if (!goes_on) records_.account.begin(e);
-  records_.drops.begin(number == 0);
-  epoch_ = e;
-  left_ = batches() - number;
-  sought_ = false;
+  next_plan by = edits_.plan_for(e);
+  if (records_.deliveries) data();
   records_.report.begin(subject());
+  records_.prints.begin(e);
+  // From here on nothing is thrown before the loader stands in the epoch.
+  if (by) edits_.go_by(std::move(by));
+  if (!stands_.resumes(e)) records_.account.begin(e);
+  stands_.begin(e, plan());
+  const std::uint64_t number = stands_.number(plan());
+  records_.drops.begin(number == 0);
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek();
   else
@@ -32410,15 +37015,15 @@ void loader_core::begin(std::uint64_t e) {
 
 /// What it has not done when it throws it does the next time.
 void loader_core::seek() {
-  sought_ = false;
-  if (left_ != 0) scheduler_.seek(*epoch_, batches() - left_, moved_.now());
-  sought_ = true;
+  stands_.sought = false;
+  if (stands_.left != 0) scheduler_.seek(*stands_.epoch, stands_.number(plan()), stands_.moved.now());
+  stands_.sought = true;
 }
 
 bool loader_core::begun() {
   on().require_workers();
-  if (!epoch_ || resume_) begin(current_epoch());
-  return left_ != 0 || group_.under_way();
+  if (!stands_.epoch || stands_.loaded) begin(current_epoch());
+  return stands_.left != 0 || stands_.group.under_way();
 }
 
 bool loader_core::at_end() {
@@ -32429,24 +37034,24 @@ bool loader_core::at_end() {
 
 bool loader_core::next(const wait_check* check) {
   if (!begun()) return at_end();
-  if (!sought_) seek();
+  if (!stands_.sought) seek();
   for (;;) {
-    if (group_.under_way() && next_in_group()) return true;
-    if (left_ == 0) return at_end();
+    if (stands_.group.under_way() && next_in_group()) return true;
+    if (stands_.left == 0) return at_end();
     if (deliver(*wait(check))) return true;
   }
 }
 
 task<bool> loader_core::next_async(loader_core* self) {
   if (!self->begun()) co_return self->at_end();
-  if (!self->sought_) {
+  if (!self->stands_.sought) {
     task<void> leaving = self->scheduler_.left_async();
     co_await leaving;
     self->seek();
   }
   for (;;) {
-    if (self->group_.under_way() && self->next_in_group()) co_return true;
-    if (self->left_ == 0) co_return self->at_end();
+    if (self->stands_.group.under_way() && self->next_in_group()) co_return true;
+    if (self->stands_.left == 0) co_return self->at_end();
     const std::uint64_t begun_at = self->records_.report.begin_wait();
     batch_job* job = nullptr;
     {
@@ -32475,9 +37080,12 @@ batch_job* loader_core::wait(const wait_check* check) {
     }
     if (job == nullptr) {
       const hang_watch::waiting waits(watch_, begun_at, sequence);
-      if (check == nullptr) job = scheduler_.take();
-      while (job == nullptr && (job = scheduler_.take_for(std::chrono::milliseconds(100))) == nullptr &&
-             check->keep(check->of)) {
+      if (check == nullptr) {
+        job = scheduler_.take();
+      } else {
+        do {
+          job = scheduler_.take_for(std::chrono::milliseconds(100));
+        } while (job == nullptr && check->keep(check->of));
       }
     }
   }
@@ -32511,7 +37119,7 @@ class taken_job {
 
 /// False when there is more to take first.
 bool loader_core::deliver(batch_job& j) {
-  --left_;
+  --stands_.left;
   records_.report.took_batch();
   if (records_.report.looks()) look(j);
   if (settings_.facts().batched) return deliver_batch(j);
@@ -32525,14 +37133,18 @@ bool loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
   tell_in_order(j, settings_, plan(), told_);
-  moved_.add(j.number, j.moved);
+  stands_.moved.add(j.number, j.moved);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
   const auto dropped = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
+  std::optional<delivered_batch> line;
+  if (records_.deliveries && j.state != batch_state::past_the_end) line = delivery_of(j, scheduler_, told_);
   const bool there = take(j);
   taken.release();
   try {
+    if (line) log_delivery(*line, there);
     records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
+    if (records_.account.any_bad()) data();
     records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
     if (!there) {
       for (const told_failure& f : told_) {
@@ -32551,17 +37163,35 @@ bool loader_core::deliver_batch(batch_job& j) {
   return true;
 }
 
+/// Before the consumer has the batch, if there is one.
+void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
+  loader_state behind;
+  behind.batch = b.batch + 1;
+  behind.moved = stands_.moved.now();
+  b.batches = ends(behind, plan()) ? b.batch + 1 : batches();
+  if (!there) b.samples = b.replaced = b.order_hash = b.samples_hash = 0;
+  const shard_stage& share = settings_.facts().shard;
+  delivery_start whose;
+  whose.rank = share.rank;
+  whose.world = share.world;
+  whose.seed = settings_.seed;
+  whose.batch_size = plan().batch_size();
+  whose.source = scheduler_.size().planned();
+  whose.data = *data_;
+  records_.deliveries.add(whose, b);
+}
+
 void loader_core::deliver_group(batch_job& j) {
   taken_job taken(scheduler_, j);
   tell_in_order(j, settings_, plan(), told_);
-  group_.take(plan(), j, told_, records_);
+  stands_.group.take(plan(), j, told_, records_);
   take(j);
 }
 
 std::uint64_t loader_core::samples_left() const noexcept {
   const std::uint64_t all = plan().batches();
-  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(left_, all));
-  return settings_.facts().batched ? left : group_.left_with(left);
+  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(stands_.left, all));
+  return settings_.facts().batched ? left : stands_.group.left_with(left);
 }
 
 // ---- failures ----
@@ -32591,8 +37221,15 @@ report loader_core::report() {
   r.filtered =
       records_.drops.of_training - std::exchange(records_.drops.reported, records_.drops.of_training);
   for (std::string& note : settings_.pipeline->notes()) r.notes.push_back(std::move(note));
-  if (std::string trouble = records_.account.trouble(); !trouble.empty())
-    r.notes.push_back(std::move(trouble));
+  if (settings_.facts().feeds_device && r.step_delay > 0.03) {
+    r.notes.push_back(
+        "the training loop waits " + format_percent(r.step_delay) +
+        " of its step for a processor that other threads have, so its operations come to the device "
+        "late: leave nice out, give fewer workers, or stop other programs");
+  }
+  for (std::string trouble : {records_.account.trouble(), records_.deliveries.trouble()}) {
+    if (!trouble.empty()) r.notes.push_back(std::move(trouble));
+  }
   return r;
 }
 
@@ -32623,11 +37260,11 @@ owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
-  round_.require(epoch, resume_ ? std::nullopt : epoch_);
+  stands_.round.require(epoch, stands_.loaded ? std::nullopt : stands_.epoch);
   replayed_batch::which what{epoch, number, 0};
   if (settings_.facts().batched && settings_.policy.options().compact) {
-    const bool under_way = !resume_ && epoch == epoch_;
-    const std::optional<std::uint64_t> moved = under_way ? moved_.before(number) : std::nullopt;
+    const bool under_way = !stands_.loaded && epoch == stands_.epoch;
+    const std::optional<std::uint64_t> moved = under_way ? stands_.moved.before(number) : std::nullopt;
     if (!moved) refuse_replay_of_compacted(epoch, number);
     what.moved = *moved;
   }
@@ -32645,7 +37282,7 @@ receipt loader_core::receipt(std::uint64_t epoch, std::uint64_t batch, const rep
   return again->written();
 }
 
-loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.epoch_ && !l.resume_ && l.left_ != 0) {
+loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.stands_.under_way()) {
   if (under_way_) of_.records_.report.end(of_.subject());
 }
 
@@ -32678,41 +37315,19 @@ pipeline_identity loader_core::identity() const {
       *stages_};
 }
 
-/// The batch handed over next.
-mixture_journal::place loader_core::next_place() const noexcept {
-  if (resume_) return {resume_->epoch, resume_->batch};
-  if (!epoch_) return {};
-  if (left_ == 0) return {*epoch_ + 1, 0};
-  return {*epoch_, batches() - left_};
-}
-
 /// No batch of its epoch is left: what is behind stands in the gaps before.
-bool loader_core::ends(const loader_state& s) const noexcept {
-  return s.batch == batches() ||
-         (s.moved != 0 && s.batch * plan().batch_size() + s.moved >= plan().ordered());
+bool loader_core::ends(const loader_state& s, const erased_plan& by) noexcept {
+  return s.batch == by.batches() || (s.moved != 0 && s.batch * by.batch_size() + s.moved >= by.ordered());
 }
 
 std::vector<std::byte> loader_core::state() const {
   loader_state s;
   s.of = identity();
-  s.rounds = round_.count;
   s.filtered = records_.drops.of_training;
   records_.account.write(s);
   if (edits_.any()) edits_.journal()->write(s);
-  if (resume_) {
-    s.moved = resume_->moved;
-    s.epoch = resume_->epoch;
-    s.batch = resume_->batch;
-    s.sample = resume_->sample;
-  } else if (epoch_) {
-    s.epoch = *epoch_;
-    s.batch = batches() - left_;
-    if (settings_.facts().batched)
-      s.moved = moved_.now();
-    else
-      group_.write(s);
-    if (ends(s)) s.begin_next_epoch();
-  }
+  stands_.write(s, plan(), settings_.facts().batched);
+  if (ends(s, plan())) s.begin_next_epoch();
   return s.to_bytes();
 }
 
@@ -32721,35 +37336,29 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   loader_state s = loader_state::from_bytes(bytes);
   require_goes_on(s, "load_state: the state is of ");
   edits_.require_same(s);
-  const auto plan_for = [&](std::uint64_t e) {
-    if (edits_.plan_for(e)) sought_ = left_ == 0;
-  };
-  const std::uint64_t under_way = current_epoch();
-  plan_for(s.epoch);
-  try {
-    take_over(std::move(s));
-  } catch (...) {
-    plan_for(under_way);
-    throw;
-  }
+  next_plan by = edits_.plan_for(s.epoch);
+  const erased_plan& then = by ? *by.plan : plan();
+  require_stands(s, then);
+  if (ends(s, then)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  auto loaded = make_owned<const loader_state>(std::move(s));
+  records_.account.read(*loaded);
+  // From here on nothing is thrown.
+  records_.drops.of_training = records_.drops.reported = loaded->filtered;
+  if (by) edits_.go_by(std::move(by));
+  stands_.load(std::move(loaded));
 }
 
 /// \throws wick::error when the state stands where this loader's epoch has no batch
-void loader_core::take_over(loader_state s) {
-  if (s.batch > batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == batches()))) {
+void loader_core::require_stands(const loader_state& s, const erased_plan& by) const {
+  if (s.batch > by.batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
     throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                std::to_string(batches()) + "; it was not written by wick");
+                std::to_string(by.batches()) + "; it was not written by wick");
   }
-  if (ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   if (s.moved != 0 && !settings_.policy.options().compact) {
     throw error("load_state: " + std::to_string(s.moved) +
                 " samples of the rest of its epoch were delivered already, in the place of others; set "
                 "error_options::compact as it was when the state was written, or begin the next epoch");
   }
-  resume_ = make_owned<const loader_state>(std::move(s));
-  round_.go_on(resume_->rounds, resume_->epoch);
-  records_.drops.of_training = records_.drops.reported = resume_->filtered;
-  records_.account.read(*resume_);
 }
 
 /// \throws wick::error when the state can't be resumed from here
@@ -32766,21 +37375,23 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  if (epoch_) records_.prints.seal(data(), batch_of_prints());
+  const std::optional<std::uint64_t> before = data_;
+  if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
-  left_ = 0;
-  sought_ = true;
-  moved_.begin(0);
-  group_.begin(0);
+  stands_.end_epoch();
   records_.drops.begin(false);
   data_.reset();
   stages_.reset();
   scheduler_.refresh();
+  if (records_.account.any_bad() && before != data()) {
+    records_.account.forget_bad();
+    settings_.bad = quarantine();
+  }
   edits_.refreshed();
-  edits_.plan_for(current_epoch());
-  if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
-  round_.refreshed();
+  if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
+  if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");
+  stands_.round.refreshed();
   refreshed_ = true;
 }
 
@@ -32794,8 +37405,12 @@ void loader_core::set_mix_weights(const std::vector<source_weight>& weights, con
 void loader_core::change(const std::vector<source_weight>& weights, const edit_options& at) {
   edits_.require_possible();
   on().require_workers();
-  if (auto e = edits_.open(identity()).resolve(weights, at, next_place(), settings_.facts().shard.world == 1))
-    edits_.add(std::move(*e), {next_place(), current_epoch(), left_, sought_});
+  const mixture_journal::place next = stands_.next(plan());
+  auto e = edits_.open(identity()).resolve(weights, at, next, settings_.facts().shard.world == 1);
+  if (!e) return;
+  const std::uint64_t taken = stands_.number(plan());
+  edits_.add(std::move(*e), next, current_epoch());
+  stands_.replan(taken, plan());
 }
 
 void loader_core::replay_edits(const std::string& journal_file) {
@@ -32807,7 +37422,7 @@ void loader_core::replay_edits(const std::string& journal_file) {
 
 std::vector<source_weight> loader_core::mixture() const {
   edits_.require_possible();
-  return edits_.at(next_place());
+  return edits_.at(stands_.next(plan()));
 }
 
 }  // namespace wick::detail
@@ -32843,27 +37458,27 @@ mixture_journal& mixture_edits::open(const pipeline_identity& of) {
   return *journal_;
 }
 
-bool mixture_edits::plan_for(std::uint64_t epoch) {
-  if (!any() || planned_ == epoch) return false;
+next_plan mixture_edits::plan_for(std::uint64_t epoch) const {
+  if (!any() || planned_ == epoch) return {};
   require_place();
-  scheduler_.replan(plan(epoch));
-  planned_ = epoch;
-  return true;
+  return plan(epoch);
 }
 
-void mixture_edits::add(mixture_edit e, stand at) {
+void mixture_edits::go_by(next_plan next) noexcept {
+  planned_ = next.epoch;
+  scheduler_.replan(std::move(next.plan), std::move(next.stop));
+}
+
+void mixture_edits::add(mixture_edit e, place next, std::uint64_t epoch) {
   erased_mix& mix = *settings_.pipeline->mix();
   require_reached(e);
-  if (e.epoch == at.next.epoch && at.next.batch != 0 && settings_.policy.options().compact)
-    refuse_when_compact();
+  if (e.epoch == next.epoch && next.batch != 0 && settings_.policy.options().compact) refuse_when_compact();
   require_place();
-  const bool ended = at.left == 0;
-  const std::uint64_t taken = scheduler_.plan().batches() - at.left;
   scheduler_.stop_preparing();
   mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
-  owned<const erased_plan> next;
+  next_plan by;
   try {
-    next = plan(at.epoch);
+    by = plan(epoch);
     // The weights hold in all later epochs: where one of these would be empty, they hold nowhere.
     plan(e.epoch);
     plan(e.epoch + 1);
@@ -32872,11 +37487,7 @@ void mixture_edits::add(mixture_edit e, stand at) {
     mix.take_back_edit();
     throw;
   }
-  at.sought = ended;
-  planned_.reset();  // until the next line has succeeded
-  scheduler_.replan(std::move(next));
-  planned_ = at.epoch;
-  if (!ended) at.left = scheduler_.plan().batches() - taken;
+  go_by(std::move(by));
 }
 
 void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
@@ -32886,11 +37497,11 @@ void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
     if (i + 1 == edits.size() || edits[i + 1].epoch != e.epoch) require_reached(e);
     settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
   }
-  plan_for(0);
+  if (next_plan by = plan_for(0)) go_by(std::move(by));
 }
 
-owned<const erased_plan> mixture_edits::plan(std::uint64_t epoch) const {
-  return settings_.pipeline->plan(settings_.facts().shard, epoch);
+next_plan mixture_edits::plan(std::uint64_t epoch) const {
+  return {settings_.pipeline->plan(settings_.facts().shard, epoch), make_owned<stop_source>(), epoch};
 }
 
 void mixture_edits::require_place() const {
@@ -32933,7 +37544,7 @@ run_settings::run_settings(owned<erased_pipeline> what, const loader_options& op
       on(where),
       seed(options.seed),
       in_flight(options.in_flight != 0 ? options.in_flight
-                                       : tokens::limit_for(on.workers(), on.io().threads())),
+                                       : tokens::limit_for(on.workers(), on.reads_at_a_time())),
       budget(options.memory),
       policy(options.on_error),
       only_fails(policy.only_fails()),
@@ -33336,6 +37947,7 @@ void report_recorder::end(const subject& of) {
 void report_recorder::begin_probe() noexcept {
   const std::uint64_t begun = now_ticks();
   at_step_ = usage_of_this_thread();
+  delay_at_step_ = delay_of_this_thread();
   step_thread_ = ::pthread_self();
   probed_at_ = now_ticks();
   probe_cost_ = probed_at_ - begun;
@@ -33350,6 +37962,7 @@ void report_recorder::end_probe() noexcept {
   if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
     step_ticks_ += now - probed_at_;
     step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
+    step_delay_ += delay_of_this_thread() - delay_at_step_;
   }
   next_probe_ = now + 2000 * probe_cost_;  // a tenth of a percent
 }
@@ -33413,6 +38026,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   r.taking = in_seconds(used_.time);
   r.workers = of.on.workers();
   r.io_threads = of.on.io().threads();
+  r.requests = of.on.reads_at_a_time() - r.io_threads;
   r.cpus = available_cpus();
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
@@ -33438,6 +38052,8 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   r.waiting = timing(stalls_.waits(), waited);
   r.iteration = timing(stalls_.iterations(), all);
   r.step = timing(stalls_.steps(), all - waited);
+  if (step_ticks_ != 0)
+    r.step_delay = std::min(1.0, seconds_of(step_delay_) / (static_cast<double>(step_ticks_) * tick));
   r.memory_limit = of.budget.limit();
   r.memory_used = of.budget.used();
   r.memory_peak = of.budget.peak();
@@ -33494,7 +38110,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
     const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
     waits_report& w = out.waits;
     w.io_thread = wait(wait_for::io_thread);
-    w.io_call = wait(wait_for::io_call);
+    w.io_call = wait(wait_for::io_call) + wait(wait_for::server) + wait(wait_for::sample);
     w.memory = wait(wait_for::memory);
     w.lock = wait(wait_for::lock) + wait(wait_for::channel);
     w.time = wait(wait_for::time);
@@ -33538,7 +38154,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
   stalls_.reset();
   used_ = {};
-  step_ticks_ = step_nanoseconds_ = 0;
+  step_ticks_ = step_nanoseconds_ = step_delay_ = 0;
   return r;
 }
 
@@ -33576,7 +38192,7 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
   measured_load& load = r.load;
   load_model& m = load.model;
   m.workers = r.workers;
-  m.io_threads = r.io_threads;
+  m.io_threads = r.io_threads + r.requests;
   m.processors = r.cpus;
   m.in_flight = of.figures.in_flight;
   m.prefetch = of.figures.prefetch;
@@ -33639,81 +38255,6 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
   m.other_processors =
       std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);
   if (m.other_processors < 0.05) m.other_processors = 0;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/loader/impl/report_timeline.hpp
-/// \file
-/// The bodies of what loader/detail/report_timeline.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-void report_timeline::piece::add(const piece& next) noexcept {
-  end = next.end;
-  iterations += next.iterations;
-  waited += next.waited;
-  step += next.step;
-  longest = std::max(longest, next.longest);
-  readings += next.readings;
-  ready += next.ready;
-  in_flight += next.in_flight;
-  bytes += next.bytes;
-}
-
-void report_timeline::add(const queue_depths& depths, std::uint64_t next_at) noexcept {
-  ++now_.readings;
-  now_.ready += depths.ready;
-  now_.in_flight += depths.samples;
-  now_.bytes += depths.bytes;
-  next_ = next_at;
-}
-
-void report_timeline::close() noexcept {
-  try {
-    pieces_.reserve(most_pieces);
-  } catch (...) {  // no memory: the piece becomes longer
-    return;
-  }
-  pieces_.push_back(std::exchange(now_, {}));
-  if (pieces_.size() < most_pieces) return;
-  // Two neighbors are longer together than this: at most half are left. Breaks between epochs stay.
-  width_ = (pieces_.back().end - pieces_.front().begin) / (most_pieces / 4) + 1;
-  auto last = pieces_.begin();
-  for (auto p = last + 1; p != pieces_.end(); ++p) {
-    if (p->end - last->begin <= width_)
-      last->add(*p);
-    else
-      *++last = *p;
-  }
-  pieces_.erase(last + 1, pieces_.end());
-}
-
-std::vector<timeline_piece> report_timeline::take(std::uint64_t since, double tick) {
-  std::vector<timeline_piece> out;
-  out.reserve(pieces_.size() + 1);
-  const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
-  double ready = 0, in_flight = 0, bytes = 0;  // where none was read: as before
-  const auto put = [&](const piece& p) {
-    if (p.readings != 0) {
-      const auto n = static_cast<double>(p.readings);
-      ready = static_cast<double>(p.ready) / n;
-      in_flight = static_cast<double>(p.in_flight) / n;
-      bytes = static_cast<double>(p.bytes) / n;
-    }
-    const auto n = static_cast<double>(p.iterations);
-    if (p.iterations == 0) return;
-    out.push_back({in_seconds(p.begin - std::min(p.begin, since)), in_seconds(p.end - p.begin), p.iterations,
-                   in_seconds(p.waited) / n, in_seconds(p.longest), in_seconds(p.step) / n, ready, in_flight,
-                   bytes});
-  };
-  for (const piece& p : pieces_) put(p);
-  put(now_);
-  pieces_.clear();
-  now_ = {};
-  width_ = 0;
-  next_ = 0;
-  return out;
 }
 
 }  // namespace wick::detail
@@ -34319,8 +38860,7 @@ void scheduler::refresh() {
   size_.take_anew();
 }
 
-void scheduler::replan(owned<const erased_plan> next) {
-  owned<stop_source> stop = make_owned<stop_source>();
+void scheduler::replan(owned<const erased_plan> next, owned<stop_source> stop) noexcept {
   if (started_) drain(std::move(stop));
   started_ = left_ = run_ahead_ = false;
   orders_.forget();
@@ -34471,8 +39011,8 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
 /// Claims one run from the oldest batch that has any left, and runs it.
 bool scheduler::run_some() noexcept {
   const std::uint64_t length = runner_.grain().run_length();
-  if (suspends_ && chooses_in_flight_ && on_.io().chooses_threads())
-    tokens_.set_limit(tokens::limit_for(on_.workers(), on_.io().threads()));
+  if (suspends_ && chooses_in_flight_)
+    tokens_.set_limit(tokens::limit_for(on_.workers(), on_.reads_at_a_time()));
   const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
   if (most == 0) return false;
   const auto claimed = ahead_.claim(most, [&](bool another_follows) {
@@ -36651,7 +41191,8 @@ class adviser {
              "; no change to the pipeline gives 5 % or more.";
     if (!step || d.gain.gain < worth_it) return d;
     char rate[64];
-    std::snprintf(rate, sizeof(rate), "%.4g samples/s, ", d.gain.samples_per_second);
+    const double each = d.gain.samples_per_second;
+    std::snprintf(rate, sizeof(rate), "%.*f samples/s, ", each < 10 ? 2 : 0, each);
     d.text += " The loader alone: " + std::string(rate) + d.gain.to_string() + ".";
     return d;
   }
@@ -36747,10 +41288,12 @@ class adviser {
     }
     if (most == nullptr || latency_ <= 0 || calls + most->waits.io_thread < 0.1 * latency_) return {};
     const std::size_t more = 4 * r_.io_threads;
-    const std::string what =
-        "I/O in " + most->name + " (" + each(calls, *most) + ", " + number(r_.io_threads, "I/O thread") + ")";
+    const std::string what = "I/O in " + most->name + " (" + each(calls, *most) + ", " +
+                             (r_.requests != 0 ? number(r_.requests, "request") + " at a time"
+                                               : number(r_.io_threads, "I/O thread")) +
+                             ")";
     // The loader has found how many calls at a time give the most: what is left is the storage.
-    if (r_.load.chooses_io_threads)
+    if (r_.load.chooses_io_threads || r_.requests != 0)
       return make(bound::reads, most->name, what, {faster(most->name), more_prefetch()});
     option both = more_prefetch();
     both.change.io_threads = more;
@@ -36986,6 +41529,10 @@ std::string hang_scene::doing(const place& p, executor& on) const {
       return "waiting for one of " + spelled(on.io().threads()) + " I/O threads";
     case wait_for::io_call:
       return "in a call on I/O thread wick-io-" + spelled(p.io_thread);
+    case wait_for::server:
+      return "waiting for the answer of a server";
+    case wait_for::sample:
+      return "waiting for what another sample reads";
     case wait_for::memory:
       return "waiting for memory (" + spelled(used) + " of " + spelled(limit) + " bytes are taken)";
     case wait_for::time:
@@ -38083,25 +42630,29 @@ std::string report::to_string() const {
 /// A report as JSON, as Prometheus's text, and as single figures. Included in exactly one file of a program.
 
 #include <cmath>
-#include <cstdio>
 
 // ==== wick/async/detail/json.hpp
 /// \file
 /// JSON, written piece by piece. For what is compiled once.
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 namespace wick::detail {
+
+/// Nine digits of it, whatever the locale is.
+inline std::string number_text(double value) {
+  std::array<char, 32> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 9).ptr;
+  return {text.data(), end};
+}
 
 /// Members of an object of JSON, one after the other.
 class json_object {
  public:
   json_object& add(std::string_view name, double value) {
-    char text[32];
-    // JSON has no infinity.
-    std::snprintf(text, sizeof(text), "%.9g", std::isfinite(value) ? value : 0.0);
-    return raw(name, text);
+    return raw(name, number_text(std::isfinite(value) ? value : 0.0));  // JSON has no infinity
   }
   template <std::unsigned_integral Number>
     requires(!std::same_as<Number, bool>)
@@ -38220,10 +42771,13 @@ std::string report::to_json() const {
   out.add("seconds", seconds).add("taking", taking).add("samples", samples).add("batches", batches);
   out.add("samples_per_second", samples_per_second()).add("iterations", iterations);
   out.add("workers", std::uint64_t{workers}).add("io_threads", std::uint64_t{io_threads});
-  out.add("cpus", std::uint64_t{cpus});
+  out.add("requests", std::uint64_t{requests}).add("cpus", std::uint64_t{cpus});
   out.add("worked", worked).add("others", others).add("helped", helped).add("io_calls", io_calls);
   out.add("worker_processor", worker_processor).add("io_processor", io_processor).add("processor", processor);
-  out.add("wait_mean", wait_mean).add("wait_median", wait_median).add("stalled", stalled());
+  out.add("wait_mean", wait_mean)
+      .add("wait_median", wait_median)
+      .add("step_delay", step_delay)
+      .add("stalled", stalled());
   out.raw("waiting", report_json(waiting))
       .raw("iteration", report_json(iteration))
       .raw("step", report_json(step));
@@ -38262,9 +42816,8 @@ std::string report::to_prometheus(std::string_view labels) const {
     std::string all(labels);
     if (!all.empty() && !more.empty()) all += ',';
     all += more;
-    char number[32];
-    std::snprintf(number, sizeof(number), "%.9g", v);
-    out += std::string("wick_") + name + (all.empty() ? "" : "{" + all + "}") + " " + number + "\n";
+    out += std::string("wick_") + name + (all.empty() ? "" : "{" + all + "}") + " " + detail::number_text(v) +
+           "\n";
   };
   const auto one = [&](const char* name, const char* text, double v) {
     help(name, text);
@@ -38652,6 +43205,81 @@ std::string report::to_html() const { return detail::report_page(*this).text(); 
 
 }  // namespace wick
 
+// ==== wick/profile/impl/report_timeline.hpp
+/// \file
+/// The bodies of what profile/detail/report_timeline.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void report_timeline::piece::add(const piece& next) noexcept {
+  end = next.end;
+  iterations += next.iterations;
+  waited += next.waited;
+  step += next.step;
+  longest = std::max(longest, next.longest);
+  readings += next.readings;
+  ready += next.ready;
+  in_flight += next.in_flight;
+  bytes += next.bytes;
+}
+
+void report_timeline::add(const queue_depths& depths, std::uint64_t next_at) noexcept {
+  ++now_.readings;
+  now_.ready += depths.ready;
+  now_.in_flight += depths.samples;
+  now_.bytes += depths.bytes;
+  next_ = next_at;
+}
+
+void report_timeline::close() noexcept {
+  try {
+    pieces_.reserve(most_pieces);
+  } catch (...) {  // no memory: the piece becomes longer
+    return;
+  }
+  pieces_.push_back(std::exchange(now_, {}));
+  if (pieces_.size() < most_pieces) return;
+  // Two neighbors are longer together than this: at most half are left. Breaks between epochs stay.
+  width_ = (pieces_.back().end - pieces_.front().begin) / (most_pieces / 4) + 1;
+  auto last = pieces_.begin();
+  for (auto p = last + 1; p != pieces_.end(); ++p) {
+    if (p->end - last->begin <= width_)
+      last->add(*p);
+    else
+      *++last = *p;
+  }
+  pieces_.erase(last + 1, pieces_.end());
+}
+
+std::vector<timeline_piece> report_timeline::take(std::uint64_t since, double tick) {
+  std::vector<timeline_piece> out;
+  out.reserve(pieces_.size() + 1);
+  const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
+  double ready = 0, in_flight = 0, bytes = 0;  // where none was read: as before
+  const auto put = [&](const piece& p) {
+    if (p.readings != 0) {
+      const auto n = static_cast<double>(p.readings);
+      ready = static_cast<double>(p.ready) / n;
+      in_flight = static_cast<double>(p.in_flight) / n;
+      bytes = static_cast<double>(p.bytes) / n;
+    }
+    const auto n = static_cast<double>(p.iterations);
+    if (p.iterations == 0) return;
+    out.push_back({in_seconds(p.begin - std::min(p.begin, since)), in_seconds(p.end - p.begin), p.iterations,
+                   in_seconds(p.waited) / n, in_seconds(p.longest), in_seconds(p.step) / n, ready, in_flight,
+                   bytes});
+  };
+  for (const piece& p : pieces_) put(p);
+  put(now_);
+  pieces_.clear();
+  now_ = {};
+  width_ = 0;
+  next_ = 0;
+  return out;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/profile/impl/stage_clocks.hpp
 /// \file
 /// The bodies of what profile/detail/stage_clocks.hpp declares. Included in exactly one file of a program.
@@ -38930,8 +43558,8 @@ void trace_file::event(std::string_view phase, std::string_view name, std::strin
 }
 
 void trace_file::write(const laid_out& of) {
-  constexpr std::array<std::string_view, wait_kinds> causes = {"other", "I/O thread", "I/O call", "memory",
-                                                               "time",  "lock",       "channel",  "worker"};
+  constexpr std::array<std::string_view, wait_kinds> causes = {
+      "other", "I/O thread", "I/O call", "memory", "time", "lock", "channel", "worker", "server", "sample"};
   constexpr std::array<std::string_view, 3> parts = {"decode", "resize", "color"};
   constexpr std::array<std::string_view, 5> kinds = {"stage", "wait", "call", "batch stage", "batch stage"};
   const trace_span& s = of.span;
@@ -39034,6 +43662,8 @@ constexpr std::uint64_t a_second = 1'000'000'000;
 constexpr std::string_view closing = "\n]\n";
 constexpr std::size_t end_bytes = 512;    // kept free for the last event and the bracket
 constexpr std::size_t a_write = 1 << 20;  // bytes
+// Iterations that are followed at first in a fifth of a second. Of more, one in two, one in four, …
+constexpr std::uint64_t most_loops = 200;
 
 std::uint64_t read_clock(::clockid_t which) noexcept {
   ::timespec t{};
@@ -39144,7 +43774,10 @@ std::uint64_t trace_file::dropped() const noexcept {
 void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept {
   follows_batch_ = following_ && loops_++ % every_batch_ == 0;
   if (!follows_batch_) return;
-  ++loops_in_window_;
+  if (++loops_in_window_ > most_loops) {
+    every_batch_ *= 2;
+    loops_in_window_ = 0;
+  }
   try {
     iterations_.push_back({std::max(step, begun_), std::max(wait, begun_), now});
   } catch (...) {  // no memory: not in the trace
@@ -39228,6 +43861,7 @@ void trace_file::drain(queue_depths* depths) {
   }
   flush();
   choose_every(now.nanoseconds);
+  choose_every_batch(now.nanoseconds);
   if (full_ || fault_ != 0) stop_following();
 }
 
@@ -39251,7 +43885,6 @@ void trace_file::choose_every(std::uint64_t now) noexcept {
   const bool overflown = drops != std::exchange(dropped_, drops);
   const std::uint64_t passed = now - window_;
   if (!overflown && passed < a_second / 50) return;
-  choose_every_batch(passed);
   const std::uint64_t most = std::max<std::uint64_t>(passed / 100'000, 200);
   if (overflown || in_window_ > most + most / 2)
     every_ = static_cast<std::uint32_t>(
@@ -39264,14 +43897,12 @@ void trace_file::choose_every(std::uint64_t now) noexcept {
 }
 
 /// Writes text_ over the closing bracket, and another bracket. What can't be written is taken back.
-/// The same of iterations: 1,000 a second.
-void trace_file::choose_every_batch(std::uint64_t passed) noexcept {
-  const std::uint64_t most = std::max<std::uint64_t>(passed / 1'000'000, 20);
-  const std::uint64_t seen = std::exchange(loops_in_window_, 0);
-  if (seen > most + most / 2)
-    every_batch_ *= seen / most + 1;
-  else if (seen < most / 3)
-    every_batch_ = std::max<std::uint64_t>(every_batch_ / 2, 1);
+/// Follows more iterations again, where they have become fewer.
+void trace_file::choose_every_batch(std::uint64_t now) noexcept {
+  if (now - loop_window_ < a_second / 5) return;
+  if (loops_in_window_ < most_loops / 3) every_batch_ = std::max<std::uint64_t>(every_batch_ / 2, 1);
+  loop_window_ = now;
+  loops_in_window_ = 0;
 }
 
 void trace_file::flush() {
@@ -39428,6 +44059,157 @@ prediction report::predict(const what_if& changed) const {
 /// \file
 /// All bodies of recovery/, which are compiled once.
 
+// ==== wick/recovery/impl/delivery_log.hpp
+/// \file
+/// The bodies of what recovery/detail/delivery_log.hpp declares. Included in exactly one file of a program.
+
+#include <random>
+
+// ==== wick/io/detail/line_reader.hpp
+/// \file
+/// Reads the lines that wick writes itself, from their beginning to their end.
+
+#include <charconv>
+
+namespace wick::detail {
+
+/// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
+class line_reader {
+ public:
+  explicit line_reader(std::string_view text) noexcept : text_(text) {}
+  bool good() const noexcept { return good_; }
+  /// Good, and at its end.
+  bool whole() const noexcept { return good_ && text_.empty(); }
+  void skip(std::string_view what) noexcept {
+    good_ = good_ && text_.starts_with(what);
+    if (good_) text_.remove_prefix(what.size());
+  }
+  std::uint64_t number(int base = 10) noexcept {
+    std::uint64_t n = 0;
+    const auto [end, fault] = std::from_chars(text_.data(), text_.data() + text_.size(), n, base);
+    good_ = good_ && fault == std::errc();
+    if (good_) text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return n;
+  }
+
+ private:
+  std::string_view text_;
+  bool good_ = true;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace {
+
+/// The members of a line, in their order: `number(name, member)`, and `hash(name, member)` for what JSON's
+/// numbers have no room for.
+template <class Start, class Visitor>
+  requires std::same_as<std::remove_const_t<Start>, delivery_start>
+void each_member(Start& s, Visitor& v) {
+  v.hash("loader", s.loader);
+  v.number("from_epoch", s.epoch);
+  v.number("from_batch", s.batch);
+  v.number("rank", s.rank);
+  v.number("world", s.world);
+  v.number("batch_size", s.batch_size);
+  v.number("source", s.source);
+  v.number("content", s.content);
+  v.hash("seed", s.seed);
+  v.hash("data", s.data);
+}
+template <class Batch, class Visitor>
+  requires std::same_as<std::remove_const_t<Batch>, delivered_batch>
+void each_member(Batch& b, Visitor& v) {
+  v.hash("loader", b.loader);
+  v.number("epoch", b.epoch);
+  v.number("batch", b.batch);
+  v.number("batches", b.batches);
+  v.number("count", b.count);
+  v.number("samples", b.samples);
+  v.number("replaced", b.replaced);
+  v.hash("order_hash", b.order_hash);
+  v.hash("samples_hash", b.samples_hash);
+}
+
+struct member_writer {
+  json_object line;
+  void number(std::string_view name, std::uint64_t n) { line.add(name, n); }
+  void hash(std::string_view name, std::uint64_t n) { line.add(name, hex(n)); }
+};
+
+struct member_reader {
+  line_reader line;
+  bool first = true;
+  void number(std::string_view name, std::uint64_t& n) {
+    begin(name);
+    n = line.number();
+  }
+  void hash(std::string_view name, std::uint64_t& n) {
+    begin(name);
+    line.skip("\"0x");
+    n = line.number(16);
+    line.skip("\"");
+  }
+  void begin(std::string_view name) {
+    line.skip(std::exchange(first, false) ? "{\"" : ",\"");
+    line.skip(name);
+    line.skip("\":");
+  }
+};
+
+template <class Line>
+std::string written(const Line& l) {
+  member_writer w;
+  each_member(l, w);
+  return w.line.text();
+}
+template <class Line>
+std::optional<Line> read_line(std::string_view text) {
+  Line out;
+  member_reader r{line_reader(text)};
+  each_member(out, r);
+  r.line.skip("}");
+  return r.line.whole() ? std::optional<Line>(out) : std::nullopt;
+}
+
+}  // namespace
+
+std::string to_json(const delivery_start& s) { return written(s); }
+std::string to_json(const delivered_batch& b) { return written(b); }
+std::optional<delivery_start> read_delivery_start(std::string_view line) {
+  return read_line<delivery_start>(line);
+}
+std::optional<delivered_batch> read_delivered_batch(std::string_view line) {
+  return read_line<delivered_batch>(line);
+}
+
+delivery_log::delivery_log(std::string path, bool content) : content_(content) {
+  if (path.empty()) return;
+  file_.emplace(std::move(path), "delivery_log_file", delivery_head);
+  std::random_device random;
+  loader_ = std::uint64_t{random()} << 32 | random();
+}
+
+void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
+  if (!file_) return;
+  whose.loader = b.loader = loader_;
+  whose.content = content_;
+  const std::pair<std::uint64_t, std::uint64_t> place{b.epoch, b.batch};
+  if (next_ != place || last_.data != whose.data || last_.source != whose.source) {
+    whose.epoch = b.epoch;
+    whose.batch = b.batch;
+    file_->add([&] { return to_json(whose); });
+    last_ = whose;
+  }
+  file_->add([&] { return to_json(b); });
+  next_ =
+      b.batch + 1 < b.batches ? std::pair{b.epoch, b.batch + 1} : std::pair{b.epoch + 1, std::uint64_t{0}};
+}
+
+}  // namespace wick::detail
+
 // ==== wick/recovery/impl/draw_notes.hpp
 /// \file
 /// The bodies of what recovery/detail/draw_notes.hpp declares. Included in exactly one file of a program.
@@ -39562,6 +44344,10 @@ std::vector<quarantine::entry> error_account::bad() const {
   return out;
 }
 
+bool error_account::any_bad() const noexcept { return !bad_->stages.empty(); }
+
+void error_account::forget_bad() noexcept { bad_->stages.clear(); }
+
 void error_account::write(loader_state& to) const {
   to.failures = failure_log_.of_training();
   to.counted_failures = counted_;
@@ -39622,6 +44408,7 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
 }
 
 void fingerprint_recorder::begin(std::uint64_t epoch) {
+  epochs_.reserve(max_kept);  // nothing is thrown behind it
   std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
   epochs_.push_back({epoch, {}});
@@ -39719,26 +44506,6 @@ std::string to_json(const failure_log_entry& e) {
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
-failure_log_file::failure_log_file(std::string path)
-    : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
-  if (file_.fault() == 0) return;
-  const char* const other = file_.other();
-  throw error(printable(path_) + ": failure_log_file: can't be opened: " +
-              (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
-              "; give a path in a folder that exists and may be written to");
-}
-
-std::string failure_log_file::trouble() const {
-  if (lost_ == 0) return {};
-  return printable(path_) + ": failure_log_file: " + std::to_string(lost_) +
-         " lines could not be written: " + reason(fault_) + "; loader.failure_log() has them";
-}
-
-void failure_log_file::lost(int fault) noexcept {
-  fault_ = fault;
-  ++lost_;
-}
-
 }  // namespace wick::detail
 
 // ==== wick/recovery/impl/mixture.hpp
@@ -39753,28 +44520,6 @@ void failure_log_file::lost(int fault) noexcept {
 namespace wick::detail {
 
 namespace {
-
-/// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
-class line_reader {
- public:
-  explicit line_reader(std::string_view text) noexcept : text_(text) {}
-  bool good() const noexcept { return good_; }
-  void skip(std::string_view what) noexcept {
-    good_ = good_ && text_.starts_with(what);
-    if (good_) text_.remove_prefix(what.size());
-  }
-  std::uint64_t number(int base = 10) noexcept {
-    std::uint64_t n = 0;
-    const auto [end, fault] = std::from_chars(text_.data(), text_.data() + text_.size(), n, base);
-    good_ = good_ && fault == std::errc();
-    if (good_) text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-    return n;
-  }
-
- private:
-  std::string_view text_;
-  bool good_ = true;
-};
 
 constexpr std::string_view journal_head = "{\"";
 constexpr std::string_view first_words = "{\"journal\":\"wick mixture 1\",\"of\":\"0x";
@@ -39894,6 +44639,18 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
   return out;
 }
 
+namespace {
+
+/// With six digits behind the point, whatever the locale is.
+std::string decimals(double value) {
+  std::array<char, 400> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 6).ptr;
+  return {text.data(), end};
+}
+
+}  // namespace
+
 std::string mixture_journal::line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
                                      std::uint64_t& after) const {
   std::string line = "{\"edit\":" + std::to_string(number) + ",\"epoch\":" + std::to_string(e.epoch) +
@@ -39902,7 +44659,7 @@ std::string mixture_journal::line_of(const mixture_edit& e, std::size_t number, 
     line += (i == 0 ? "\"" : ",\"") + hex(std::bit_cast<std::uint64_t>(e.weights[i])) + "\"";
   line += "],\"weights\":{";
   for (std::size_t i = 0; i < e.weights.size(); ++i)
-    line += (i == 0 ? "\"" : ",\"") + names_[i] + "\":" + std::to_string(e.weights[i]);
+    line += (i == 0 ? "\"" : ",\"") + names_[i] + "\":" + decimals(e.weights[i]);
   line += "}";
   after = fingerprint_hash().add(before).add(line).value();
   return line + ",\"hash\":\"" + hex(after) + "\"}";
@@ -40337,7 +45094,7 @@ using noted = std::vector<draw_notes::line>;
 /// A stream gives its numbers again.
 receipt::draw draw_of(const draw_notes::line& l, const std::vector<std::string>& stages) {
   receipt::draw out{l.stage < stages.size() ? stages[l.stage] : "loader", l.stage, l.count, {}};
-  random_stream again(l.where.seed ^ l.where.drawn, l.where.epoch, l.where.position, l.stage);
+  random_stream again = context::stream_of(l.where, l.stage, l.frozen);
   out.values.resize(static_cast<std::size_t>(std::min<std::uint64_t>(l.count, receipt_writer::most_values)));
   for (std::uint32_t& value : out.values) value = again();
   return out;
@@ -40554,13 +45311,16 @@ std::string difference(const loader_state& state, const pipeline_identity& mine)
   const std::vector<stage_identity> now = shortened(mine.stages);
   for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
     const std::string at = "another pipeline: stage " + number(i + 1) + " behind the source ";
+    const auto differs = [&at](const std::string& how) {
+      return at + how + "; build the pipeline as it was, or begin the next epoch without the state: epoch(e)";
+    };
     if (i >= now.size())
-      return at + "was " + printable(before[i].name) + ", and this loader has no such stage";
-    if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
+      return differs("was " + printable(before[i].name) + ", and this loader has no such stage");
+    if (i >= before.size()) return differs("is " + printable(now[i].name) + ", which it did not have");
     if (before[i].name != now[i].name)
-      return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
+      return differs("was " + printable(before[i].name) + ", now it is " + printable(now[i].name));
     if (before[i].parameters != now[i].parameters && !(may_change && now[i].changes))
-      return at + "(" + printable(now[i].name) + ") had other parameters";
+      return differs("(" + printable(now[i].name) + ") had other parameters");
   }
   if (saved.seed != mine.seed) {
     return "another seed: " + number(saved.seed) + ", this loader has " + number(mine.seed) +
@@ -41294,11 +46054,18 @@ detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
 detail::shard_stage shard() {
   const std::uint64_t rank = detail::environment_number("RANK", 0);
   const std::uint64_t world = detail::environment_number("WORLD_SIZE", 1);
-  if (world == 0 || rank >= world) {
-    const char* const said = std::getenv("WORLD_SIZE");
-    throw error("shard: the environment says RANK=" + std::to_string(rank) +
-                (said == nullptr || *said == '\0' ? ", and WORLD_SIZE is not set"
-                                                  : " and WORLD_SIZE=" + std::to_string(world)) +
+  const auto is_set = [](const char* name) {
+    const char* const said = std::getenv(name);
+    return said != nullptr && *said != '\0';
+  };
+  const bool some_rank = is_set("RANK"), some_world = is_set("WORLD_SIZE");
+  // Launchers that set WORLD_SIZE alone would make each process the first rank.
+  if (world == 0 || rank >= world || (world > 1 && !some_rank)) {
+    throw error("shard: the environment says " +
+                (some_rank ? "RANK=" + std::to_string(rank) : "WORLD_SIZE=" + std::to_string(world)) +
+                (!some_rank    ? ", and RANK is not set"
+                 : !some_world ? ", and WORLD_SIZE is not set"
+                               : " and WORLD_SIZE=" + std::to_string(world)) +
                 "; set both as torchrun does (RANK from 0 to WORLD_SIZE - 1), or write shard(rank, world)");
   }
   return shard(rank, world);
@@ -41773,6 +46540,208 @@ std::uint64_t decode_raw_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/sources/impl/file_index.hpp
+/// \file
+/// The bodies of what sources/detail/file_index.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/sources/detail/look_into_each.hpp
+/// \file
+/// Looking into all files of a source: one after the other on this machine, and some at a time on servers,
+/// where each waits for the network. For bodies, which are compiled once.
+
+// ==== wick/async/detail/at_once.hpp
+/// \file
+/// Calls that each wait for a network or the like, on some threads of their own. For bodies, which are
+/// compiled once.
+
+#include <chrono>
+#include <thread>
+
+namespace wick::detail {
+
+/// Calls f(0), …, f(count - 1), on so many threads, or on as many as can be made, of which this is one. When
+/// a call throws, or this thread is interrupted, the calls that wait for servers give up.
+/// \throws what the first of them throws, in their order, and what check_interruption() throws
+template <class F>
+void at_once(std::size_t count, std::size_t threads, F f) {
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> any_failed{false};
+  std::vector<std::exception_ptr> failed(count + 1);
+  const auto fail = [&](std::size_t i) noexcept {
+    failed[i] = std::current_exception();
+    any_failed.store(true, std::memory_order_relaxed);
+    next.store(count, std::memory_order_relaxed);  // the others would be in vain
+  };
+  const auto work = [&]() noexcept {
+    const auto* const before = std::exchange(no_longer_wanted, &any_failed);
+    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+      try {
+        f(i);
+      } catch (const cancelled&) {
+        if (!any_failed.load(std::memory_order_relaxed)) fail(i);  // else for the failure of another
+      } catch (...) {
+        fail(i);
+      }
+    }
+    no_longer_wanted = before;
+  };
+  {
+    std::mutex mutex;
+    condition wake;
+    std::size_t running = 0;
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < std::min(count, threads); ++t) {
+      {
+        const std::lock_guard lock(mutex);
+        ++running;
+      }
+      const signals_blocked quiet;
+      try {
+        others.emplace_back([&] {
+          work();
+          const std::lock_guard lock(mutex);
+          --running;
+          wake.notify_one();
+        });
+      } catch (const std::system_error&) {
+        const std::lock_guard lock(mutex);
+        --running;
+        break;
+      }
+    }
+    work();
+    for (std::unique_lock lock(mutex); running != 0;) {
+      wake.wait_for(lock, std::chrono::milliseconds(100));
+      if (running == 0 || any_failed.load(std::memory_order_relaxed)) continue;
+      lock.unlock();
+      try {
+        check_interruption();
+      } catch (...) {
+        fail(count);
+      }
+      lock.lock();
+    }
+  }
+  for (const std::exception_ptr& each : failed) {
+    if (each) std::rethrow_exception(each);
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Opens each file, calls look_into(number, look), and keeps it. On servers several calls run at a time.
+template <class F>
+void look_into_each(opened_files& all, F look_into) {
+  constexpr std::size_t most_threads = 8;
+  if (!all.on_servers()) {
+    for (std::size_t f = 0; f < all.size(); ++f) {
+      check_interruption();
+      opened_files::look file = all.open(f);
+      look_into(f, file);
+      all.keep(std::move(file));
+    }
+    return;
+  }
+  std::vector<std::optional<opened_files::look>> looks(all.size());
+  at_once(all.size(), most_threads, [&](std::size_t f) {
+    looks[f].emplace(all.open(f));
+    look_into(f, *looks[f]);
+  });
+  for (auto& looked : looks) all.keep(std::move(*looked));
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+file_index::file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept)
+    : files_(paths, who) {
+  const bool keeps = !kept.empty();
+  std::optional<kept_index> known, now_known;
+  if (keeps) known.emplace(kept, by.fingerprint());
+  index_lock making;
+  std::mutex looking;
+  const auto is_known = [&](std::size_t f, const file_stamp& stamp) {
+    if (!keeps) return false;
+    const std::string_view name = files_.paths().name(f);
+    if (known->find(name, stamp, extents_[f])) return true;
+    making.take(kept);
+    {
+      const std::lock_guard lock(looking);
+      if (!now_known) now_known.emplace(kept, by.fingerprint());
+    }
+    return now_known->find(name, stamp, extents_[f]);
+  };
+  extents_.resize(files_.size());
+  std::vector<char> scanned(files_.size());  // not bool: several threads write
+  look_into_each(files_, [&](std::size_t f, const opened_files::look& file) {
+    if (is_known(f, file.stamp())) return;
+    scanned[f] = 1;
+    try {
+      extents_[f] = by.find(file);
+    } catch (const error& e) {
+      throw files_.fault(f, e.what());
+    }
+    extents_[f].shrink();
+  });
+  const std::optional<kept_index>& newest = now_known ? now_known : known;
+  bool all_known = keeps && newest->size() == files_.size();
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    firsts_.push_back(firsts_.back() + extents_[f].size());
+    if (scanned[f] == 0) continue;
+    all_known = false;
+    bytes_scanned_ += files_.stamp(f).size;
+  }
+  if (size() == 0) {
+    throw files_.fault(0, "nothing in " + std::to_string(files_.size()) +
+                              (files_.size() == 1 ? " file" : " files") + "; are these the right ones?");
+  }
+  if (keeps && !all_known) keep(kept, by.fingerprint());
+}
+
+void file_index::keep(const std::string& path, std::uint64_t rule) {
+  std::vector<kept_index::entry> entries;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    if (files_.stamp(f).settled())
+      entries.push_back({files_.paths().name(f), &files_.stamp(f), &extents_[f]});
+  }
+  if (entries.empty()) return;
+  try {
+    kept_index::write(path, rule, entries);
+  } catch (const error& e) {
+    note_ = std::string(e.what()) + ". Without it the files are read through at each start";
+  }
+}
+
+file_index::place file_index::find(std::uint64_t i) const noexcept {
+  if (extents_.size() == 1) return {0, i};
+  const auto behind = std::upper_bound(firsts_.begin(), firsts_.end(), i);
+  const auto file = static_cast<std::size_t>(behind - firsts_.begin()) - 1;
+  return {file, i - firsts_[file]};
+}
+
+file_range file_index::at(std::uint64_t i) const noexcept {
+  const place p = find(i);
+  const file_extents::extent e = extents_[p.file].at(p.number);
+  return files_.range(p.file, e.offset, e.length);
+}
+
+std::uint64_t file_index::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const auto code = extents_[f].code();
+    h.add(files_.paths().name(f))
+        .add(files_.stamp(f).size)
+        .add(extents_[f].size())
+        .add(code.data(), code.size());
+  }
+  return h.add(size()).value();
+}
+
+}  // namespace wick::detail
+
 // ==== wick/sources/impl/file_windows.hpp
 /// \file
 /// The bodies of what sources/file_windows.hpp declares. Included in exactly one file of a program.
@@ -42069,7 +47038,7 @@ inline std::vector<std::string> expand_pattern(const std::string& pattern, std::
   if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
   if (pattern.find("://") != std::string::npos) {
     throw source_error(pattern, who,
-                       "is a URL, and only local files are read here; download it, or mount it");
+                       "is a URL, and this source reads local files only; download it, or mount it");
   }
   if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
   std::vector<std::string> out;
@@ -42091,7 +47060,7 @@ inline std::vector<std::string> expand_pattern(const std::string& pattern, std::
 
 namespace wick {
 
-void files::keep(std::span<const std::string> paths) {
+void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store) {
   if (paths.empty()) throw error("files: the list is empty; give it at least one path");
   auto data = std::make_shared<table>();
   std::size_t total = 0;
@@ -42105,10 +47074,34 @@ void files::keep(std::span<const std::string> paths) {
     data->arena.append(path).push_back('\0');
   }
   data->shared_prefix = shared_prefix(*data);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!detail::is_url(paths[i])) continue;
+    if (store == nullptr) store = detail::store_of(paths[i], "files");
+    if (data->objects == nullptr) data->objects = std::make_unique<detail::remote_object[]>(paths.size());
+    data->objects[i].store = store.get();
+  }
+  data->store = std::move(store);
   data_ = std::move(data);
 }
 
+void files::keep(const detail::remote_list& objects) {
+  std::vector<std::string> urls;
+  urls.reserve(objects.names.size());
+  for (const detail::remote_name& n : objects.names) urls.push_back(n.url);
+  keep(urls, objects.store);
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    detail::remote_object& object = data_->objects[i];
+    object.size.store(objects.names[i].size, std::memory_order_relaxed);
+    object.version.store(object.indexed = objects.names[i].version, std::memory_order_relaxed);
+  }
+}
+
 void files::find(const std::string& pattern) {
+  if (detail::is_url(pattern)) {
+    std::shared_ptr<detail::object_store> store = detail::store_of(pattern, "files");
+    keep({store, store->names(pattern)});
+    return;
+  }
   const std::vector<std::string> found = detail::expand_pattern(pattern, "files");
   struct ::stat status {};
   if (found.size() == 1 && ::stat(found[0].c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -42119,19 +47112,30 @@ void files::find(const std::string& pattern) {
   keep(found);
 }
 
-std::string files::key(std::uint64_t i) const { return detail::printable(path(i)); }
+std::string files::key(std::uint64_t i) const {
+  return detail::printable(data_->object(i) == nullptr ? std::string(path(i)) : detail::shown_url(path(i)));
+}
+
+std::string_view files::name(std::uint64_t i) const noexcept {
+  return detail::without_query(path(i)).substr(data_->shared_prefix);
+}
 
 std::uint64_t files::fingerprint() const noexcept {
   fingerprint_hash h;
-  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(path(i)).substr(data_->shared_prefix));
+  for (std::uint64_t i = 0; i < size(); ++i) {
+    const detail::remote_object* const object = data_->object(i);
+    h.add(name(i));
+    if (object != nullptr && object->indexed != 0)
+      h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
+  }
   return h.add(size()).value();
 }
 
 std::size_t files::shared_prefix(const table& data) noexcept {
-  const std::string_view first(data.arena.data());
+  const std::string_view first = detail::without_query(data.arena.data());
   std::size_t shared = first.rfind('/') + 1;
   for (const std::uint64_t offset : data.offsets) {
-    const std::string_view path(data.arena.data() + offset);
+    const std::string_view path = detail::without_query(data.arena.data() + offset);
     while (shared > 0 && path.substr(0, shared) != first.substr(0, shared)) {
       shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
     }
@@ -42191,60 +47195,49 @@ std::string join_path(std::string_view folder, std::string_view name) {
 
 namespace wick::detail {
 
-struct framed_records::index {
-  index(const files& of, const framing& by, const char* who);
-  void scan(std::size_t file, int open, std::uint64_t size, const framing& by, const char* who);
-  std::size_t file_of(std::uint64_t i) const noexcept {
-    return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), i) - begins.begin()) - 1;
+namespace {
+
+class frame_reader final : public extent_finder {
+ public:
+  frame_reader(const framing& by, const char* who) noexcept : by_(by), who_(who) {}
+  file_extents find(const opened_files::look& in) const override;
+  std::uint64_t fingerprint() const noexcept override {
+    return fingerprint_hash().add(std::string_view(who_)).add(std::uint64_t{by_.header}).value();
   }
 
-  struct record {
-    std::uint64_t offset, length;
-  };
-  files paths;
-  open_shards open;
-  std::vector<file_stamp> stamps;
-  std::vector<std::uint64_t> begins{0};  // the first record of each file, and the end
-  std::vector<record> records;
+ private:
+  framing by_;
+  const char* who_;
 };
 
-framed_records::index::index(const files& of, const framing& by, const char* who)
-    : paths(of), open(static_cast<std::size_t>(of.size())) {
-  stamps.reserve(static_cast<std::size_t>(of.size()));
-  for (std::size_t f = 0; f < of.size(); ++f) {
-    opened_file opened = open_regular(of.path(f), who);
-    scan(f, opened.file.get(), opened.stamp.size, by, who);
-    require_unchanged(opened, of.path(f), who);
-    stamps.push_back(opened.stamp);
-    begins.push_back(records.size());
-    open.keep(std::move(opened.file));
-  }
-  if (records.empty()) throw source_error(of.path(0), who, "has no record, and no other file has one");
-  records.shrink_to_fit();
-}
+}  // namespace
 
-void framed_records::index::scan(std::size_t file, int from, std::uint64_t size, const framing& by,
-                                 const char* who) {
-  // Small frames are read whole; of large ones only the bytes that the framing needs.
+file_extents frame_reader::find(const opened_files::look& in) const {
+  // Small frames are read whole; of large ones only the bytes that the framing needs. What a server has is
+  // read through: a request takes as long as some megabytes.
   constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;
-  std::vector<std::byte> buffer(std::max(window, by.header));
+  const std::uint64_t size = in.size();
+  file_extents out;
+  std::vector<std::byte> buffer(std::max(in.remote() ? in.piece() : window, by_.header));
   std::uint64_t begin = 0, end = 0;  // of the file's bytes in the buffer
   record_frame frame{.size = 0};
   for (std::uint64_t at = 0; at < size; at += frame.size) {
     const auto problem = [&](const std::string& what) {
-      return source_error(paths.path(file), who,
-                          "record " + std::to_string(records.size() - begins.back()) + ", at byte " +
-                              std::to_string(at) + ": " + what);
+      return error("record " + std::to_string(out.size()) + ", at byte " + std::to_string(at) + ": " + what);
     };
-    const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(by.header, size - at));
+    const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(by_.header, size - at));
     if (at < begin || at + head > end) {
-      const std::size_t most = frame.size > small ? by.header : buffer.size();
+      const std::size_t most = frame.size > small && !in.remote() ? by_.header : buffer.size();
       begin = at;
-      end = at + read_up_to(from, buffer.data(), most, at);
+      try {
+        end = at + in.read(buffer.data(), most, at);
+      } catch (const error& e) {
+        throw problem(e.what());
+      }
       if (end < at + head) throw problem("the file was cut off while it was read");
     }
     try {
-      frame = by.call(by.callable, std::span(buffer).subspan(static_cast<std::size_t>(at - begin), head));
+      frame = by_.call(by_.callable, std::span(buffer).subspan(static_cast<std::size_t>(at - begin), head));
     } catch (const error& e) {
       throw problem(e.what());
     }
@@ -42257,32 +47250,18 @@ void framed_records::index::scan(std::size_t file, int from, std::uint64_t size,
       throw problem("a frame of " + std::to_string(frame.size) + " bytes, and the file has " +
                     std::to_string(size - at) + " more; it is cut off or damaged");
     }
-    records.push_back({at + frame.offset, frame.length});
+    out.add({at + frame.offset, frame.length});
   }
+  return out;
 }
 
-framed_records::framed_records(const files& of, const framing& by, const char* who)
-    : index_(std::make_shared<const index>(of, by, who)) {}
-
-std::uint64_t framed_records::size() const noexcept { return index_->records.size(); }
-
-file_range framed_records::at(std::uint64_t i) const noexcept {
-  const index& all = *index_;
-  const std::size_t f = all.stamps.size() == 1 ? 0 : all.file_of(i);
-  const index::record& r = all.records[static_cast<std::size_t>(i)];
-  return {all.paths.path(f), all.open[f], r.offset, r.length, &all.stamps[f]};
-}
+framed_records::framed_records(const files& of, const framing& by, const char* who,
+                               const framed_options& options)
+    : index_(std::make_shared<const file_index>(of, who, frame_reader(by, who), options.index)) {}
 
 std::string framed_records::key(std::uint64_t i) const {
-  const std::size_t f = index_->file_of(i);
-  return index_->paths.key(f) + ", record " + std::to_string(i - index_->begins[f]);
-}
-
-std::uint64_t framed_records::fingerprint() const noexcept {
-  fingerprint_hash h;
-  h.add(index_->paths.fingerprint()).add(size());
-  for (const index::record& r : index_->records) h.add(r.length);
-  return h.value();
+  const file_index::place p = index_->find(i);
+  return index_->paths().key(p.file) + ", record " + std::to_string(p.number);
 }
 
 }  // namespace wick::detail
@@ -42296,58 +47275,6 @@ std::uint64_t framed_records::fingerprint() const noexcept {
 /// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
 
 #include <unistd.h>
-
-// ==== wick/io/detail/endian.hpp
-/// \file
-/// Numbers in the byte order of a file format.
-
-namespace wick::detail {
-
-inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
-  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
-}
-
-/// A number of so many bytes at `at`, the lowest first.
-inline std::uint64_t load_little_endian(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
-  std::uint64_t n = 0;
-  for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
-  return n;
-}
-
-inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
-inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
-inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
-
-template <std::unsigned_integral Word>
-void reverse_each(std::byte* data, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
-    Word word;
-    std::memcpy(&word, data, sizeof(Word));
-    word = reverse_bytes(word);
-    std::memcpy(data, &word, sizeof(Word));
-  }
-}
-
-/// In place, from the order of idx files to the machine's.
-inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
-  if constexpr (std::endian::native == std::endian::little) {
-    switch (element_size) {
-      case 2:
-        reverse_each<std::uint16_t>(data, count);
-        break;
-      case 4:
-        reverse_each<std::uint32_t>(data, count);
-        break;
-      case 8:
-        reverse_each<std::uint64_t>(data, count);
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-}  // namespace wick::detail
 
 // ==== wick/sources/detail/gzip_file.hpp
 /// \file
@@ -42627,6 +47554,8 @@ struct image_folder::table {
   std::vector<detail::owned<char[]>> paths;  // a block a class: path NUL path NUL …
   std::vector<entry> samples;
   std::size_t root_size = 0;
+  std::shared_ptr<detail::object_store> store;       // of a folder in S3, and
+  std::unique_ptr<detail::remote_object[]> objects;  // its pictures
 
   static std::vector<std::string> list_classes(const std::string& root, const image_folder_options& options);
   static error no_pictures(const std::string& folder, const image_folder_options& options);
@@ -42695,12 +47624,90 @@ bool image_folder::table::keep(const std::vector<detail::folder_files>& found) {
   return count != 0;
 }
 
-image_folder::image_folder(const std::string& root, image_folder_options options) {
-  std::string folder = root;
-  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+namespace {
+
+void lower_case_extensions(image_folder_options& options) {
   for (std::string& e : options.extensions) {
     for (char& c : e) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
+}
+
+/// A picture in S3, by what its name says.
+struct listed_picture {
+  std::string_view folder, name;  // "s3://bucket/train/cat/young", "a.jpg"
+  const detail::remote_name* object;
+
+  bool hidden(std::size_t root_size) const noexcept {
+    return name.starts_with('.') || folder.find("/.", root_size) != std::string_view::npos;
+  }
+  std::string_view label(std::size_t root_size) const noexcept {
+    const std::string_view below = folder.substr(root_size + 1);
+    return below.substr(0, below.find('/'));
+  }
+};
+
+}  // namespace
+
+image_folder::image_folder(const detail::remote_list& folder, image_folder_options options) {
+  keep(folder, std::move(options));
+}
+
+void image_folder::keep(const detail::remote_list& objects, image_folder_options options) {
+  if (objects.folder.empty() || objects.names.empty())
+    throw error("image_folder: remote() names single objects; give it one folder: \"s3://bucket/train/\"");
+  lower_case_extensions(options);
+  std::string_view root = objects.folder;
+  while (root.ends_with('/')) root.remove_suffix(1);
+  auto data = std::make_shared<table>();
+  data->root_size = root.size();
+  std::vector<listed_picture> found;
+  for (const detail::remote_name& n : objects.names) {
+    const std::size_t slash = n.url.rfind('/');
+    const listed_picture p{std::string_view(n.url).substr(0, slash),
+                           std::string_view(n.url).substr(slash + 1), &n};
+    if (p.folder.size() > root.size() && !p.hidden(root.size()) &&
+        detail::has_extension(p.name, options.extensions))
+      found.push_back(p);
+  }
+  if (found.empty()) throw table::no_pictures(std::string(root), options);
+  // As walk_files() has them.
+  std::sort(found.begin(), found.end(), [&](const listed_picture& a, const listed_picture& b) {
+    return std::tuple(a.label(root.size()), a.folder, a.name) <
+           std::tuple(b.label(root.size()), b.folder, b.name);
+  });
+  data->objects = std::make_unique<detail::remote_object[]>(found.size());
+  for (std::size_t first = 0, end = 0; first < found.size(); first = end) {
+    const std::string_view label = found[first].label(root.size());
+    std::vector<detail::folder_files> of_class;
+    for (; end < found.size() && found[end].label(root.size()) == label; ++end) {
+      const listed_picture& p = found[end];
+      if (of_class.empty() || of_class.back().folder != p.folder)
+        of_class.push_back({std::string(p.folder), {}});
+      of_class.back().names.emplace_back(p.name);
+      data->objects[end].store = objects.store.get();
+      data->objects[end].size.store(p.object->size, std::memory_order_relaxed);
+      data->objects[end].version.store(data->objects[end].indexed = p.object->version,
+                                       std::memory_order_relaxed);
+    }
+    data->classes.emplace_back(label);
+    data->keep(of_class);
+  }
+  data->samples.shrink_to_fit();
+  data->store = objects.store;
+  data_ = std::move(data);
+}
+
+image_folder::image_folder(const std::string& root, image_folder_options options) {
+  std::string folder = root;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  if (detail::is_url(root)) {
+    folder += '/';
+    std::shared_ptr<detail::object_store> store = detail::store_of(root, "image_folder");
+    std::vector<detail::remote_name> names = store->names(folder);
+    keep({std::move(store), std::move(names), std::move(folder)}, std::move(options));
+    return;
+  }
+  lower_case_extensions(options);
   auto data = std::make_shared<table>();
   data->root_size = folder.size();
   data->classes = table::list_classes(folder, options);
@@ -42720,13 +47727,24 @@ const std::vector<std::string>& image_folder::classes() const noexcept { return 
 
 sample<file_range, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
   const table::entry e = data_->samples[i];
-  return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
+  return {{.path = data_->paths[e.target].get() + e.offset,
+           .remote = data_->objects == nullptr ? nullptr : &data_->objects[i]},
+          static_cast<std::int64_t>(e.target)};
+}
+
+std::string image_folder::note() const {
+  return data_->store == nullptr ? std::string() : data_->store->note();
 }
 
 std::uint64_t image_folder::fingerprint() const noexcept {
   fingerprint_hash h;
   for (const std::string& c : classes()) h.add(c);
-  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(at(i).data.path + data_->root_size));
+  for (std::uint64_t i = 0; i < size(); ++i) {
+    h.add(std::string_view(at(i).data.path + data_->root_size));
+    if (data_->objects == nullptr) continue;
+    const detail::remote_object& object = data_->objects[i];
+    h.add(object.size.load(std::memory_order_relaxed)).add(object.indexed);
+  }
   return h.add(size()).value();
 }
 
@@ -42749,7 +47767,8 @@ namespace wick::detail {
 /// member are in base 128, least digits first, as in DWARF's LEB128.
 class kept_tar_writer {
  public:
-  void add(const tar_entry& member, std::string_view data);
+  /// \param from  gave the member last
+  void add(const tar_entry& member, tar_scan& from);
   std::string finish(const file_stamp& shard) const;
   /// Whose data are kept: small ones of labels.
   static bool keeps_data(const tar_entry& member) noexcept;
@@ -42764,6 +47783,8 @@ class kept_tar_reader {
  public:
   /// What `path` keeps of that shard; nothing when it is another's, damaged, or not there.
   static std::optional<std::string> load(const std::string& path, const file_stamp& shard);
+  /// The size of the shard that `all` is the index of; nothing when it is damaged.
+  static std::optional<std::uint64_t> shard_size(std::string_view all);
 
   /// \param all  what load() gave; lives longer
   explicit kept_tar_reader(std::string_view all) noexcept;
@@ -42788,9 +47809,6 @@ namespace kept_tar {
 inline constexpr std::string_view magic = "wicktar1";
 inline constexpr std::size_t word = 8, header_size = 5 * word;
 
-void put_word(std::string& out, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
 void put_number(std::string& out, std::uint64_t value) {
   for (; value >= 128; value >>= 7) out += static_cast<char>(value & 0x7F | 0x80);
   out += static_cast<char>(value);
@@ -42802,7 +47820,7 @@ std::string header(const file_stamp& shard, std::uint64_t members) {
   std::string out(magic);
   for (const std::uint64_t n : {shard.size, static_cast<std::uint64_t>(shard.seconds),
                                 static_cast<std::uint64_t>(shard.nanoseconds), members})
-    put_word(out, n);
+    append_little_endian(out, n);
   return out;
 }
 
@@ -42816,7 +47834,7 @@ bool kept_tar_writer::keeps_data(const tar_entry& member) noexcept {
                     [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
 }
 
-void kept_tar_writer::add(const tar_entry& member, std::string_view data) {
+void kept_tar_writer::add(const tar_entry& member, tar_scan& from) {
   const std::string& name = member.name;
   const auto differs = std::mismatch(name.begin(), name.end(), last_.begin(), last_.end());
   const auto shared = static_cast<std::size_t>(differs.first - name.begin());
@@ -42826,7 +47844,7 @@ void kept_tar_writer::add(const tar_entry& member, std::string_view data) {
   members_ += static_cast<char>(member.what);
   kept_tar::put_number(members_, member.offset - end_);
   kept_tar::put_number(members_, member.length);
-  if (keeps_data(member)) members_ += data;
+  if (keeps_data(member)) members_ += from.data(member);
   last_ = name;
   end_ = member.offset;
   ++count_;
@@ -42834,7 +47852,7 @@ void kept_tar_writer::add(const tar_entry& member, std::string_view data) {
 
 std::string kept_tar_writer::finish(const file_stamp& shard) const {
   std::string out = kept_tar::header(shard, count_) + members_;
-  kept_tar::put_word(out, kept_tar::checksum(out));
+  append_little_endian(out, kept_tar::checksum(out));
   return out;
 }
 
@@ -42850,12 +47868,18 @@ std::optional<std::string> kept_tar_reader::load(const std::string& path, const 
     return std::nullopt;
   }
   if (all.size() != size) return std::nullopt;
-  const std::string_view stored = std::string_view(all).substr(size - kept_tar::word);
-  const std::string_view rest = std::string_view(all).substr(0, size - kept_tar::word);
   const std::size_t mine = kept_tar::header_size - kept_tar::word;  // without the number of members
-  if (!rest.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
-  if (kept_tar::checksum(rest) != load_little_endian(stored, 0, kept_tar::word)) return std::nullopt;
+  if (!all.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
+  if (!shard_size(all)) return std::nullopt;
   return all;
+}
+
+std::optional<std::uint64_t> kept_tar_reader::shard_size(std::string_view all) {
+  if (all.size() < kept_tar::header_size + kept_tar::word || !all.starts_with(kept_tar::magic))
+    return std::nullopt;
+  const std::string_view rest = all.substr(0, all.size() - kept_tar::word);
+  if (kept_tar::checksum(rest) != load_little_endian(all, rest.size(), kept_tar::word)) return std::nullopt;
+  return load_little_endian(all, kept_tar::magic.size(), kept_tar::word);
 }
 
 kept_tar_reader::kept_tar_reader(std::string_view all) noexcept
@@ -43074,7 +48098,8 @@ struct npy_header {
 
  private:
   [[noreturn]] static void damaged(const std::string& called) {
-    throw source_error(called, "npy", "has a header that numpy does not write; the file is damaged");
+    throw source_error(called, "npy",
+                       "has a header that numpy does not write; the file is cut off or damaged");
   }
   /// What stands behind `'name':`.
   static std::string_view entry(const std::string& called, std::string_view dict, std::string_view name) {
@@ -43100,10 +48125,13 @@ std::optional<dtype> dtype_of_numpy(std::string_view code) {
 
 npy_header::npy_header(const std::string& called, std::string_view file) {
   constexpr std::string_view magic = "\x93NUMPY";
-  if (file.size() < 12 || !file.starts_with(magic)) {
+  if (!file.starts_with(magic)) {
     throw source_error(called, "npy",
-                       "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
+                       file.empty()
+                           ? "is empty (0 bytes)"
+                           : "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
   }
+  if (file.size() < 12) damaged(called);
   const auto byte = [&](std::size_t i) {
     return static_cast<std::size_t>(static_cast<unsigned char>(file[i]));
   };
@@ -43125,10 +48153,10 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
   }
   const std::optional<dtype> found = dtype_of_numpy(descr.substr(std::min<std::size_t>(1, descr.size())));
   if (!found) {
-    throw source_error(
-        called, "npy",
-        "has numbers of type \"" + printable(descr) +
-            "\", which batches can't have; save x.astype(numpy.float32) or another type of Torch's");
+    throw source_error(called, "npy",
+                       "has numbers of type \"" + printable(descr) +
+                           "\", which batches can't have; save numbers of a type of Torch's, such as "
+                           "x.astype(numpy.float32)");
   }
   type = *found;
   if (entry(called, dict, "fortran_order").starts_with("True")) {
@@ -43141,19 +48169,16 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     std::int64_t extent = 0;
     const auto [end, fault] = std::from_chars(tuple.data(), tuple.data() + tuple.size(), extent);
     if (fault != std::errc() || extent < 0) damaged(called);
+    if (extents.rank() == shape::max_rank + 1) {
+      throw source_error(called, "npy",
+                         "has more than " + std::to_string(shape::max_rank + 1) +
+                             " dimensions; join some of them: save x.reshape(len(x), …)");
+    }
     extents.push_back(extent);
     tuple.remove_prefix(static_cast<std::size_t>(end - tuple.data()));
     while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
   }
 }
-
-}  // namespace
-
-}  // namespace detail
-
-namespace detail {
-
-namespace {
 
 /// \throws wick::error
 std::string npy_file(const std::string& path) {
@@ -43241,6 +48266,133 @@ int open_shards::operator[](std::size_t shard) const noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/sources/impl/opened_files.hpp
+/// \file
+/// The bodies of what sources/detail/opened_files.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+
+namespace wick::detail {
+
+opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(who), open_(size()) {
+  stamps_.reserve(size());
+  std::vector<remote_read> unknown;
+  std::vector<std::size_t> numbers;
+  std::vector<std::byte> firsts(size());  // what counts is the answers' heads
+  for (std::size_t f = 0; f < size(); ++f) {
+    const file_range where = paths_.at(f);
+    if (where.remote == nullptr) continue;
+    on_servers_ = true;
+    if (where.remote->size.load(std::memory_order_acquire) != remote_object::unknown) continue;
+    remote_read& read = unknown.emplace_back();
+    read.url = where.path;
+    read.object = where.remote;
+    read.pieces[0] = {0, 1, &firsts[f]};
+    read.count = 1;
+    read.may_end_early = true;
+    numbers.push_back(f);
+  }
+  if (unknown.empty()) return;
+  remote_wait all(unknown.size());
+  for (remote_read& r : unknown) all.add(r, [](remote_read& read) { read.object->store->begin(read); });
+  const remote_read* const failed = all.wait();
+  if (failed == nullptr) return;
+  try {
+    std::rethrow_exception(failed->failed);
+  } catch (const error& e) {
+    throw fault(numbers[static_cast<std::size_t>(failed - unknown.data())], e.what());
+  }
+}
+
+std::size_t read_up_to(const file_range& of, std::byte* to, std::size_t size, std::uint64_t offset) {
+  if (of.remote != nullptr) return read_remote_up_to(of.path, *of.remote, to, size, offset);
+  return read_up_to(of.file, to, size, offset);
+}
+
+std::size_t opened_files::look::read(std::byte* to, std::size_t size, std::uint64_t offset) const {
+  check_interruption();
+  return read_up_to(where_, to, size, offset);
+}
+
+void opened_files::look::read_ahead(bool all) const noexcept {
+#ifdef POSIX_FADV_SEQUENTIAL
+  if (!remote())
+    static_cast<void>(
+        ::posix_fadvise(file_.file.get(), 0, 0, all ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_NORMAL));
+#else
+  static_cast<void>(all);
+#endif
+}
+
+opened_files::look opened_files::open(std::size_t file) const {
+  look out;
+  out.where_ = paths_.at(file);
+  if (out.remote()) {
+    // The version in the place of the time of change. Without one there is none that tells two states apart.
+    const std::uint64_t version = out.where_.remote->version.load(std::memory_order_acquire);
+    out.stamp_.size = out.where_.remote->size.load(std::memory_order_acquire);
+    out.stamp_.seconds = static_cast<std::int64_t>(version == 0 ? std::uint64_t{1} << 62 : version >> 40);
+    out.stamp_.nanoseconds = static_cast<std::int64_t>(version & ((std::uint64_t{1} << 40) - 1));
+  } else {
+    out.file_ = open_regular(out.where_.path, who_);
+    out.stamp_ = out.file_.stamp;
+    out.where_.file = out.file_.file.get();
+  }
+  return out;
+}
+
+void opened_files::keep(look&& looked) {
+  if (!looked.remote()) require_unchanged(looked.file_, looked.where_.path, who_);
+  stamps_.push_back(looked.stamp_);
+  open_.keep(std::move(looked.file_.file));
+}
+
+file_range opened_files::range(std::size_t file, std::uint64_t offset, std::uint64_t length) const noexcept {
+  file_range out = paths_.at(file);
+  out.offset = offset;
+  out.length = length;
+  out.indexed = &stamps_[file];
+  if (out.remote == nullptr) out.file = open_[file];
+  return out;
+}
+
+error opened_files::fault(std::size_t file, const std::string& what) const {
+  return error(paths_.key(file) + ": " + who_ + ": " + what);
+}
+
+std::vector<bytes> opened_files::read(const std::vector<file_range>& ranges) const {
+  std::vector<bytes> out(ranges.size());
+  std::vector<remote_part> remote;
+  std::uint64_t sum = 0;
+  file_range_reader reader;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (ranges[i].remote != nullptr) {
+      remote.push_back({ranges[i], {}});
+      sum += ranges[i].length;
+      continue;
+    }
+    try {
+      out[i] = reader.read(ranges[i], ranges[i].length);
+    } catch (const error& e) {
+      throw source_error(ranges[i].path, who_, e.what());
+    }
+  }
+  if (remote.empty()) return out;
+  try {
+    read_remote_now(remote, sum);
+  } catch (const error& e) {
+    const bool one = remote.front().where.remote == remote.back().where.remote;
+    throw source_error(shown_url(remote.front().where.path) + (one ? "" : " and those behind it"), who_,
+                       e.what());
+  }
+  for (std::size_t i = 0, r = 0; i < ranges.size(); ++i) {
+    if (ranges[i].remote != nullptr) out[i] = std::move(remote[r++].content);
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/sources/impl/records.hpp
 /// \file
 /// The bodies of what sources/records.hpp declares. Included in exactly one file of a program.
@@ -43264,8 +48416,7 @@ std::shared_ptr<const std::vector<std::uint64_t>> begins_of(const row_files& all
   std::vector<std::uint64_t> out{0};
   for (const std::uint64_t rows : all.rows()) out.push_back(out.back() + rows);
   if (out.back() == 0)
-    throw source_error(all.paths().path(0), "records",
-                       "has no record, and no other file has one; check .header");
+    throw error(all.paths().key(0) + ": records: has no record, and no other file has one; check .header");
   return std::make_shared<const std::vector<std::uint64_t>>(std::move(out));
 }
 
@@ -43283,6 +48434,20 @@ fixed_records::place fixed_records::find(std::uint64_t i) const noexcept {
 file_range fixed_records::at(std::uint64_t i) const noexcept {
   const place p = find(i);
   return files_->at(p.file, p.record, 1);
+}
+
+void fixed_records::read_into(std::byte* to) const {
+  const auto size = static_cast<std::size_t>(bytes_);
+  const auto stride = static_cast<std::size_t>(options_.stride == 0 ? bytes_ : options_.stride);
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, (std::uint64_t{8} << 20) / stride);
+  for (std::size_t file = 0; file < files_->rows().size(); ++file) {
+    const std::uint64_t rows = files_->rows()[file];
+    for (std::uint64_t row = 0; row < rows; row += at_once) {
+      const std::uint64_t n = std::min(at_once, rows - row);
+      const bytes some = std::move(files_->opened().read({files_->at(file, row, n)}).front());
+      for (std::size_t i = 0; i < n; ++i, to += size) std::memcpy(to, some.data() + i * stride, size);
+    }
+  }
 }
 
 std::string fixed_records::key(std::uint64_t i) const {
@@ -43311,32 +48476,25 @@ void refuse_struct_size(std::size_t found, std::size_t wanted) {
 namespace wick::detail {
 
 row_files::row_files(const files& of, const form& rows, const char* who, const char* advice)
-    : paths_(of), form_(rows), open_(of.size()) {
-  for (std::uint64_t f = 0; f < of.size(); ++f) {
-    const std::string path = of.path(f);
-    opened_file opened = open_regular(path, who);
-    const std::uint64_t size = opened.stamp.size;
+    : files_(of, who), form_(rows) {
+  for (std::size_t f = 0; f < files_.size(); ++f) {
+    opened_files::look file = files_.open(f);
+    const std::uint64_t size = file.size();
     const std::uint64_t rest = size < rows.header ? 1 : (size - rows.header) % rows.stride;
     // The last one may do without what lies between rows.
     const bool unpadded = size >= rows.header && rest == rows.bytes;
     if (rest != 0 && !unpadded) {
-      throw source_error(path, who,
-                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
-                             std::to_string(rows.stride) + " behind " + std::to_string(rows.header) +
-                             "; check " + advice);
+      throw files_.fault(f, "has " + std::to_string(size) + " bytes, which are no whole rows of " +
+                                std::to_string(rows.stride) + " behind " + std::to_string(rows.header) +
+                                "; check " + advice);
     }
     rows_.push_back((size - rows.header) / rows.stride + (unpadded ? 1 : 0));
-    stamps_.push_back(opened.stamp);
-    open_.keep(std::move(opened.file));
+    files_.keep(std::move(file));
   }
 }
 
 file_range row_files::at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept {
-  return {.path = paths_.path(file),
-          .file = open_[file],
-          .offset = form_.header + row * form_.stride,
-          .length = (count - 1) * form_.stride + form_.bytes,
-          .indexed = &stamps_[file]};
+  return files_.range(file, form_.header + row * form_.stride, (count - 1) * form_.stride + form_.bytes);
 }
 
 }  // namespace wick::detail
@@ -43647,7 +48805,16 @@ void shard_list::add_all(std::span<const std::string> patterns) {
   if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
 }
 
+shard_list::shard_list(const detail::remote_list& objects) : store(objects.store) {
+  for (const detail::remote_name& n : objects.names) paths.push_back(n.url);
+}
+
 void shard_list::add(const std::string& pattern) {
+  if (detail::is_url(pattern)) {
+    if (store == nullptr) store = detail::store_of(pattern, "tar");
+    for (detail::remote_name& n : store->names(pattern)) paths.push_back(std::move(n.url));
+    return;
+  }
   for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
 }
 
@@ -43657,34 +48824,37 @@ namespace wick::detail {
 
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
-          std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
+          std::move(shards.paths), std::move(shards.store),
+          record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
           options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
 sample<file_range, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
-  return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
+  return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i), index_->object(i)},
+          index_->target(i)};
 }
 
 std::string tar_samples::key(std::uint64_t i) const {
-  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+  return printable(index_->shard(i)) + ": " + printable(index_->key(i));
 }
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
-    : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
-                                                       options.missing_member == missing_member::leave_out,
-                                                       options.keep_index)) {}
+    : index_(std::make_shared<const detail::tar_index>(
+          std::move(shards.paths), std::move(shards.store), record_fields(members), false,
+          options.missing_member == missing_member::leave_out, options.keep_index)) {}
 
 record<file_range> tar_records::at(std::uint64_t i) const {
   record<file_range> out(index_->key(i), index_->fields());
   const detail::tar_index::member* m = index_->at(i);
   for (std::size_t f = 0; f < index_->members(); ++f) {
-    out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
+    out.push_back(
+        {index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i), index_->object(i)});
   }
   return out;
 }
 
 std::string tar_records::key(std::uint64_t i) const {
-  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+  return printable(index_->shard(i)) + ": " + printable(index_->key(i));
 }
 
 }  // namespace wick::detail
@@ -43693,6 +48863,18 @@ namespace wick {
 
 detail::tar_samples tar(shard_list shards, tar_options options) {
   return detail::tar_samples(std::move(shards), options);
+}
+
+std::uint64_t write_tar_index(const std::string& shard) {
+  const detail::opened_file opened = detail::open_regular(shard, "tar");
+  detail::tar_scan members(shard, opened.file.get(), opened.stamp.size);
+  detail::kept_tar_writer out;
+  std::uint64_t count = 0;
+  for (detail::tar_entry entry; members.next(entry); ++count) out.add(entry, members);
+  detail::require_unchanged(opened, shard, "tar");
+  const std::string all = out.finish(opened.stamp);
+  detail::replace_file(shard + ".wickidx", std::as_bytes(std::span(all)), "index");
+  return count;
 }
 
 detail::tar_records tar(shard_list shards, std::initializer_list<std::string> members, tar_options options) {
@@ -43771,25 +48953,30 @@ std::optional<std::uint64_t> tar_header::number(std::size_t at, std::size_t widt
 
 namespace wick::detail {
 
-tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete,
-                     bool keep)
+tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store,
+                     record_fields fields, bool labels, bool skip_incomplete, bool keep)
     : fields_(std::move(fields)),
       labels_(labels),
       skip_incomplete_(skip_incomplete),
       keep_(keep),
       open_(shards.size()),
-      shards_(std::move(shards)) {
+      paths_(std::move(shards)),
+      shards_(paths_),
+      store_(std::move(store)) {
   keys_.resize(shards_.size());
+  if (store_ != nullptr) fetch_remote();
   stamps_.resize(shards_.size());
   for (std::size_t s = 0; s < shards_.size(); ++s) {
+    check_interruption();
     try {
-      add_shard(s);
+      object_of(s) == nullptr ? add_shard(s) : add_remote_shard(s);
     } catch (const error& e) {
       throw error(std::string(e.what()) + (shards_.size() < 2 ? std::string()
                                                               : " (shard " + std::to_string(s + 1) + " of " +
                                                                     std::to_string(shards_.size()) + ")"));
     }
   }
+  making_.release();
   if (samples_.empty()) {
     throw source_error(shards_.front(), "tar",
                        "no sample in " + std::to_string(shards_.size()) + " shards (" +
@@ -43823,8 +49010,7 @@ void tar_index::add_shard(std::size_t shard) {
   opened_file opened = open_regular(path, "tar");
   stamps_[shard] = opened.stamp;
   const std::string kept_at = path + ".wickidx";
-  const std::optional<std::string> kept = keep_ ? kept_tar_reader::load(kept_at, opened.stamp) : std::nullopt;
-  if (kept) {
+  if (const std::optional<std::string> kept = load(kept_at, opened.stamp)) {
     kept_tar_reader members(*kept);
     walk(shard, members, [](const tar_entry&) {});
     require_unchanged(opened, path, "tar");
@@ -43833,22 +49019,117 @@ void tar_index::add_shard(std::size_t shard) {
     kept_tar_writer out;
     walk(shard, members, [&](const tar_entry& entry) {
       if (!keep_) return;
-      out.add(entry, kept_tar_writer::keeps_data(entry) ? members.data(entry) : std::string_view());
+      out.add(entry, members);
     });
     require_unchanged(opened, path, "tar");
     bytes_scanned_ += members.bytes_read();
     // A shard that was changed just now may change again without a sign.
-    if (keep_ && opened.stamp.settled()) {
-      try {
-        const std::string all = out.finish(opened.stamp);
-        replace_file(kept_at, std::as_bytes(std::span(all)), "index");
-      } catch (const error& e) {
-        note_ = std::string(e.what()) + ". Without it the shard is walked at each start";
-      }
-    }
+    if (keep_ && opened.stamp.settled()) keep(kept_at, out.finish(opened.stamp));
   }
   keys_[shard].shrink_to_fit();
   open_.keep(std::move(opened.file));
+}
+
+void tar_index::fetch_remote() {
+  constexpr std::size_t most_threads = 16;
+  objects_ = std::make_unique<remote_object[]>(paths_.size());
+  fetched_.resize(paths_.size());
+  std::size_t remote = 0;
+  for (std::size_t s = 0; s < paths_.size(); ++s) {
+    if (!is_url(paths_[s])) continue;
+    objects_[s].store = store_.get();
+    shards_[s] = shown_url(paths_[s]);
+    ++remote;
+  }
+  at_once(paths_.size(), std::min(remote, most_threads), [this](std::size_t s) {
+    if (object_of(s) != nullptr) fetched_[s] = fetch(s);
+  });
+}
+
+std::string tar_index::fetch(std::size_t shard) {
+  const std::string& url = paths_[shard];
+  remote_object& object = objects_[shard];
+  const std::string& name = shards_[shard];
+  const std::size_t query = url.starts_with("s3://") ? url.size() : std::min(url.find('?'), url.size());
+  const std::string beside = std::string(url).insert(query, ".wickidx");
+  try {
+    remote_object index;
+    index.store = object.store;
+    std::vector<remote_part> all(1);
+    all[0].where = {.path = beside.c_str(), .remote = &index};
+    read_remote_now(all, std::uint64_t{1} << 32);
+    std::string kept(all[0].content.text());
+    if (const std::optional<std::uint64_t> size = kept_tar_reader::shard_size(kept)) {
+      object.size.store(*size, std::memory_order_release);
+      object.indexed = fingerprint_hash().add(kept).value();
+      return kept;
+    }
+  } catch (const store_refusal&) {  // there is none
+  } catch (const error& e) {
+    throw source_error(name + ".wickidx", "tar", e.what());
+  }
+  try {
+    std::byte first{};
+    read_remote_up_to(url.c_str(), object, &first, 1, 0);
+    file_stamp stamp;
+    stamp.size = object.size.load(std::memory_order_acquire);
+    object.indexed = object.version.load(std::memory_order_acquire);
+    stamp.seconds = static_cast<std::int64_t>(object.indexed);
+    // Without an ETag or a date nothing tells one state of the object from the next. Signed URLs have another
+    // query each time.
+    const bool known = object.indexed != 0;
+    const std::string kept_at = keep_ && known ? user_cache_path(name, "wickidx") : std::string();
+    if (keep_ && !known) {
+      note_that("the server sends neither ETag nor Last-Modified of " + name +
+                ", so no index of it is kept. Without one the shard is walked at each start");
+    } else if (std::optional<std::string> kept = load(kept_at, stamp)) {
+      return std::move(*kept);
+    }
+    tar_scan members(name, url.c_str(), object, stamp.size);
+    kept_tar_writer out;
+    for (tar_entry entry; members.next(entry);) out.add(entry, members);
+    bytes_scanned_.fetch_add(members.bytes_read(), std::memory_order_relaxed);
+    std::string all = out.finish(stamp);
+    if (!kept_at.empty()) keep(kept_at, all);
+    return all;
+  } catch (const error& e) {
+    if (std::string_view(e.what()).starts_with(printable(name))) throw;
+    throw source_error(name, "tar", e.what());
+  }
+}
+
+void tar_index::add_remote_shard(std::size_t shard) {
+  kept_tar_reader members(fetched_[shard]);
+  walk(shard, members, [](const tar_entry&) {});
+  keys_[shard].shrink_to_fit();
+  std::string().swap(fetched_[shard]);
+  open_.keep(file_handle());
+}
+
+std::optional<std::string> tar_index::load(const std::string& at, const file_stamp& shard) {
+  if (!keep_) return std::nullopt;
+  if (std::optional<std::string> kept = kept_tar_reader::load(at, shard)) return kept;
+  making_.take(is_url(paths_.front()) ? user_cache_path(shards_.front(), "wickidx")
+                                      : paths_.front() + ".wickidx");
+  return kept_tar_reader::load(at, shard);
+}
+
+void tar_index::keep(const std::string& at, const std::string& all) {
+  try {
+    replace_file(at, std::as_bytes(std::span(all)), "index");
+  } catch (const error& e) {
+    note_that(std::string(e.what()) + ". Without it the shard is walked at each start");
+  }
+}
+
+void tar_index::note_that(std::string what) {
+  const std::lock_guard lock(noting_);
+  note_ = std::move(what);
+}
+
+std::string tar_index::note() const {
+  if (store_ == nullptr) return note_;
+  return note_.empty() ? store_->note() : note_ + "; " + store_->note();
 }
 
 template <class Members, class Seen>
@@ -43972,18 +49253,24 @@ namespace wick::detail {
 
 const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size) {
   if (offset < first_ || offset + size > first_ + filled_) {
-    const bool close = offset >= first_ && offset <= first_ + filled_ + least;
-    ahead_ = close ? std::min(2 * ahead_, most) : least;
+    const bool close = offset >= first_ && offset <= first_ + filled_ + least_;
+    ahead_ = close ? std::min(2 * ahead_, most_) : least_;
     const std::size_t wanted = static_cast<std::size_t>(
         std::min<std::uint64_t>(std::max(ahead_, size), file_size_ - std::min(offset, file_size_)));
     if (buffer_.size() < wanted) buffer_.resize(wanted);
     filled_ = 0;
     first_ = offset;
-    filled_ = read_up_to(fd_, buffer_.data(), wanted, offset);
+    filled_ = read(buffer_.data(), wanted, offset);
     bytes_read_ += filled_;
     if (filled_ < size) return nullptr;
   }
   return reinterpret_cast<const unsigned char*>(buffer_.data()) + (offset - first_);
+}
+
+std::size_t forward_window::read(std::byte* to, std::size_t size, std::uint64_t offset) {
+  check_interruption();
+  return object_ == nullptr ? read_up_to(fd_, to, size, offset)
+                            : read_remote_up_to(url_, *object_, to, size, offset);
 }
 
 namespace {
@@ -44381,14 +49668,14 @@ void take_off_checksum(bytes& record) {
   record.shrink(record.size() - checksum_size);
 }
 
-tf_records::tf_records(const files& of)
-    : records_(of, {head_size, nullptr, frame_of_tfrecord}, "tfrecords") {}
+tf_records::tf_records(const files& of, const framed_options& options)
+    : records_(of, {head_size, nullptr, frame_of_tfrecord}, "tfrecords", options) {}
 
 }  // namespace wick::detail
 
 namespace wick {
 
-detail::tf_records tfrecords(const files& of) { return detail::tf_records(of); }
+detail::tf_records tfrecords(const files& of, const framed_options& options) { return {of, options}; }
 
 detail::decode_tf_example_stage decode_tf_example() noexcept { return {}; }
 
@@ -44569,6 +49856,7 @@ std::vector<folder_files> folder_walk::run(const std::string& start) {
 }
 
 void folder_walk::visit(const std::string& folder, bool inside_a_link) {
+  check_interruption();
   folder_files here{folder, {}};
   std::vector<std::string> below, links;
   const folder_id self =
@@ -45015,9 +50303,36 @@ std::size_t csv::number_of(std::string_view column) const {
     std::string all;
     for (const std::string& one : columns_) all += (all.empty() ? "" : ", ") + detail::printable(one);
     throw detail::source_error(path_, "csv",
-                               "no column is called \"" + detail::printable(column) + "\"; there are " + all);
+                               "no column is called \"" + detail::printable(column) + "\"; there are " + all +
+                                   (options_.header ? "; say .header = false where the first row has values, "
+                                                      "and .separator where it is another one"
+                                                    : ""));
   }
   return static_cast<std::size_t>(found - columns_.begin());
+}
+
+csv csv::where(std::string_view column, std::string_view text) const {
+  const std::size_t number = number_of(column);
+  std::vector<std::uint64_t> rows;
+  std::vector<std::string> others;  // a few, for the message
+  text_.each(number, [&](std::uint64_t row, std::string_view field) {
+    if (field == text)
+      rows.push_back(row);
+    else if (rows.empty() && others.size() < 8 &&
+             std::find(others.begin(), others.end(), field) == others.end())
+      others.emplace_back(field);
+  });
+  if (rows.empty()) {
+    std::string some;
+    for (const std::string& one : others) some += (some.empty() ? "" : ", ") + detail::printable(one);
+    if (others.size() == 8) some += ", …";
+    throw detail::source_error(path_, "csv",
+                               "no row has \"" + detail::printable(text) + "\" in column \"" +
+                                   detail::printable(column) + "\"; there are " + some);
+  }
+  csv out = *this;
+  out.text_.pick(std::move(rows));
+  return out;
 }
 
 files csv::files(std::string_view column, const csv_files_options& options) const {
@@ -45034,7 +50349,7 @@ files csv::files(std::string_view column, const csv_files_options& options) cons
       throw detail::field_error(path_, text_, row, columns_[number], field,
                                 "names no file; leave the row out");
     std::string path = options.prefix + std::string(field) + options.suffix;
-    paths.push_back(path.starts_with('/') ? std::move(path) : root + path);
+    paths.push_back(path.starts_with('/') || detail::is_url(path) ? std::move(path) : root + path);
   });
   return wick::files(paths);
 }
@@ -45058,7 +50373,7 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
 csv_classes csv::classes(std::string_view column) const {
   const std::size_t number = number_of(column);
   csv_classes out;
-  text_.each(number, [&](std::uint64_t, std::string_view field) {
+  text_.each_in_file(number, [&](std::string_view field) {
     const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
     if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
   });
@@ -45111,25 +50426,98 @@ detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
 /// The bodies of what tables/detail/csv_text.hpp declares. Included in exactly one file of a program.
 
 #include <sys/mman.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
+
+// ==== wick/tables/detail/csv_marks.hpp
+/// \file
+/// Finds the characters that part the fields and rows of a table, 64 at a time. For bodies, which are
+/// compiled once.
+
+#ifdef __x86_64__
+#include <immintrin.h>
 #endif
+
+namespace wick::detail {
+
+/// Where some characters stand in 64 of them, a bit each; `others` are quotes and NULs.
+struct csv_marks {
+  std::uint64_t lines = 0, separators = 0, others = 0;
+};
+
+struct plain_csv_marks {
+  static csv_marks of(const char* text, char separator) noexcept {
+    csv_marks out;
+#ifdef __x86_64__
+    const __m128i line = _mm_set1_epi8('\n'), part = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
+    for (unsigned i = 0; i < 64; i += 16) {
+      const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
+      const auto bits = [i](const __m128i& equal) {
+        return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(equal))} << i;
+      };
+      out.lines |= bits(_mm_cmpeq_epi8(some, line));
+      out.separators |= bits(_mm_cmpeq_epi8(some, part));
+      out.others |=
+          bits(_mm_or_si128(_mm_cmpeq_epi8(some, quote), _mm_cmpeq_epi8(some, _mm_setzero_si128())));
+    }
+#else
+    for (unsigned i = 0; i < 64; ++i) {
+      out.lines |= std::uint64_t{text[i] == '\n'} << i;
+      out.separators |= std::uint64_t{text[i] == separator} << i;
+      out.others |= std::uint64_t{text[i] == '"' || text[i] == '\0'} << i;
+    }
+#endif
+    return out;
+  }
+};
+
+#ifdef __x86_64__
+struct avx2_csv_marks {
+  [[gnu::target("avx2")]] static std::uint64_t bits(__m256i low, __m256i high) noexcept {
+    return std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(low))} |
+           std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(high))} << 32;
+  }
+  [[gnu::target("avx2")]] static csv_marks of(const char* text, char separator) noexcept {
+    const __m256i line = _mm256_set1_epi8('\n'), part = _mm256_set1_epi8(separator),
+                  quote = _mm256_set1_epi8('"'), nul = _mm256_setzero_si256();
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text)),
+                  high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + 32));
+    return {bits(_mm256_cmpeq_epi8(low, line), _mm256_cmpeq_epi8(high, line)),
+            bits(_mm256_cmpeq_epi8(low, part), _mm256_cmpeq_epi8(high, part)),
+            bits(_mm256_or_si256(_mm256_cmpeq_epi8(low, quote), _mm256_cmpeq_epi8(low, nul)),
+                 _mm256_or_si256(_mm256_cmpeq_epi8(high, quote), _mm256_cmpeq_epi8(high, nul)))};
+  }
+};
+#endif
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
 namespace {
 
-bytes plain_text(const opened_file& from) {
-  bytes out(static_cast<std::size_t>(from.stamp.size));
+/// Memory that is about to be written: half the time would go into pages of 4 KiB.
+void in_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t size) noexcept {
 #ifdef MADV_HUGEPAGE
-  // Half the time would go into pages of 4 KiB.
   constexpr std::uintptr_t page = 4096;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(out.data()) + page - 1) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(out.data()) + out.size();
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first) + size;
   if (end > begin + (std::uintptr_t{4} << 20))
     ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
-  out.shrink(read_up_to(from.file.get(), out.data(), out.size(), 0));
+}
+
+bytes plain_text(const opened_file& from) {
+  bytes out(static_cast<std::size_t>(from.stamp.size));
+  in_large_pages(out.data(), out.size());
+  // The memory is made and filled by several threads, each for a piece: that takes longer than to look at it.
+  constexpr std::size_t piece = std::size_t{8} << 20, most_threads = 4;
+  const std::size_t pieces = (out.size() + piece - 1) / piece;
+  std::vector<std::size_t> got(pieces);
+  at_once(pieces, pieces < 2 ? 1 : std::min(most_threads, available_cpus()), [&](std::size_t p) {
+    const std::size_t begin = p * piece;
+    got[p] = read_up_to(from.file.get(), out.data() + begin, std::min(piece, out.size() - begin), begin);
+  });
+  // Less than all of it only if the file was cut off meanwhile, which is an error soon.
+  out.shrink(std::accumulate(got.begin(), got.end(), std::size_t{0}));
   return out;
 }
 
@@ -45143,36 +50531,6 @@ bytes unpacked_text(const opened_file& from, const std::string& path) {
     size += n;
     if (n != room) return {out.data(), size};
   }
-}
-
-/// Where some characters stand in 64 of them, a bit each.
-struct marks {
-  std::uint64_t lines = 0, separators = 0, quotes = 0, nuls = 0;
-};
-
-marks marks_of(const char* text, char separator) noexcept {
-  marks out;
-#ifdef __SSE2__
-  const __m128i line = _mm_set1_epi8('\n'), part = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
-  for (unsigned i = 0; i < 64; i += 16) {
-    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
-    const auto where = [&](const __m128i& what) {
-      return std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, what)))} << i;
-    };
-    out.lines |= where(line);
-    out.separators |= where(part);
-    out.quotes |= where(quote);
-    out.nuls |= where(_mm_setzero_si128());
-  }
-#else
-  for (unsigned i = 0; i < 64; ++i) {
-    out.lines |= std::uint64_t{text[i] == '\n'} << i;
-    out.separators |= std::uint64_t{text[i] == separator} << i;
-    out.quotes |= std::uint64_t{text[i] == '"'} << i;
-    out.nuls |= std::uint64_t{text[i] == '\0'} << i;
-  }
-#endif
-  return out;
 }
 
 }  // namespace
@@ -45194,13 +50552,25 @@ class csv_text::row_finder {
 
   /// \throws wick::error for a NUL, an open quote, or a row with another number of fields than the first
   void run() {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) return run_avx2();
+#endif
+    run_by<plain_csv_marks>();
+  }
+
+ private:
+#ifdef __x86_64__
+  [[gnu::target("avx2")]] void run_avx2() { run_by<avx2_csv_marks>(); }
+#endif
+  template <class Marks>
+  [[gnu::always_inline]] void run_by() {
     const std::string_view text = of_.text_;
     constexpr std::size_t step = 64;
     std::size_t at = 0;
     while (at + step <= text.size()) {
-      const marks here = marks_of(text.data() + at, of_.separator_);
-      if (here.nuls != 0) refuse_nul(at + static_cast<std::size_t>(std::countr_zero(here.nuls)));
-      if (here.quotes != 0 || open_) {
+      const csv_marks here = Marks::of(text.data() + at, of_.separator_);
+      if (here.others != 0 || open_) {
+        refuse_nul(at, at + step);
         at = one_by_one(at, at + step);
       } else {
         take(here, at);
@@ -45208,7 +50578,7 @@ class csv_text::row_finder {
         field_begins_ = ((here.lines | here.separators) >> (step - 1) & 1) != 0;
       }
     }
-    if (const auto nul = text.find('\0', at); nul != std::string_view::npos) refuse_nul(nul);
+    refuse_nul(at, text.size());
     one_by_one(at, text.size());
     if (open_) {
       throw source_error(path_, "csv",
@@ -45217,18 +50587,15 @@ class csv_text::row_finder {
     }
     if (begin_ < text.size()) row_ends(text.size());
   }
-
- private:
   /// Rows that end in 64 characters without quotes.
-  void take(const marks& here, std::size_t at) {
+  void take(const csv_marks& here, std::size_t at) {
     std::uint64_t parts = here.separators;
     for (std::uint64_t lines = here.lines; lines != 0; lines &= lines - 1) {
       const std::uint64_t before = (lines & -lines) - 1;
-      fields_ += static_cast<std::size_t>(std::popcount(parts & before));
-      parts &= ~before;
+      for (; (parts & before) != 0; parts &= parts - 1) ++fields_;
       row_ends(at + static_cast<std::size_t>(std::countr_zero(lines)));
     }
-    fields_ += static_cast<std::size_t>(std::popcount(parts));
+    for (; parts != 0; parts &= parts - 1) ++fields_;
   }
   /// Where it has come to: a quote that is written twice may reach past `end`.
   std::size_t one_by_one(std::size_t at, std::size_t end) {
@@ -45251,15 +50618,27 @@ class csv_text::row_finder {
     return at;
   }
   void row_ends(std::size_t at) {
-    const std::string_view row = of_.text_.substr(begin_, at - begin_);
-    if (row.find_first_not_of('\r') != std::string_view::npos) {
-      if (wanted_ == 0) wanted_ = fields_;
-      if (fields_ != wanted_) refuse_fields();
-      if (of_.begins_.size() == 1024) of_.begins_.reserve(of_.text_.size() / (begin_ / 1024) * 17 / 16);
+    if (!is_empty(at)) {
+      if (fields_ != wanted_) {
+        if (wanted_ != 0) refuse_fields();
+        wanted_ = fields_;
+      }
+      if (of_.begins_.size() == of_.begins_.capacity()) make_room();
       of_.begins_.push_back(begin_);
     }
     begin_ = at + 1;
     fields_ = 1;
+  }
+  bool is_empty(std::size_t end) const noexcept {
+    const std::string_view row(of_.text_.data() + begin_, end - begin_);
+    return row.empty() || (row.front() == '\r' && row.find_first_not_of('\r') == std::string_view::npos);
+  }
+  /// For as many rows as there are, if the others are as long as those so far.
+  [[gnu::noinline]] void make_room() {
+    std::vector<std::uint64_t>& begins = of_.begins_;
+    const std::size_t rows = begins.size();
+    begins.reserve(rows < 1024 ? 1024 : std::max(of_.text_.size() / (begin_ / rows), rows) * 17 / 16);
+    in_large_pages(begins.data(), begins.capacity() * sizeof(std::uint64_t));
   }
   [[noreturn]] void refuse_fields() const {
     throw source_error(path_, "csv",
@@ -45269,9 +50648,11 @@ class csv_text::row_finder {
                            std::to_string(wanted_) +
                            "; quote fields that have a separator in them, or say .separator");
   }
-  [[noreturn]] void refuse_nul(std::size_t at) const {
+  void refuse_nul(std::size_t begin, std::size_t end) const {
+    const std::size_t at = of_.text_.substr(begin, end - begin).find('\0');
+    if (at == std::string_view::npos) return;
     throw source_error(path_, "csv",
-                       "has a NUL at byte " + std::to_string(at) +
+                       "has a NUL at byte " + std::to_string(begin + at) +
                            ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
   }
 
@@ -45296,9 +50677,8 @@ csv_text::csv_text(const std::string& path, char separator, bool header) : separ
   if (begins_.capacity() > begins_.size() / 2 * 3) begins_.shrink_to_fit();
 }
 
-std::string_view csv_text::row(std::uint64_t r) const noexcept {
-  const auto begin = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r)]),
-             end = static_cast<std::size_t>(begins_[static_cast<std::size_t>(r) + 1]);
+std::string_view csv_text::row_in_file(std::size_t r) const noexcept {
+  const auto begin = static_cast<std::size_t>(begins_[r]), end = static_cast<std::size_t>(begins_[r + 1]);
   std::string_view out(text_.data() + begin, end - begin);
   while (out.ends_with('\n') || out.ends_with('\r')) out.remove_suffix(1);
   return out;
@@ -45425,363 +50805,98 @@ void document_borders::take(const std::byte* tokens, std::size_t count) {
 
 }  // namespace wick::detail
 
-// ==== wick/text/impl/kept_index.hpp
-/// \file
-/// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
-
-// ==== wick/text/detail/kept_index.hpp
-/// \file
-/// An index of text files that is kept on disk, so that the next start need not read them again.
-
-namespace wick::detail {
-
-/// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
-/// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
-/// change, how many samples it has, the length of their code, the code; last a checksum of all before it.
-class kept_index {
- public:
-  /// What is kept of a file. Its name is that below the folder that all share, so that the data may move.
-  struct entry {
-    std::string_view name;
-    const file_stamp* stamp;
-    const text_extents* extents;
-  };
-
-  /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
-  /// \throws wick::error when another kind of file lies there
-  kept_index(const std::string& path, std::uint64_t rule);
-
-  /// What it has of this file; false when that is not there, or the file has changed.
-  bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
-  std::size_t size() const noexcept { return files_.size(); }
-
-  /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
-  static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
-
- private:
-  struct kept {
-    std::string_view name;
-    std::uint64_t size, samples;
-    std::int64_t seconds, nanoseconds;
-    std::string_view code;
-  };
-
-  bool parse(std::uint64_t rule);
-
-  std::string all_;
-  std::vector<kept> files_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-namespace kept_form {
-
-inline constexpr std::string_view magic = "wicktext";
-inline constexpr std::uint64_t version = 1;
-
-inline void put(std::string& out, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
-inline std::uint64_t get(std::string_view from) noexcept { return load_little_endian(from, 0, 8); }
-inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
-
-}  // namespace kept_form
-
-kept_index::kept_index(const std::string& path, std::uint64_t rule) {
-  plain_file opened = open_plain(path.c_str());
-  if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
-  if (!opened.file && opened.fault == ENOENT) return;
-  if (!opened.file) {
-    throw source_error(path, "index",
-                       "can't be opened: " + std::generic_category().message(opened.fault) +
-                           ", and is left as it is; give .index a path of your own, or make it readable");
-  }
-  const auto read = [&](std::size_t bytes) {
-    try {
-      all_.resize(bytes);
-      all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), bytes, 0));
-      return true;
-    } catch (const error&) {
-      all_.clear();
-      return false;
-    }
-  };
-  const auto size = static_cast<std::size_t>(opened.about.st_size);
-  if (!read(std::min(size, kept_form::magic.size()))) return;
-  if (all_ != kept_form::magic.substr(0, all_.size())) {
-    throw source_error(path, "index",
-                       "is not an index (starts with \"" + printable(all_) +
-                           "\"), and is left as it is; give .index a path of its own, or remove that file");
-  }
-  if (!read(size)) return;
-  if (!parse(rule)) files_.clear();
-}
-
-bool kept_index::parse(std::uint64_t rule) {
-  std::string_view left = all_;
-  constexpr std::size_t number = 8, least_entry = 7 * number;
-  if (left.size() < kept_form::magic.size() + 4 * number) return false;
-  const std::string_view sum = left.substr(left.size() - number);
-  left.remove_suffix(number);
-  if (kept_form::checksum(left) != kept_form::get(sum)) return false;
-  left.remove_prefix(kept_form::magic.size());
-  const auto next = [&] {
-    const std::uint64_t value = kept_form::get(left);
-    left.remove_prefix(number);
-    return value;
-  };
-  const auto text = [&](std::string_view& out) {
-    if (left.size() < number) return false;
-    const std::uint64_t length = next();
-    if (length > left.size()) return false;
-    out = left.substr(0, static_cast<std::size_t>(length));
-    left.remove_prefix(out.size());
-    return true;
-  };
-  if (next() != kept_form::version || next() != rule) return false;
-  const std::uint64_t count = next();
-  if (count > left.size() / (least_entry - number)) return false;
-  files_.reserve(static_cast<std::size_t>(count));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    kept f{};
-    if (!text(f.name) || left.size() < 4 * number) return false;
-    f.size = next();
-    f.seconds = static_cast<std::int64_t>(next());
-    f.nanoseconds = static_cast<std::int64_t>(next());
-    f.samples = next();
-    if (!text(f.code)) return false;
-    files_.push_back(f);
-  }
-  std::sort(files_.begin(), files_.end(), [](const kept& a, const kept& b) { return a.name < b.name; });
-  return left.empty();
-}
-
-bool kept_index::find(std::string_view name, const file_stamp& now, text_extents& out) const {
-  const auto found = std::lower_bound(files_.begin(), files_.end(), name,
-                                      [](const kept& a, std::string_view b) { return a.name < b; });
-  if (found == files_.end() || found->name != name || found->size != now.size ||
-      found->seconds != now.seconds || found->nanoseconds != now.nanoseconds) {
-    return false;
-  }
-  const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
-  return out.decode({code, found->code.size()}, found->samples, found->size);
-}
-
-void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
-  std::string all(kept_form::magic);
-  for (const std::uint64_t n : {kept_form::version, rule, std::uint64_t{files.size()}})
-    kept_form::put(all, n);
-  for (const entry& f : files) {
-    kept_form::put(all, f.name.size());
-    all += f.name;
-    for (const std::uint64_t n : {f.stamp->size, static_cast<std::uint64_t>(f.stamp->seconds),
-                                  static_cast<std::uint64_t>(f.stamp->nanoseconds), f.extents->size(),
-                                  std::uint64_t{f.extents->code().size()}}) {
-      kept_form::put(all, n);
-    }
-    const auto code = f.extents->code();
-    all.append(reinterpret_cast<const char*>(code.data()), code.size());
-  }
-  kept_form::put(all, kept_form::checksum(all));
-  replace_file(path, std::as_bytes(std::span(all)), "index");
-}
-
-}  // namespace wick::detail
-
 // ==== wick/text/impl/lines.hpp
 /// \file
 /// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
 
+// ==== wick/text/detail/text_scan.hpp
+/// \file
+/// Finds the lines or documents of a text file, piece by piece.
+
 namespace wick::detail {
 
-text_samples::text_samples(files paths, const lines_options& options)
-    : index_(std::make_shared<const text_index>(
-          std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
-          options.index)) {}
+/// What is one sample of a text file.
+struct text_rule {
+  enum kind : unsigned char {
+    line,       ///< a line without its end, "\n" or "\r\n"
+    paragraph,  ///< lines up to an empty one, without the last one's end
+    separated,  ///< what lies between separators, without line breaks at its ends; nothing where that is
+                ///< empty
+  };
+  kind by = line;
+  bool keep_empty = true;  ///< of lines
+  std::string separator = {};
 
-text_samples::text_samples(files paths, const documents_options& options)
-    : index_(std::make_shared<const text_index>(
-          std::move(paths), "documents",
-          text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
+  std::uint64_t fingerprint() const noexcept;
+};
+
+/// Goes through one file once, byte by byte: nothing is decoded, and UTF-8 may be invalid.
+class text_scan {
+ public:
+  text_scan(const text_rule& rule, file_extents& out) noexcept : rule_(&rule), out_(&out) {}
+
+  /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
+  /// again, with more behind them. They are fewer than the separator has.
+  std::size_t take(const char* from, std::size_t size, bool last);
+
+ private:
+  std::size_t take_lines(const char* from, std::size_t size, bool last);
+  std::size_t take_separated(const char* from, std::size_t size, bool last);
+  void line(std::uint64_t offset, std::uint64_t length);
+  void end_paragraph();
+
+  const text_rule* rule_;
+  file_extents* out_;
+  std::uint64_t at_ = 0;          // in the file, of what is given next
+  std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
+  std::uint64_t paragraph_ = 0;   // where it begins
+  std::uint64_t end_ = 0;         // of a paragraph's last line; behind the last byte that is no line break
+  bool open_ = false;             // a paragraph has begun; `begin_` is no line break
+  bool carriage_return_ = false;  // was the last byte
+};
+
+/// Goes through a file. Blocks. \throws wick::error when it can't be read
+file_extents scan_text(const opened_files::look& file, const text_rule& rule);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace {
+
+class text_finder final : public extent_finder {
+ public:
+  explicit text_finder(const text_rule& rule) noexcept : rule_(&rule) {}
+  file_extents find(const opened_files::look& in) const override { return scan_text(in, *rule_); }
+  std::uint64_t fingerprint() const noexcept override { return rule_->fingerprint(); }
+
+ private:
+  const text_rule* rule_;
+};
+
+}  // namespace
+
+text_samples::text_samples(const files& paths, const char* who, const text_rule& rule,
+                           const std::string& index)
+    : index_(std::make_shared<const file_index>(paths, who, text_finder(rule), index)),
+      numbered_(rule.by == text_rule::line && rule.keep_empty) {}
+
+text_samples::text_samples(const files& paths, const lines_options& options)
+    : text_samples(paths, "lines", {.by = text_rule::line, .keep_empty = !options.skip_empty},
+                   options.index) {}
+
+text_samples::text_samples(const files& paths, const documents_options& options)
+    : text_samples(paths, "documents",
+                   {.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
                     .keep_empty = false,
                     .separator = options.separator},
-          options.index)) {}
+                   options.index) {}
 
-}  // namespace wick::detail
-
-// ==== wick/text/impl/text_extents.hpp
-/// \file
-/// The bodies of what text/detail/text_extents.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-void text_extents::add(extent next) {
-  if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
-  const std::uint64_t gap = next.offset - end_;
-  put(next.length << 1 | (gap != 1 ? 1 : 0));
-  if (gap != 1) put(gap);
-  end_ = next.offset + next.length;
-}
-
-void text_extents::shrink() {
-  code_.shrink_to_fit();
-  marks_.shrink_to_fit();
-}
-
-void text_extents::put(std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) code_.push_back(static_cast<std::uint8_t>(value | 0x80));
-  code_.push_back(static_cast<std::uint8_t>(value));
-}
-
-bool text_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
-  const std::uint8_t* p = code.data();
-  const std::uint8_t* const behind = p + code.size();
-  const auto number = [&]() -> std::optional<std::uint64_t> {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 63 && p != behind; shift += 7) {
-      const std::uint8_t byte = *p++;
-      value |= std::uint64_t{byte & 0x7Fu} << shift;
-      if ((byte & 0x80) == 0) return value;
-    }
-    return std::nullopt;
-  };
-  text_extents out;
-  if (size > code.size()) return false;  // each takes a byte
-  for (; out.size_ < size; ++out.size_) {
-    if (out.size_ % per_mark == 0) {
-      out.marks_.push_back({out.end_, static_cast<std::uint64_t>(p - code.data())});
-    }
-    const std::optional<std::uint64_t> length = number();
-    std::optional<std::uint64_t> gap = 1;
-    if (length && (*length & 1) != 0) gap = number();
-    if (!length || !gap || *gap > file_size - out.end_) return false;
-    out.end_ += *gap;
-    if (*length >> 1 > file_size - out.end_) return false;
-    out.end_ += *length >> 1;
-  }
-  if (p != behind) return false;
-  out.code_.assign(code.begin(), code.end());
-  *this = std::move(out);
-  return true;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/text/impl/text_index.hpp
-/// \file
-/// The bodies of what text/detail/text_index.hpp declares. Included in exactly one file of a program.
-
-#include <unistd.h>
-
-namespace wick::detail {
-
-/// How far the paths are the same, up to a slash.
-inline std::size_t shared_folder(const files& paths) noexcept {
-  const std::string_view first = paths.path(0);
-  std::size_t shared = first.rfind('/') + 1;
-  for (std::uint64_t f = 1; f < paths.size(); ++f) {
-    const std::string_view other = paths.path(f);
-    while (shared > 0 && other.substr(0, shared) != first.substr(0, shared))
-      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
-  }
-  return shared;
-}
-
-/// Lines of what is compressed can't be reached one by one.
-inline void refuse_compressed(const std::string& path, const char* who, int file) {
-  std::byte start[6] = {};
-  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
-  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
-  const char* const packer = p.starts_with("\x1F\x8B")           ? "gzip"
-                             : p.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
-                             : p.starts_with(
-                                   "\xFD"
-                                   "7zXZ")
-                                 ? "xz"
-                                 : nullptr;
-  if (packer == nullptr) return;
-  throw source_error(path, who,
-                     std::string("is compressed with ") + packer +
-                         ", and what lies in a compressed file cannot be reached line by line; unpack it");
-}
-
-text_index::text_index(files paths, const char* who, const text_rule& rule, const std::string& kept)
-    : paths_(std::move(paths)),
-      rule_(rule),
-      shared_(shared_folder(paths_)),
-      open_(static_cast<std::size_t>(paths_.size())) {
-  std::optional<kept_index> known;
-  if (!kept.empty()) known.emplace(kept, rule.fingerprint());
-  bool all_known = known && known->size() == paths_.size();
-  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
-  extents_.resize(static_cast<std::size_t>(paths_.size()));
-  for (std::size_t f = 0; f < extents_.size(); ++f) {
-    const std::string path = paths_.path(f);
-    opened_file opened = open_regular(path, who);
-    stamps_.push_back(opened.stamp);
-    if (!known || !known->find(name(f), opened.stamp, extents_[f])) {
-      all_known = false;
-      try {
-        refuse_compressed(path, who, opened.file.get());
-        extents_[f] = scan_text(opened.file.get(), rule_);
-      } catch (const error& e) {
-        const std::string_view text = e.what();
-        throw text.starts_with(printable(path)) ? e : source_error(path, who, e.what());
-      }
-      bytes_scanned_ += opened.stamp.size;
-      require_unchanged(opened, path, who);
-    }
-    firsts_.push_back(firsts_.back() + extents_[f].size());
-    open_.keep(std::move(opened.file));
-  }
-  if (size() == 0) {
-    throw source_error(paths_.path(0), who,
-                       "nothing in " + std::to_string(paths_.size()) +
-                           (paths_.size() == 1 ? " file" : " files") + "; are these the right ones?");
-  }
-  if (known && !all_known) keep(kept);
-}
-
-void text_index::keep(const std::string& path) {
-  std::vector<kept_index::entry> entries;
-  for (std::size_t f = 0; f < extents_.size(); ++f) {
-    if (stamps_[f].settled()) entries.push_back({name(f), &stamps_[f], &extents_[f]});
-  }
-  if (entries.empty()) return;
-  try {
-    kept_index::write(path, rule_.fingerprint(), entries);
-  } catch (const error& e) {
-    note_ = std::string(e.what()) + ". Without it the text is read through at each start";
-  }
-}
-
-std::size_t text_index::file_of(std::uint64_t i) const noexcept {
-  if (extents_.size() == 1) return 0;
-  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
-}
-
-file_range text_index::at(std::uint64_t i) const noexcept {
-  const std::size_t f = file_of(i);
-  const text_extents::extent e = extents_[f].at(i - firsts_[f]);
-  return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};
-}
-
-std::string text_index::key(std::uint64_t i) const {
-  const std::size_t f = file_of(i);
-  const std::string path = printable(paths_.path(f));
-  if (rule_.by == text_rule::line && rule_.keep_empty) return path + ":" + std::to_string(i - firsts_[f] + 1);
-  return path + ": byte " + std::to_string(at(i).offset);
-}
-
-std::uint64_t text_index::fingerprint() const noexcept {
-  fingerprint_hash h;
-  for (std::size_t f = 0; f < extents_.size(); ++f) {
-    const auto code = extents_[f].code();
-    h.add(name(f)).add(stamps_[f].size).add(extents_[f].size()).add(code.data(), code.size());
-  }
-  return h.add(size()).value();
+std::string text_samples::key(std::uint64_t i) const {
+  const file_index::place p = index_->find(i);
+  const std::string path = index_->paths().key(p.file);
+  return numbered_ ? path + ":" + std::to_string(p.number + 1)
+                   : path + ": byte " + std::to_string(at(i).offset);
 }
 
 }  // namespace wick::detail
@@ -45789,8 +50904,6 @@ std::uint64_t text_index::fingerprint() const noexcept {
 // ==== wick/text/impl/text_scan.hpp
 /// \file
 /// The bodies of what text/detail/text_scan.hpp declares. Included in exactly one file of a program.
-
-#include <fcntl.h>
 
 namespace wick::detail {
 
@@ -45878,17 +50991,30 @@ std::size_t text_scan::take_separated(const char* from, std::size_t size, bool l
   return p;
 }
 
-text_extents scan_text(int file, const text_rule& rule) {
-  text_extents out;
+/// Lines of what is compressed can't be reached one by one.
+inline void refuse_compressed(std::string_view start) {
+  const char* const packer = start.starts_with("\x1F\x8B")           ? "gzip"
+                             : start.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
+                             : start.starts_with(
+                                   "\xFD"
+                                   "7zXZ")
+                                 ? "xz"
+                                 : nullptr;
+  if (packer == nullptr) return;
+  throw error(std::string("is compressed with ") + packer +
+              ", and what lies in a compressed file cannot be reached line by line; unpack it");
+}
+
+file_extents scan_text(const opened_files::look& file, const text_rule& rule) {
+  file_extents out;
   text_scan scan(rule, out);
-  constexpr std::size_t piece = std::size_t{1} << 20;
+  const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(file.piece(), file.size() + 1));
   std::vector<std::byte> buffer(piece + rule.separator.size());
-#ifdef POSIX_FADV_SEQUENTIAL
-  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL));
-#endif
+  file.read_ahead(true);
   std::size_t kept = 0;
   for (std::uint64_t offset = 0;;) {
-    const std::size_t n = read_up_to(file, buffer.data() + kept, piece, offset);
+    const std::size_t n = file.read(buffer.data() + kept, piece, offset);
+    if (offset == 0) refuse_compressed({reinterpret_cast<const char*>(buffer.data()), n});
     offset += n;
     const std::size_t there = kept + n,
                       done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);
@@ -45896,10 +51022,7 @@ text_extents scan_text(int file, const text_rule& rule) {
     kept = there - done;
     std::memmove(buffer.data(), buffer.data() + done, kept);
   }
-#ifdef POSIX_FADV_SEQUENTIAL
-  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_NORMAL));
-#endif
-  out.shrink();
+  file.read_ahead(false);
   return out;
 }
 
@@ -45970,40 +51093,33 @@ token_pair token_span::pair(bytes own, token_format format) const {
 namespace wick::detail {
 
 /// What the header of a NumPy array takes, or 0 when there is none.
-inline std::uint64_t numpy_header(int file) {
+inline std::uint64_t numpy_header(const opened_files::look& file) {
   std::byte start[10] = {};
-  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  static_cast<void>(file.read(start, sizeof(start), 0));
   const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
   if (!p.starts_with("\x93NUMPY\x01")) return 0;
   return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
 }
 
-token_store::token_store(files paths, token_format format, std::uint64_t header)
-    : paths_(std::move(paths)),
-      format_(format),
-      header_(header),
-      open_(static_cast<std::size_t>(paths_.size())) {
-  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
-  for (std::size_t f = 0; f < paths_.size(); ++f) {
-    const std::string path = paths_.path(f);
-    opened_file opened = open_regular(path, "tokens");
-    const std::uint64_t numpy = numpy_header(opened.file.get()), size = opened.stamp.size;
-    if (numpy != 0 && header == 0) {
-      throw source_error(path, "tokens",
-                         "is a NumPy array, whose first " + std::to_string(numpy) +
-                             " bytes are no tokens; set .header = " + std::to_string(numpy) +
-                             ", or write it with array.tofile()");
+token_store::token_store(const files& paths, token_format format, std::uint64_t header)
+    : files_(paths, "tokens"), format_(format), header_(header) {
+  for (std::size_t f = 0; f < files_.size(); ++f) {
+    opened_files::look file = files_.open(f);
+    const bool looks = header == 0 && (f == 0 || !file.remote());  // each would be a request
+    const std::uint64_t numpy = looks ? numpy_header(file) : 0, size = file.size();
+    if (numpy != 0) {
+      throw files_.fault(f, "is a NumPy array, whose first " + std::to_string(numpy) +
+                                " bytes are no tokens; set .header = " + std::to_string(numpy) +
+                                ", or write it with array.tofile()");
     }
     if (size < header || (size - header) % format.size != 0) {
-      throw source_error(path, "tokens",
-                         "has " + std::to_string(size) + " bytes, and tokens take " +
-                             std::to_string(format.size) + " each behind a header of " +
-                             std::to_string(header) +
-                             "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
+      throw files_.fault(f, "has " + std::to_string(size) + " bytes, and tokens take " +
+                                std::to_string(format.size) + " each behind a header of " +
+                                std::to_string(header) +
+                                "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
     }
-    stamps_.push_back(opened.stamp);
+    files_.keep(std::move(file));
     firsts_.push_back(firsts_.back() + (size - header) / format.size);
-    open_.keep(std::move(opened.file));
   }
   fingerprint_ = make_fingerprint();
 }
@@ -46015,59 +51131,57 @@ std::size_t token_store::file_of(std::uint64_t token) const noexcept {
 
 file_range token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
   const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
-  return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
-          std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
+  return files_.range(f, header_ + (first - firsts_[f]) * format_.size,
+                      std::min(count, firsts_[f + 1] - first) * format_.size);
 }
 
 std::string token_store::key(std::uint64_t token) const {
   const std::size_t f = file_of(token);
-  return printable(paths_.path(f)) + ": token " + std::to_string(token - firsts_[f]);
+  return files_.paths().key(f) + ": token " + std::to_string(token - firsts_[f]);
 }
 
-void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
-  while (count > 0) {
-    const file_range where = part(first, count);
-    try {
-      file_range_reader reader;
-      const bytes some = reader.read(where, where.length);
-      std::copy_n(some.data(), some.size(), to);
-    } catch (const error& e) {
-      throw source_error(where.path, "tokens", e.what());
-    }
-    to += where.length;
-    first += where.length / format_.size;
-    count -= static_cast<std::size_t>(where.length / format_.size);
+std::vector<file_range> token_store::parts(std::uint64_t first, std::uint64_t count) const {
+  std::vector<file_range> out;
+  for (const std::uint64_t end = first + count; first < end;) {
+    out.push_back(part(first, end - first));
+    first += out.back().length / format_.size;
   }
+  return out;
 }
 
 std::uint64_t token_store::make_fingerprint() const {
   constexpr std::uint64_t pieces = 64, piece = 1024;
   fingerprint_hash h;
   h.add(size()).add(std::uint64_t{format_.size});
-  std::vector<std::byte> buffer(piece * format_.size);
   const std::uint64_t step = std::max(piece, size() / pieces);
+  std::vector<file_range> where;
+  std::vector<std::size_t> parts_of;  // each piece
   for (std::uint64_t first = 0; first < size(); first += step) {
-    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
-    read(first, count, buffer.data());
-    h.add(buffer.data(), count * format_.size);
+    const std::vector<file_range> one = parts(first, std::min(piece, size() - first));
+    where.insert(where.end(), one.begin(), one.end());
+    parts_of.push_back(one.size());
+  }
+  const std::vector<bytes> all = files_.read(where);
+  std::size_t next = 0;
+  for (const std::size_t n : parts_of) {
+    std::string whole;
+    for (std::size_t i = 0; i < n; ++i) whole += all[next++].text();
+    h.add(whole.data(), whole.size());
   }
   return h.value();
 }
 
 std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
-  constexpr std::uint64_t piece = std::uint64_t{1} << 19;
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, size())) * format_.size);
+  const std::uint64_t piece = std::uint64_t{1} << (files_.on_servers() ? 23 : 19);
   document_borders borders(format_, end);
   for (std::uint64_t first = 0; first < size(); first += piece) {
-    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
-    read(first, count, buffer.data());
-    borders.take(buffer.data(), count);
+    for (const bytes& some : files_.read(parts(first, std::min(piece, size() - first))))
+      borders.take(some.data(), some.size() / format_.size);
   }
   if (borders.ended() == 0) {
-    throw source_error(paths_.path(0), "chunks",
-                       "has no token " + std::to_string(end) +
-                           ", which .within_documents says to be the end of each document; give the number "
-                           "that this tokenizer has for it");
+    throw error(files_.paths().key(0) + ": chunks: has no token " + std::to_string(end) +
+                ", which .within_documents says to be the end of each document; give the number that this "
+                "tokenizer has for it");
   }
   return borders.begins();
 }
@@ -46127,6 +51241,345 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
 // ==== wick/tools/impl/all.hpp
 /// \file
 /// All bodies of tools/, which are compiled once.
+
+// ==== wick/tools/impl/audit.hpp
+/// \file
+/// The bodies of what tools/audit.hpp declares. Included in exactly one file of a program.
+
+#include <fstream>
+#include <set>
+
+namespace wick {
+
+namespace detail {
+
+namespace {
+
+constexpr std::size_t most_problems = 100;
+
+/// A batch, among all of a training.
+struct batch_place {
+  std::uint64_t epoch = 0, batch = 0;
+  friend auto operator<=>(const batch_place&, const batch_place&) = default;
+};
+
+std::string name_of(const batch_place& p) {
+  return "batch " + std::to_string(p.batch) + " of epoch " + std::to_string(p.epoch);
+}
+
+/// What ranks of one number have had of a batch.
+struct shares {
+  std::uint64_t data = 0, source = 0, world = 1;
+  std::map<std::uint64_t, delivered_batch> of_rank;
+
+  bool complete() const noexcept { return of_rank.size() == world; }
+  /// Of the ranks together.
+  delivered_batch sum() const noexcept {
+    delivered_batch out;
+    for (const auto& [rank, share] : of_rank) {
+      out.batches = share.batches;
+      out.count += share.count;
+      out.samples += share.samples;
+      out.replaced += share.replaced;
+      out.order_hash += share.order_hash;
+      out.samples_hash += share.samples_hash;
+    }
+    return out;
+  }
+  /// The first of those that have not had it.
+  std::uint64_t missing() const noexcept {
+    std::uint64_t rank = 0;
+    while (of_rank.contains(rank)) ++rank;
+    return rank;
+  }
+};
+
+/// "…: the samples differ"
+const char* difference(const delivered_batch& a, const delivered_batch& b) noexcept {
+  if (a.count != b.count) return "their numbers of samples differ";
+  if (a.samples_hash != b.samples_hash || a.samples != b.samples || a.replaced != b.replaced)
+    return "their samples differ";
+  return "their samples are the same, but the order or the content differs";
+}
+
+std::string counted(std::uint64_t n, const char* one, const char* more) {
+  return std::to_string(n) + " " + (n == 1 ? one : more);
+}
+
+class auditor {
+ public:
+  explicit auditor(const audit_options& options) noexcept : options_(options) {}
+
+  void read(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) throw error(printable(file) + ": can't be read; give the files of delivery_log_file");
+    ++out_.logs;
+    std::uint64_t number = 0;
+    for (std::string line; std::getline(in, line);) {
+      const std::string where = printable(file) + ":" + std::to_string(++number);
+      if (auto b = read_delivered_batch(line))
+        add(where, *b);
+      else if (auto s = read_delivery_start(line))
+        start(where, *s);
+      else if (!std::string_view(line).starts_with(delivery_head) && !delivery_head.starts_with(line))
+        throw error(where + ": this is no line of a delivery log; give the files of delivery_log_file");
+      // Else it is what a kill has left of a line. If lines are missing, the next one shows it.
+    }
+    if (in.bad()) throw error(printable(file) + ": can't be read to its end");
+  }
+
+  audit_report finish() {
+    if (out_.attempts.empty() && batches_.empty())
+      throw error("wick-audit: the logs are empty: no batch was handed over");
+    compare_attempts();
+    const std::optional<batch_place> last = last_complete();
+    if (!last)
+      problem("no batch was handed to all of its ranks: give the logs of all ranks");
+    else
+      cover(*last);
+    return std::move(out_);
+  }
+
+ private:
+  /// Where a loader's lines stand.
+  struct writer {
+    delivery_start is;
+    batch_place next;
+  };
+
+  void start(const std::string& where, const delivery_start& s) {
+    if (s.world == 0 || s.rank >= s.world)
+      throw error(where + ": rank " + std::to_string(s.rank) + " of " + std::to_string(s.world) +
+                  " ranks makes no sense; the log is damaged");
+    if (writers_.empty()) {
+      first_ = s;
+      out_.seed = s.seed;
+      out_.batch_size = s.batch_size;
+      begin_ = {s.epoch, s.batch};
+    } else if (!s.same_training(first_)) {
+      throw error(where + ": this loader has seed " + std::to_string(s.seed) + ", batches of " +
+                  std::to_string(s.batch_size) + " and content_fingerprint " +
+                  (s.content != 0 ? "on" : "off") + ", the first one seed " + std::to_string(first_.seed) +
+                  ", batches of " + std::to_string(first_.batch_size) + " and content_fingerprint " +
+                  (first_.content != 0 ? "on" : "off") +
+                  "; give the logs of one training, and another loader a file of its own");
+    }
+    const batch_place from{s.epoch, s.batch};
+    begin_ = std::min(begin_, from);
+    writers_[s.loader] = {s, from};
+    if (s.rank == 0) out_.attempts.push_back({s.epoch, s.batch, s.world, 0});
+  }
+
+  void add(const std::string& where, const delivered_batch& b) {
+    const auto found = writers_.find(b.loader);
+    if (found == writers_.end()) {
+      problem(where + ": the loader's first line is missing, so its batches don't count");
+      return;
+    }
+    writer& by = found->second;
+    const batch_place here{b.epoch, b.batch};
+    if (here != by.next) {
+      problem(where + ": rank " + std::to_string(by.is.rank) + " of " + std::to_string(by.is.world) +
+              " has " + name_of(here) + " where " + name_of(by.next) + " comes next: lines are missing");
+    }
+    by.next = b.batch + 1 < b.batches ? batch_place{b.epoch, b.batch + 1} : batch_place{b.epoch + 1, 0};
+    shares& of = batches_[here][by.is.world];
+    of.world = by.is.world;
+    const auto [share, first] = of.of_rank.try_emplace(by.is.rank, b);
+    if (by.is.rank == 0 && !out_.attempts.empty() && (!first || batches_[here].size() > 1))
+      ++out_.attempts.back().again;
+    if (of.data == 0 && of.source == 0) {
+      of.data = by.is.data;
+      of.source = by.is.source;
+    } else if (of.data != by.is.data || of.source != by.is.source) {
+      problem(where + ": " + name_of(here) + " is of other data than on another rank, or before");
+    }
+    if (first) return;
+    again_.insert(here);
+    if (!share->second.same_samples(b)) {
+      problem(where + ": rank " + std::to_string(by.is.rank) + " of " + std::to_string(by.is.world) +
+              " has " + name_of(here) + " a second time, and " + difference(share->second, b));
+    }
+  }
+
+  /// What several numbers of ranks have had is the same.
+  void compare_attempts() {
+    for (const auto& [place, of_world] : batches_) {
+      std::optional<delivered_batch> before;
+      std::uint64_t before_world = 0;
+      for (const auto& [world, s] : of_world) {
+        if (!s.complete()) continue;
+        const delivered_batch now = s.sum();
+        if (before) {
+          again_.insert(place);
+          if (!before->same_samples(now)) {
+            problem(name_of(place) + ": " + std::to_string(before_world) + " and " + std::to_string(world) +
+                    " ranks have had it, and " + difference(*before, now));
+          }
+        }
+        before = now;
+        before_world = world;
+      }
+    }
+    out_.compared = again_.size();
+  }
+
+  static const shares* complete_of(const std::map<std::uint64_t, shares>& of_world) noexcept {
+    for (const auto& [world, s] : of_world) {
+      if (s.complete()) return &s;
+    }
+    return nullptr;
+  }
+
+  std::optional<batch_place> last_complete() const {
+    for (auto at = batches_.rbegin(); at != batches_.rend(); ++at) {
+      if (complete_of(at->second) != nullptr) return at->first;
+    }
+    return std::nullopt;
+  }
+
+  /// Each batch from the first to `last` was handed to all ranks.
+  void cover(batch_place last) {
+    std::uint64_t expected = begin_.epoch;
+    for (auto at = batches_.lower_bound(begin_); at != batches_.end() && at->first.epoch <= last.epoch;) {
+      const std::uint64_t number = at->first.epoch;
+      if (number != expected) missing_epochs(expected, number - 1);
+      expected = number + 1;
+      const auto end = batches_.lower_bound({number + 1, 0});
+      epoch(at, end, last);
+      at = end;
+    }
+  }
+
+  using cursor = std::map<batch_place, std::map<std::uint64_t, shares>>::const_iterator;
+
+  void epoch(cursor at, cursor end, batch_place last) {
+    audit_report::epoch e;
+    e.number = at->first.epoch;
+    const bool to_its_end = e.number != last.epoch;
+    std::uint64_t expected = e.number == begin_.epoch ? begin_.batch : 0;
+    const bool from_its_beginning = expected == 0;
+    std::uint64_t order = 0, samples_hash = 0;
+    const shares* any = nullptr;
+    for (; at != end && (to_its_end || at->first <= last); ++at) {
+      if (at->first.batch != expected) missing_batches(e.number, expected, at->first.batch - 1);
+      expected = at->first.batch + 1;
+      const shares* const s = complete_of(at->second);
+      if (s == nullptr) {
+        for (const auto& [world, some] : at->second) {
+          problem(name_of(at->first) + ": rank " + std::to_string(some.missing()) + " of " +
+                  std::to_string(world) +
+                  " has not had it, and no attempt has handed it to all of its ranks");
+        }
+        continue;
+      }
+      if (any != nullptr && (any->data != s->data || any->source != s->source))
+        problem(name_of(at->first) + " is of other data than the batches before it");
+      any = s;
+      const delivered_batch b = s->sum();
+      ++e.batches;
+      e.of_batches = b.batches;
+      e.samples += b.samples;
+      e.left_out += b.count - b.samples;
+      e.replaced += b.replaced;
+      order += b.order_hash;
+      samples_hash += b.samples_hash;
+    }
+    if (to_its_end && any != nullptr && expected < e.of_batches)
+      missing_batches(e.number, expected, e.of_batches - 1);
+    if (any != nullptr && from_its_beginning && e.batches == e.of_batches) {
+      e.fingerprint = order * fingerprint_recorder::factor_of(e.number, any->data, first_.batch_size);
+      e.each_once = e.samples == any->source && e.left_out == 0 && e.replaced == 0 &&
+                    samples_hash == hash_of_all(any->source);
+      if (options_.each_once && !e.each_once) {
+        problem("epoch " + std::to_string(e.number) + ": not each sample of the source came exactly once: " +
+                std::to_string(e.samples) + " came, the source has " + std::to_string(any->source) + ", " +
+                std::to_string(e.left_out) + " were left out, " + std::to_string(e.replaced) + " replaced");
+      }
+    }
+    out_.epochs.push_back(e);
+  }
+
+  std::uint64_t hash_of_all(std::uint64_t samples) {
+    if (known_.first != samples) {
+      known_ = {samples, 0};
+      for (std::uint64_t i = 0; i < samples; ++i) known_.second += hash_of_sample(i);
+    }
+    return known_.second;
+  }
+
+  void missing_batches(std::uint64_t epoch, std::uint64_t from, std::uint64_t to) {
+    problem((from == to ? "batch " + std::to_string(from)
+                        : "batches " + std::to_string(from) + " to " + std::to_string(to)) +
+            " of epoch " + std::to_string(epoch) +
+            (from == to ? ": no rank has had it" : ": no rank has had them"));
+  }
+  void missing_epochs(std::uint64_t from, std::uint64_t to) {
+    problem((from == to ? "epoch " + std::to_string(from)
+                        : "epochs " + std::to_string(from) + " to " + std::to_string(to)) +
+            ": no rank has had a batch");
+  }
+  void problem(std::string what) {
+    if (out_.problems.size() < most_problems)
+      out_.problems.push_back(std::move(what));
+    else
+      ++out_.more_problems;
+  }
+
+  const audit_options options_;
+  audit_report out_;
+  delivery_start first_;
+  batch_place begin_;
+  std::map<std::uint64_t, writer> writers_;                         // by loader
+  std::map<batch_place, std::map<std::uint64_t, shares>> batches_;  // by the number of ranks
+  std::set<batch_place> again_;
+  std::pair<std::uint64_t, std::uint64_t> known_{0, 0};
+};
+
+}  // namespace
+
+}  // namespace detail
+
+audit_report audit(const std::vector<std::string>& files, const audit_options& options) {
+  detail::auditor a(options);
+  for (const std::string& file : files) a.read(file);
+  return a.finish();
+}
+
+std::string audit_report::to_string() const {
+  std::string out = detail::counted(logs, "log", "logs") + " of seed " + std::to_string(seed) +
+                    ", batches of " + std::to_string(batch_size) + "\n";
+  for (const attempt& a : attempts) {
+    out += "  from batch " + std::to_string(a.batch) + " of epoch " + std::to_string(a.epoch) + " on " +
+           detail::counted(a.ranks, "rank", "ranks");
+    if (a.again != 0) out += ": " + detail::counted(a.again, "batch", "batches") + " again";
+    out += "\n";
+  }
+  for (const epoch& e : epochs) {
+    out += "epoch " + std::to_string(e.number) + ": ";
+    out += e.batches == e.of_batches
+               ? detail::counted(e.batches, "batch", "batches")
+               : std::to_string(e.batches) + " of " + detail::counted(e.of_batches, "batch", "batches");
+    out += ", " + detail::counted(e.samples, "sample", "samples");
+    if (e.each_once) out += ", each of the source exactly once";
+    if (e.left_out != 0) out += ", " + std::to_string(e.left_out) + " left out";
+    if (e.replaced != 0) out += ", " + std::to_string(e.replaced) + " replaced";
+    if (e.fingerprint != 0) out += ", fingerprint " + detail::hex(e.fingerprint);
+    out += "\n";
+  }
+  for (const std::string& p : problems) out += "problem: " + p + "\n";
+  if (more_problems != 0) out += "and " + detail::counted(more_problems, "problem", "problems") + " more\n";
+  if (ok()) {
+    out += "nothing lost, nothing repeated";
+    if (compared != 0)
+      out +=
+          "; " + detail::counted(compared, "batch", "batches") + " made more than once, each time the same";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace wick
 
 // ==== wick/tools/impl/benchmark.hpp
 /// \file
@@ -48187,25 +53640,21 @@ at::Tensor nested(const padded<at::Tensor>& field) {
 /// \file
 /// The bodies of what torch/normalize.hpp declares. Included in exactly one file of a program.
 
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 namespace wick::detail {
 
-at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
-  const int channels = by.count();
-  const bool bytes = t.scalar_type() == at::kByte;
-  if (!bytes && !t.is_floating_point()) {
-    throw error(
-        "normalize: a batch of " + std::string(c10::toString(t.scalar_type())) +
-        ", of which it is not known what stands for 1; give it levels of uint8, or numbers in [0, 1]: "
-        "wick::decode({.type = wick::dtype::float32})");
-  }
-  const double scale = bytes ? 1.0 / 255.0 : 1.0;
-  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
-  if (channels == 1) {
-    return out.mul_(scale / by.std()[0])
-        .sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
-  }
-  const bool first = t.dim() >= 2 && t.size(1) == channels;
-  if (first && t.dim() > 2 && t.size(-1) == channels) {
+namespace {
+
+/// Which dimension has the channels; -1 where one mean serves all.
+std::int64_t channel_dimension(const at::Tensor& t, int channels) {
+  if (channels == 1) return -1;
+  const bool first = t.dim() > 2 && t.size(1) == channels;
+  if (first && t.size(-1) == channels) {
     throw error(
         "normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
         ", where the channels may be the second axis or the last; normalize the pictures before batch()");
@@ -48215,12 +53664,84 @@ at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&)
     throw error("normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
                 "; give one for each channel, or one for all");
   }
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const auto i = static_cast<std::size_t>(c);
-    const double deviation = static_cast<double>(by.std()[i]);
-    out.select(dim, c).mul_(scale / deviation).sub_(static_cast<double>(by.mean()[i]) / deviation);
+  return dim;
+}
+
+/// x * scale + shift is (x * unit - mean) / deviation.
+struct scale_and_shift {
+  double scale, shift;
+};
+scale_and_shift of_channel(const normalize_stage& by, std::size_t c, double unit) {
+  const double deviation = by.std()[c];
+  return {unit / deviation, -static_cast<double>(by.mean()[c]) / deviation};
+}
+
+/// As tensors on a device, made on its stream.
+struct device_constants {
+  c10::Stream stream;
+  double unit;
+  std::vector<std::int64_t> shape;    // broadcast over a batch
+  at::Tensor host_scale, host_shift;  // stay, since the device may read them later
+  at::Tensor scale, shift;
+};
+device_constants make_constants(const normalize_stage& by, c10::Stream stream, double unit,
+                                std::vector<std::int64_t> shape) {
+  const at::Tensor scale = at::empty(shape, at::kFloat), shift = at::empty(shape, at::kFloat);
+  auto* const scales = static_cast<float*>(scale.data_ptr());
+  auto* const shifts = static_cast<float*>(shift.data_ptr());
+  for (std::size_t c = 0; c < static_cast<std::size_t>(by.count()); ++c) {
+    const scale_and_shift k = of_channel(by, c, unit);
+    scales[c] = static_cast<float>(k.scale);
+    shifts[c] = static_cast<float>(k.shift);
+  }
+  const auto there = [&](const at::Tensor& t) { return t.to(stream.device(), /*non_blocking=*/true); };
+  return {stream, unit, std::move(shape), scale, shift, there(scale), there(shift)};
+}
+
+at::Tensor normalized_on_cpu(const normalize_stage& by, const at::Tensor& t, std::int64_t dim, double unit) {
+  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(by.count()); ++c) {
+    const scale_and_shift k = of_channel(by, c, unit);
+    (dim < 0 ? out : out.select(dim, static_cast<std::int64_t>(c))).mul_(k.scale).add_(k.shift);
   }
   return out;
+}
+
+}  // namespace
+
+at::Tensor normalized(const normalize_stage& by, const at::Tensor& t, at::ScalarType type) {
+  const bool bytes = t.scalar_type() == at::kByte;
+  if (!bytes && !t.is_floating_point()) {
+    throw error(
+        "normalize: a batch of " + std::string(c10::toString(t.scalar_type())) +
+        ", of which it is not known what stands for 1; give it levels of uint8, or numbers in [0, 1]: "
+        "wick::decode({.type = wick::dtype::float32})");
+  }
+  const double unit = bytes ? 1.0 / 255.0 : 1.0;
+  const std::int64_t dim = channel_dimension(t, by.count());
+  if (t.device().is_cpu()) return normalized_on_cpu(by, t, dim, unit).to(type);
+
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(t.dim()), 1);
+  if (dim >= 0) shape[static_cast<std::size_t>(dim)] = by.count();
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(t.device().type()).getStream(t.device());
+  const auto constants = by.kept().get<device_constants>(
+      [&](const device_constants& k) { return k.stream == stream && k.unit == unit && k.shape == shape; },
+      [&] { return make_constants(by, stream, unit, shape); });
+  at::Tensor out = at::empty_like(t, t.options().dtype(type));
+  at::addcmul_out(out, constants->shift, t, constants->scale);
+  return out;
+}
+
+at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
+  return normalized(by, t, at::kFloat);
+}
+
+normalize_as_stage::normalize_as_stage(normalize_stage by, at::ScalarType type)
+    : by_(std::move(by)), type_(type) {
+  if (!c10::isFloatingType(type)) {
+    throw error("normalize: to " + std::string(c10::toString(type)) +
+                "; write torch::kHalf, torch::kBFloat16, torch::kFloat, or torch::kDouble");
+  }
 }
 
 }  // namespace wick::detail
@@ -48458,6 +53979,8 @@ std::size_t limit_torch_threads(const executor& workers, std::size_t at_least) {
 /// \file
 /// The bodies of what torch/transfer.hpp declares. Included in exactly one file of a program.
 
+#include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include <c10/core/Event.h>
@@ -48489,10 +54012,16 @@ struct transfer_stage::copy {
 };
 
 struct transfer_stage::shared {
+  /// So many batches the loop may be ahead of the device.
+  static constexpr std::size_t most_ahead = 4;
+
   explicit shared(c10::Stream s) : stream(s) {}
   c10::Stream stream;
   std::mutex mutex;
   std::vector<copy> copies;
+  /// The consumer's alone: what its stream had to do when it took each of the last batches.
+  std::array<std::unique_ptr<c10::Event>, most_ahead> taken;
+  std::size_t takes = 0;
 };
 
 struct transfer_stage::in_flight {
@@ -48506,8 +54035,14 @@ void transfer_stage::deleter::operator()(in_flight* f) const noexcept { delete f
 
 transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
   if (!there_) return;
-  if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
-      c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
+  const bool known =
+      c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() != nullptr;
+  const int devices = known ? c10::impl::VirtualGuardImpl(to.type()).deviceCount() : 0;
+  if (devices != 0 && to.index() >= devices) {
+    throw error("transfer: there is no " + to.str() + ": this process sees " + std::to_string(devices) +
+                ", numbered from 0; give each rank the device of its LOCAL_RANK");
+  }
+  if (devices == 0) {
     note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
     there_ = false;
     return;
@@ -48515,7 +54050,7 @@ transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
   const c10::impl::VirtualGuardImpl guard(to.type());
   if (!to_.has_index()) to_ = guard.getDevice();
   try {
-    shared_.reset(new shared(guard.getStreamFromGlobalPool(to_)));
+    shared_.reset(new shared(guard.getStreamFromGlobalPool(to_, /*isHighPriority=*/true)));
   } catch (const c10::Error&) {  // some devices have one stream only
     note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
   }
@@ -48526,13 +54061,31 @@ transfer_stage::transfer_stage(const transfer_stage& other) : transfer_stage(oth
 
 transfer_stage::~transfer_stage() {
   if (shared_ == nullptr) return;
-  std::lock_guard lock(shared_->mutex);
+  const std::lock_guard lock(shared_->mutex);  // it stays when the copies are abandoned
+  const auto until = std::chrono::steady_clock::now() + longest_wait;
   for (const copy& c : shared_->copies) {
     try {
-      while (!c.done->query()) std::this_thread::yield();
+      while (!c.done->query()) {
+        if (std::chrono::steady_clock::now() >= until) {
+          abandon_all();
+          return;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
     } catch (const std::exception&) {  // the device is broken, and reads no more
     }
   }
+}
+
+/// The device may still read the memory: it is never given back.
+void transfer_stage::abandon_all() noexcept {
+  std::fprintf(
+      stderr,
+      "wick: transfer: %s has not done the copies of %zu batches within %lld s; their memory is left "
+      "to it. Look for a kernel that never ends.\n",
+      to_.str().c_str(), shared_->copies.size(),
+      static_cast<long long>(std::chrono::duration_cast<std::chrono::seconds>(longest_wait).count()));
+  static_cast<void>(shared_.release());
 }
 
 void transfer_stage::copy_at_once(const std::vector<at::Tensor*>& batch) const {
@@ -48564,9 +54117,19 @@ void transfer_stage::abandon(in_flight& copies) const {
   if (!copies.made.from.empty()) remember(copies);
 }
 
+/// Memory that is dropped while the device has yet to use it is free only when the device has come there: a
+/// loop that launches and launches would fill the device with batches.
+void transfer_stage::stay_near(c10::Stream current) const {
+  std::unique_ptr<c10::Event>& event = shared_->taken[shared_->takes++ % shared::most_ahead];
+  if (event == nullptr) event = std::make_unique<c10::Event>(to_.type());
+  while (!event->query()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  event->record(current);
+}
+
 void transfer_stage::wait_for(const std::vector<at::Tensor*>& batch) const {
   const c10::impl::VirtualGuardImpl guard(to_.type());
   const c10::Stream current = guard.getStream(to_);
+  stay_near(current);
   for (const at::Tensor* t : batch) {
     // The memory was allocated on the side stream: it must not be used again before this one is done with it.
     if (t->device() == to_ && t->has_storage()) guard.recordDataPtrOnStream(t->storage().data_ptr(), current);
@@ -48647,9 +54210,9 @@ std::vector<series> series_access<std::vector<at::Tensor>>::of(const std::vector
 
 // ==== wick/codec/detail/libjpeg_turbo.hpp
 /// \file
-/// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
-/// into the resize. It is there where CMake found libjpeg-turbo, or, with the single header, where there is a
-/// jpeglib.h of it.
+/// JPEG by libjpeg-turbo, for what wick does not decode itself: only the rectangle that is wanted, at the
+/// cheapest scale that covers it, row by row into the resize. It is there where CMake found libjpeg-turbo,
+/// or, with the single header, where there is a jpeglib.h of it.
 
 namespace wick::detail {
 
@@ -48663,24 +54226,14 @@ namespace wick::detail {
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
 /// more. Defined in codec/impl/libjpeg_turbo.hpp, which is compiled once, by CMake or in the
-/// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg (and -ldl where glibc is older
-/// than 2.34).
-///
-/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
-/// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in
-/// it. The first picture of a program is preceded by a test of some microseconds, whether the library that
-/// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
+/// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg.
 extern const codec libjpeg_turbo_codec;
-
-/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not
-/// exactly libjpeg-turbo, and to compare.
-extern const codec libjpeg_turbo_api_codec;
 
 }  // namespace wick::detail
 
 // ==== wick/codec/impl/jpeg_decompressor.hpp
 /// \file
-/// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo_implementation.hpp.
+/// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo.hpp beside it.
 
 #include <csetjmp>
 #include <cstdio>
@@ -48849,498 +54402,6 @@ struct jpeg_memory {
 
 }  // namespace wick::detail
 
-// ==== wick/codec/impl/jpeg_scan.hpp
-/// \file
-/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for libjpeg_turbo.hpp
-/// beside it, which includes jpeglib.h before this.
-
-#include <dlfcn.h>
-
-// ==== wick/codec/detail/jpeg_scan.hpp
-/// \file
-/// The entropy-coded pixels of a baseline JPEG: bits, Huffman tables, blocks of coefficients. ITU-T T.81,
-/// annex F.2.
-///
-/// What makes it fast: a look at the next bits gives a whole symbol with its value; bits come eight bytes at
-/// a time as long as no FF is near; and unwanted blocks are skipped two or more symbols at a time.
-
-namespace wick::detail {
-
-/// The bits of a scan without the zeros that follow each FF. Past a marker, or the end, they are zeros.
-struct jpeg_bits {
-  std::uint64_t next =
-      0;  // from the top; below the first `count` may stand what the byte at `at` begins with
-  int count = 0;
-  int made_up = 0;  // bits from past the marker, which come after all others
-  const std::uint8_t* at = nullptr;
-  const std::uint8_t* ff = nullptr;  // the first FF from `at` on, or the end
-  const std::uint8_t* end = nullptr;
-
-  void begin(const std::uint8_t* from, const std::uint8_t* to) noexcept {
-    *this = {};
-    at = from;
-    end = to;
-    ff = next_ff(from, to);
-  }
-  /// At least 56 bits.
-  [[gnu::always_inline]] void refill() noexcept {
-    if (ff - at >= 8) [[likely]] {
-      next |= big64(at) >> count;
-      at += (63 - count) >> 3;
-      count |= 56;
-    } else {
-      *this = refilled(*this);
-    }
-  }
-  [[gnu::always_inline]] std::uint32_t peek(int bits) const noexcept {
-    return static_cast<std::uint32_t>(next >> (64 - bits));
-  }
-  [[gnu::always_inline]] void drop(int bits) noexcept {
-    next <<= bits;
-    count -= bits;
-  }
-  bool overdrawn() const noexcept { return made_up > count; }
-  /// Whether the data, without a marker that ends the scan, may be over for a reader that looks ahead.
-  bool near_end() const noexcept { return ff - at < 16 && (end - ff < 2 || ff[1] == 0xFF); }
-  /// Whether fewer than 8 bits, which fill up the last byte, are left before the marker.
-  bool at_marker() const noexcept { return at == ff && count - made_up < 8; }
-
- private:
-  static std::uint64_t big64(const std::uint8_t* from) noexcept {
-    std::uint8_t b[8];
-    std::memcpy(b, from, 8);
-    return std::uint64_t{b[0]} << 56 | std::uint64_t{b[1]} << 48 | std::uint64_t{b[2]} << 40 |
-           std::uint64_t{b[3]} << 32 | std::uint64_t{b[4]} << 24 | std::uint64_t{b[5]} << 16 |
-           std::uint64_t{b[6]} << 8 | std::uint64_t{b[7]};
-  }
-  static const std::uint8_t* next_ff(const std::uint8_t* from, const std::uint8_t* to) noexcept {
-    const void* const found =
-        from == to ? nullptr : std::memchr(from, 0xFF, static_cast<std::size_t>(to - from));
-    return found == nullptr ? to : static_cast<const std::uint8_t*>(found);
-  }
-  /// By value, so that the reader itself can stay in registers.
-  [[gnu::noinline]] static jpeg_bits refilled(jpeg_bits b) noexcept {
-    while (b.count < 56) {
-      std::uint64_t byte = 0;
-      if (b.at != b.ff) {
-        byte = *b.at++;
-      } else if (b.end - b.at >= 2 && b.at[1] == 0) {
-        byte = 0xFF;
-        b.at += 2;
-        b.ff = next_ff(b.at, b.end);
-      } else {
-        b.made_up += 8;
-      }
-      b.next |= byte << (56 - b.count);
-      b.count += 8;
-    }
-    return b;
-  }
-};
-
-/// A Huffman table, by what the next bits are.
-class jpeg_huffman {
- public:
-  /// A symbol, read from the bits: by how many coefficients it advances, and the value of the last of them.
-  struct symbol {
-    unsigned step;
-    std::int16_t value;
-  };
-  /// In `step`: the block ends here; the code is none.
-  static constexpr unsigned end_of_block = 128, bad = 64;
-
-  /// `counts[l - 1]` codes of each length l, for the symbols in `values`, of which 256 must be there. False
-  /// when that is no table.
-  bool build(const std::uint8_t* counts, const std::uint8_t* values, bool ac) {
-    if (built_ && ac == ac_ && std::equal(counts, counts + 16, counts_.begin()) &&
-        std::equal(values, values + total(counts), values_.begin())) {
-      return true;
-    }
-    built_ = steps_built_ = false;
-    ac_ = ac;
-    const unsigned n = total(counts);
-    if (n > 256) return false;
-    std::copy_n(counts, 16, counts_.begin());
-    std::copy_n(values, n, values_.begin());
-    std::uint32_t code = 0;
-    unsigned first = 0;
-    look_.fill(0);
-    for (unsigned length = 1; length <= 16; ++length, code <<= 1) {
-      const unsigned these = counts_[length - 1];
-      if (code + these > (1u << length)) return false;
-      offset_[length] = static_cast<std::int32_t>(first) - static_cast<std::int32_t>(code);
-      for (unsigned i = 0; i < these; ++i) {
-        if (!ac && values_[first + i] > 15) return false;
-        if (length <= look_bits) fill(code + i, length, values_[first + i]);
-      }
-      code += these;
-      first += these;
-      limit_[length] = code << (16 - length);
-    }
-    return built_ = true;
-  }
-  /// Makes what `step_over` needs, once.
-  void prepare_steps() noexcept {
-    if (steps_built_) return;
-    for (std::uint32_t i = 0; i < steps_.size(); ++i) steps_[i] = steps_of(i);
-    steps_built_ = true;
-  }
-
-  /// The next symbol. `whole` says whether it took no more than look_bits; otherwise `in` was refilled before
-  /// it.
-  [[gnu::always_inline]] symbol read(jpeg_bits& in, bool& whole) const noexcept {
-    const std::uint32_t e = look_[in.peek(look_bits)];
-    whole = (e & whole_mask) != 0;
-    if (whole) [[likely]] {
-      in.drop(static_cast<int>(e & whole_mask));
-      return {e >> 8 & 0xFF, static_cast<std::int16_t>(e >> 16)};
-    }
-    in.refill();
-    const std::uint32_t coded = e != 0 ? e : find(in.peek(16));
-    in.drop(static_cast<int>(coded >> 16 & 0xFF));
-    const int size = static_cast<int>(coded >> 24);
-    const std::int32_t value = extend(in.next, size);
-    in.drop(size);
-    return {coded >> 8 & 0xFF, static_cast<std::int16_t>(value)};
-  }
-
-  /// The coefficients 1 to 63 of a block, in natural order, into zeros. False when that is not what the
-  /// standard allows.
-  [[gnu::always_inline]] bool read_block(jpeg_bits& in, std::int16_t* block) const noexcept {
-    for (unsigned k = 0;;) {
-      in.refill();
-      bool whole = true;
-      for (int i = 0; i < looks_per_refill && whole; ++i) {
-        const symbol s = read(in, whole);
-        k += s.step;
-        if (k >= 63) {
-          if (k == 63) block[63] = s.value;
-          return k == 63 || k >= end_of_block;
-        }
-        block[natural_order[k]] = s.value;
-      }
-    }
-  }
-
-  /// Skips a block, without its coefficients. Only after prepare_steps().
-  [[gnu::always_inline]] bool step_over(jpeg_bits& in) const noexcept {
-    for (unsigned k = 0;;) {
-      in.refill();
-      for (int i = 0; i < 2; ++i) {
-        const std::uint32_t e = steps_[in.peek(step_bits)];
-        const unsigned to = k + (e >> 8);
-        // 63 by coefficients alone, or an end before that; anything else is looked at symbol by symbol.
-        if (to > 63 && (to < end_of_block || to > end_of_block + 62)) {
-          const stepped rest = step_over_singly(in, k);
-          in = rest.in;
-          return rest.good;
-        }
-        in.drop(static_cast<int>(e & 0xFF));
-        if (to >= 63) return true;
-        k = to;
-      }
-    }
-  }
-
- private:
-  static constexpr int look_bits = 10, step_bits = 11, looks_per_refill = 5;
-  static constexpr std::uint32_t whole_mask = 15;
-  static_assert(look_bits <= static_cast<int>(whole_mask));
-  static_assert(56 - (looks_per_refill - 1) * look_bits >= look_bits);
-  static constexpr std::array<std::uint8_t, 64> natural_order{
-      0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-      41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-      30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
-
-  static unsigned total(const std::uint8_t* counts) noexcept {
-    unsigned n = 0;
-    for (int i = 0; i < 16; ++i) n += counts[i];
-    return n;
-  }
-  static unsigned step_of(unsigned value) noexcept {
-    return (value & 15) == 0 && value != 0xF0 ? end_of_block : (value >> 4) + 1;
-  }
-  /// The number that the first `size` of the bits are (T.81, figure F.12).
-  [[gnu::always_inline]] static std::int32_t extend(std::uint64_t bits, int size) noexcept {
-    const auto plain = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
-    const auto positive = static_cast<std::int32_t>(static_cast<std::int64_t>(bits) >> 63);
-    return plain + (~positive & (1 - (1 << size)));
-  }
-  static std::uint32_t coded(unsigned step, unsigned length, unsigned size) noexcept {
-    return size << 24 | length << 16 | step << 8;
-  }
-  /// All looks that begin with the code: the bits of code and value, and of the value alone, four bits each,
-  /// both 0 when a look is too short for them; the step, a byte; then the value, or the code's length and the
-  /// value's, a byte each.
-  void fill(std::uint32_t code, unsigned length, unsigned value) noexcept {
-    const unsigned size = value & 15, step = step_of(value), rest = look_bits - length;
-    for (std::uint32_t i = 0; i < 1u << rest; ++i) {
-      std::uint32_t& e = look_[code << rest | i];
-      if (size > rest) {
-        e = coded(step, length, size);
-      } else {
-        const std::int32_t v = extend(std::uint64_t{i} << (64 - rest) % 64, static_cast<int>(size));
-        e = static_cast<std::uint32_t>(v) << 16 | step << 8 | size << 4 | (length + size);
-      }
-    }
-  }
-  /// A code longer than a look, from the next 16 bits.
-  [[gnu::noinline]] std::uint32_t find(std::uint32_t bits) const noexcept {
-    for (unsigned length = look_bits + 1; length <= 16; ++length) {
-      if (bits >= limit_[length]) continue;
-      const auto at = static_cast<std::int32_t>(bits >> (16 - length)) + offset_[length];
-      const unsigned value = values_[static_cast<std::size_t>(at) & 255];
-      return coded(step_of(value), length, value & 15);
-    }
-    return coded(bad, 0, 0);
-  }
-  /// As many symbols as have their codes within the look. Low byte: their bits; then their steps, with
-  /// end_of_block.
-  std::uint16_t steps_of(std::uint32_t look) const noexcept {
-    unsigned used = 0, steps = 0;
-    while (used < step_bits) {
-      const std::uint32_t rest = look << used & ((1u << step_bits) - 1);  // zeros behind what is left
-      const std::uint32_t e = look_[rest >> (step_bits - look_bits)];
-      const bool whole = (e & whole_mask) != 0;
-      const unsigned size = whole ? e >> 4 & 15 : e >> 24;
-      const unsigned code = whole ? (e & whole_mask) - size : e >> 16 & 0xFF;
-      const unsigned step = e >> 8 & 0xFF;
-      if (e == 0 || used + code > step_bits || (step != end_of_block && steps + step > 63)) break;
-      used += code + size;
-      steps += step;
-      if (step == end_of_block) break;
-    }
-    // Without a symbol: a step that no block has, so that one is read singly.
-    return static_cast<std::uint16_t>(used == 0 ? 64u << 8 : steps << 8 | used);
-  }
-  struct stepped {
-    jpeg_bits in;
-    bool good;
-  };
-  [[gnu::noinline]] stepped step_over_singly(jpeg_bits in, unsigned k) const noexcept {
-    while (k < 63) {
-      in.refill();
-      bool whole;
-      k += read(in, whole).step;
-    }
-    return {in, k == 63 || k >= end_of_block};
-  }
-
-  std::array<std::uint32_t, 1u << look_bits> look_;
-  std::array<std::uint16_t, 1u << step_bits> steps_;
-  std::array<std::uint32_t, 17> limit_;
-  std::array<std::int32_t, 17> offset_;
-  std::array<std::uint8_t, 16> counts_;
-  std::array<std::uint8_t, 256> values_;
-  bool built_ = false, steps_built_ = false, ac_ = false;
-};
-
-/// The one scan of a baseline JPEG, MCU by MCU.
-class jpeg_scan {
- public:
-  struct block {
-    const jpeg_huffman* dc;
-    jpeg_huffman* ac;
-    unsigned component;
-    bool coefficients;  // whether those after the first are wanted
-  };
-  static constexpr std::size_t most_blocks = 10;  // of an MCU
-
-  /// From the first byte after the scan's header. `restart_interval` MCUs are between two restart markers, 0:
-  /// none.
-  void begin(std::span<const std::uint8_t> data, std::span<const block> blocks,
-             unsigned restart_interval) noexcept {
-    in_.begin(data.data(), data.data() + data.size());
-    blocks_ = std::min(blocks.size(), most_blocks);
-    std::copy_n(blocks.begin(), blocks_, block_.begin());
-    steps_over_ = false;
-    last_dc_ = {};
-    interval_ = to_restart_ = restart_interval;
-    restart_ = 0;
-  }
-
-  /// The next MCU: block i into `*to[i]`, which must be zeros; without `to` it is stepped over. False at
-  /// anything that is not as the standard has it, and near the end of data that no marker ends, with what is
-  /// in `*to[i]` unspecified; then there is no next one.
-  bool next(std::int16_t (*const* to)[64]) noexcept {
-    if (interval_ != 0 && to_restart_-- == 0 && !restart()) return false;
-    jpeg_bits in = in_;
-    for (std::size_t i = 0; i < blocks_; ++i) {
-      const block& b = block_[i];
-      in.refill();
-      bool whole;
-      const jpeg_huffman::symbol difference = b.dc->read(in, whole);
-      if (difference.step == jpeg_huffman::bad) return false;
-      last_dc_[b.component] += static_cast<std::uint32_t>(difference.value);
-      if (to == nullptr || !b.coefficients) {
-        if (to != nullptr) (*to[i])[0] = static_cast<std::int16_t>(last_dc_[b.component]);
-        if (!steps_over_) [[unlikely]]
-          prepare_steps();
-        if (!b.ac->step_over(in)) return false;
-      } else {
-        std::int16_t* const out = *to[i];
-        out[0] = static_cast<std::int16_t>(last_dc_[b.component]);
-        if (!b.ac->read_block(in, out)) return false;
-      }
-    }
-    in_ = in;
-    return !in.overdrawn() && !in.near_end();
-  }
-
- private:
-  /// A picture that is wanted whole never needs it.
-  [[gnu::noinline]] void prepare_steps() noexcept {
-    for (std::size_t i = 0; i < blocks_; ++i) block_[i].ac->prepare_steps();
-    steps_over_ = true;
-  }
-  bool restart() noexcept {
-    if (!in_.at_marker() || in_.end - in_.at < 2 || in_.at[1] != 0xD0 + restart_) return false;
-    restart_ = (restart_ + 1) % 8;
-    to_restart_ = interval_ - 1;
-    last_dc_ = {};
-    in_.begin(in_.at + 2, in_.end);
-    return true;
-  }
-
-  jpeg_bits in_;
-  std::array<block, most_blocks> block_{};
-  std::size_t blocks_ = 0;
-  bool steps_over_ = false;  // the tables can
-  std::array<std::uint32_t, 4> last_dc_{};
-  unsigned interval_ = 0, to_restart_ = 0, restart_ = 0;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Takes the blocks of a baseline JPEG's one scan out of the data itself, so that libjpeg has the rest to do:
-/// half of a decode is Huffman codes, and libjpeg's reader doesn't know which blocks of a row are wanted.
-///
-/// libjpeg has no call for this. It calls its entropy decoder for each MCU through a pointer to a function:
-/// the second member of the structure that `entropy` points to, in every libjpeg since 1994. This class
-/// replaces that pointer. It relies on nothing else, and jpeg_self_test checks that. libjpeg's own decoder
-/// stays at the start of the scan. At anything unexpected in the data it is brought to the same MCU and
-/// continues from there, so that damage has the same result as without this class.
-class jpeg_scan_reader {
- public:
-  using mcu_decoder = boolean (*)(j_decompress_ptr, JBLOCKROW*);
-  /// Null where there is none.
-  using find_slot = mcu_decoder* (*)(j_decompress_ptr);
-
-  explicit jpeg_scan_reader(find_slot find) noexcept : find_(find) {}
-
-  static mcu_decoder* second_word(j_decompress_ptr info) noexcept {
-    return &reinterpret_cast<entropy_decoder*>(info->entropy)->decode_mcu;
-  }
-  /// The same, when both functions of the structure are libjpeg's own.
-  static mcu_decoder* second_word_of_library(j_decompress_ptr info) noexcept {
-    if (info->entropy == nullptr) return nullptr;
-    const auto* const decoder = reinterpret_cast<entropy_decoder*>(info->entropy);
-    const auto start = reinterpret_cast<void*>(decoder->start_pass);
-    const auto decode_mcu = reinterpret_cast<void*>(decoder->decode_mcu);
-    if (start == decode_mcu) return nullptr;
-    Dl_info library, other;
-    // jpeg_std_error has set this one to a function of the library. Of a static program nothing is known.
-    if (dladdr(reinterpret_cast<void*>(info->err->format_message), &library) != 0) {
-      for (void* const code : {start, decode_mcu}) {
-        if (dladdr(code, &other) == 0 || other.dli_fbase != library.dli_fbase) return nullptr;
-      }
-    }
-    return second_word(info);
-  }
-
-  /// How many MCUs were read here since then.
-  std::size_t done() const noexcept { return done_; }
-  void forget() noexcept { done_ = 0; }
-
-  /// To be called between jpeg_start_decompress and the first row. The picture may be of any kind; those that
-  /// this reads not are left to libjpeg. `data` is what follows the scan's header.
-  void install(j_decompress_ptr info, std::span<const std::uint8_t> data) {
-    if (info->arith_code || info->progressive_mode || info->data_precision != 8 ||
-        jpeg_has_multiple_scans(info))
-      return;
-    const auto count = static_cast<std::size_t>(info->blocks_in_MCU);
-    std::array<jpeg_scan::block, jpeg_scan::most_blocks> blocks{};
-    if (count > blocks.size()) return;
-    for (std::size_t i = 0; i < count; ++i) {
-      const int component = info->MCU_membership[i];
-      const jpeg_component_info& c = *info->cur_comp_info[component];
-      jpeg_huffman* const dc = table(0, c.dc_tbl_no, info->dc_huff_tbl_ptrs);
-      jpeg_huffman* const ac = table(1, c.ac_tbl_no, info->ac_huff_tbl_ptrs);
-      if (dc == nullptr || ac == nullptr) return;
-      blocks[i] = {dc, ac, static_cast<unsigned>(component), c.component_needed && block_side(c) > 1};
-    }
-    scan_.begin(data, {blocks.data(), count}, info->restart_interval);
-    done_ = column_ = 0;
-    columns_ = info->MCUs_per_row;
-    want(0, columns_ - 1);
-    slot_ = find_(info);
-    if (slot_ == nullptr) return;
-    own_ = *slot_;
-    info->client_data = this;
-    *slot_ = &decode;
-  }
-  /// Of each row, which MCUs are wanted.
-  void want(JDIMENSION first, JDIMENSION last) noexcept {
-    first_ = first;
-    last_ = last;
-  }
-
- private:
-  struct entropy_decoder {
-    void (*start_pass)(j_decompress_ptr);
-    mcu_decoder decode_mcu;
-  };
-  static_assert(sizeof(JCOEF) == sizeof(std::int16_t) && sizeof(JBLOCK) == 64 * sizeof(JCOEF));
-
-  static int block_side(const jpeg_component_info& c) noexcept {
-#if JPEG_LIB_VERSION >= 70
-    return c.DCT_h_scaled_size;
-#else
-    return c.DCT_scaled_size;
-#endif
-  }
-  jpeg_huffman* table(std::size_t kind, int number, JHUFF_TBL* const* from) {
-    if (number < 0 || number >= NUM_HUFF_TBLS || from[number] == nullptr) return nullptr;
-    std::unique_ptr<jpeg_huffman>& made = tables_[kind][static_cast<std::size_t>(number)];
-    if (made == nullptr) made = std::make_unique<jpeg_huffman>();
-    return made->build(from[number]->bits + 1, from[number]->huffval, kind == 1) ? made.get() : nullptr;
-  }
-
-  /// \param out null: the MCU is not wanted
-  static boolean decode(j_decompress_ptr info, JBLOCKROW* out) {
-    auto& self = *static_cast<jpeg_scan_reader*>(info->client_data);
-    const bool wanted = out != nullptr && self.column_ >= self.first_ && self.column_ <= self.last_;
-    if (!self.scan_.next(wanted ? out : nullptr)) return self.give_back(info, out);
-    ++self.done_;
-    if (++self.column_ == self.columns_) self.column_ = 0;
-    return TRUE;
-  }
-  boolean give_back(j_decompress_ptr info, JBLOCKROW* out) {
-    *slot_ = own_;
-    if (out != nullptr) {
-      for (int i = 0; i < info->blocks_in_MCU; ++i) std::memset(out[i], 0, sizeof(JBLOCK));
-    }
-    // Into unused blocks: only libjpeg-turbo accepts null.
-    JBLOCK unwanted[jpeg_scan::most_blocks];
-    JBLOCKROW rows[jpeg_scan::most_blocks];
-    for (std::size_t i = 0; i < jpeg_scan::most_blocks; ++i) rows[i] = unwanted + i;
-    for (std::size_t i = 0; i < done_; ++i) (void)own_(info, rows);
-    return own_(info, out);
-  }
-
-  std::array<std::array<std::unique_ptr<jpeg_huffman>, NUM_HUFF_TBLS>, 2> tables_;
-  jpeg_scan scan_;
-  find_slot find_;
-  mcu_decoder* slot_ = nullptr;
-  mcu_decoder own_ = nullptr;
-  std::size_t done_ = 0;
-  JDIMENSION column_ = 0, columns_ = 0, first_ = 0, last_ = 0;
-};
-
-}  // namespace wick::detail
-
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
 #error \
     "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
@@ -49355,13 +54416,10 @@ namespace wick::detail {
 /// between.
 class jpeg_decompressor {
  public:
-  /// \param find where libjpeg's pointer to the function is that reads an MCU
   /// \param version,size what the headers say that wick is compiled with
   /// \throws wick::error when the libjpeg that was loaded is of another kind
-  explicit jpeg_decompressor(jpeg_scan_reader::find_slot find = &jpeg_scan_reader::second_word,
-                             int version = JPEG_LIB_VERSION,
-                             std::size_t size = sizeof(jpeg_decompress_struct))
-      : scan_(find) {
+  explicit jpeg_decompressor(int version = JPEG_LIB_VERSION,
+                             std::size_t size = sizeof(jpeg_decompress_struct)) {
     info_.err = jpeg_std_error(&errors_.mgr);
     errors_.mgr.error_exit = &jump;
     errors_.mgr.emit_message = [](j_common_ptr, int) {};  // damage within the pixels: as Pillow takes it
@@ -49381,13 +54439,9 @@ class jpeg_decompressor {
   jpeg_decompressor& operator=(const jpeg_decompressor&) = delete;
   ~jpeg_decompressor() { jpeg_destroy_decompress(&info_); }
 
-  /// How many MCUs of the last picture were read here, not by libjpeg.
-  std::size_t own_mcus() const noexcept { return scan_.done(); }
-
-  /// \param own_scan whether Huffman codes are read here, where they can be, rather than by libjpeg
   /// \throws wick::error for damaged data; what the sink throws
   void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
-              row_sink& sink, bool own_scan) {
+              row_sink& sink) {
     struct at_end {
       jpeg_decompressor& self;
       ~at_end() {
@@ -49396,9 +54450,17 @@ class jpeg_decompressor {
       }
     } whatever_happens{*this};
     begin(encoded, about, request);
-    scan_.forget();
-    if (own_scan) scan_.install(&info_, {source_.next_input_byte, source_.bytes_in_buffer});
-    const rect part = choose_part(request.wanted);
+    read_rows(choose_part(request.wanted), request, sink);
+  }
+
+ private:
+  static constexpr int too_many_scans = -1;  // none of libjpeg's codes
+  struct error_state {
+    jpeg_error_mgr mgr;  // first: libjpeg knows this by it
+    std::jmp_buf back;
+  };
+
+  void read_rows(const rect& part, const decode_request& request, row_sink& sink) {
     sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
                 part.y * 8 / scale_, scale_ / 8.0});
     if (part.y != 0) check(guarded([&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.y)); }));
@@ -49422,13 +54484,6 @@ class jpeg_decompressor {
       sink.written(static_cast<int>(got));
     }
   }
-
- private:
-  static constexpr int too_many_scans = -1;  // none of libjpeg's codes
-  struct error_state {
-    jpeg_error_mgr mgr;  // first: libjpeg knows this by it
-    std::jmp_buf back;
-  };
 
   /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of fresh
   /// captures would wait until all stores before are done, those of the pixels too.
@@ -49557,8 +54612,11 @@ class jpeg_decompressor {
       // jpeg_crop_scanline miscounts what is scaled otherwise than the picture and yet upsampled.
       cuts = cuts && (side == scale_ || !(across || down));
     }
-    const int left = cuts ? std::max(0, static_cast<int>(wanted.x * s) - margin) : 0;
-    const int right = cuts ? std::min(width, ceiling((wanted.x + wanted.width) * s) + margin) : width;
+    // At least two samples of a color: libjpeg-turbo widens a single one as something else.
+    const int from = static_cast<int>(wanted.x * s), least = margin != 0 ? from + 2 : 0;
+    const int right =
+        cuts ? std::min(width, std::max(ceiling((wanted.x + wanted.width) * s) + margin, least + 1)) : width;
+    const int left = cuts ? std::max(0, std::min(from, right - 2) - margin) : 0;
     const int top = std::clamp(static_cast<int>(wanted.y * s), 0, height - 1);
     const int bottom = std::min(height, ceiling((wanted.y + wanted.height) * s));
     rect part{0, top, width, bottom - top};
@@ -49567,8 +54625,6 @@ class jpeg_decompressor {
       check(guarded([&] { jpeg_crop_scanline(&info_, &x, &w); }));
       part.x = static_cast<int>(x);
       part.width = static_cast<int>(w);
-      const int across = info_.num_components == 1 ? scale_ : scale_ * info_.max_h_samp_factor;  // of an MCU
-      scan_.want(x / static_cast<JDIMENSION>(across), (x + w - 1) / static_cast<JDIMENSION>(across));
     }
     return part;
   }
@@ -49607,227 +54663,29 @@ class jpeg_decompressor {
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
   jpeg_memory memory_{};
-  jpeg_scan_reader scan_;
   std::vector<std::uint8_t> line_;
   std::size_t size_ = 0;
   int scale_ = 8;
 };
 
-/// Rows into a picture of their own.
-class image_sink final : public row_sink {
- public:
-  decoded_picture picture;
-
-  void begin(const decoded_rows& what) override {
-    picture = {image(what.width, what.height, what.channels), what.left, what.top, what.scale};
-  }
-  std::span<std::uint8_t* const> room() override {
-    if (done_ == picture.pixels.height()) return {};
-    row_ = picture.pixels.row(done_);
-    return {&row_, 1};
-  }
-  void written(int count) override { done_ += count; }
-
- private:
-  std::uint8_t* row_ = nullptr;
-  int done_ = 0;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/codec/impl/jpeg_self_test.hpp
-/// \file
-/// Whether wick's Huffman decoder may stand in for that of the libjpeg that was loaded. Only for
-/// libjpeg_turbo_implementation.hpp.
-
-#include <dlfcn.h>
-
-namespace wick::detail {
-
-/// 40 x 40 px, 4:2:0, restart markers after four and after eight of its nine MCUs.
-inline constexpr std::uint8_t jpeg_of_self_test[] = {
-    0xFF, 0xD8, 0xFF, 0xDB, 0x00, 0x43, 0x00, 0x14, 0x0E, 0x0F, 0x12, 0x0F, 0x0D, 0x14, 0x12, 0x10, 0x12,
-    0x17, 0x15, 0x14, 0x18, 0x1E, 0x32, 0x21, 0x1E, 0x1C, 0x1C, 0x1E, 0x3D, 0x2C, 0x2E, 0x24, 0x32, 0x49,
-    0x40, 0x4C, 0x4B, 0x47, 0x40, 0x46, 0x45, 0x50, 0x5A, 0x73, 0x62, 0x50, 0x55, 0x6D, 0x56, 0x45, 0x46,
-    0x64, 0x88, 0x65, 0x6D, 0x77, 0x7B, 0x81, 0x82, 0x81, 0x4E, 0x60, 0x8D, 0x97, 0x8C, 0x7D, 0x96, 0x73,
-    0x7E, 0x81, 0x7C, 0xFF, 0xDB, 0x00, 0x43, 0x01, 0x15, 0x17, 0x17, 0x1E, 0x1A, 0x1E, 0x3B, 0x21, 0x21,
-    0x3B, 0x7C, 0x53, 0x46, 0x53, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C,
-    0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C,
-    0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C,
-    0x7C, 0x7C, 0x7C, 0x7C, 0xFF, 0xC0, 0x00, 0x11, 0x08, 0x00, 0x28, 0x00, 0x28, 0x03, 0x01, 0x22, 0x00,
-    0x02, 0x11, 0x01, 0x03, 0x11, 0x01, 0xFF, 0xC4, 0x00, 0x17, 0x00, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x04, 0x05, 0xFF, 0xC4, 0x00,
-    0x24, 0x10, 0x00, 0x01, 0x03, 0x04, 0x02, 0x02, 0x02, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x01, 0x00, 0x02, 0x11, 0x03, 0x12, 0x21, 0x31, 0x41, 0x51, 0x13, 0x22, 0x61, 0x71, 0x81, 0xF0,
-    0xF1, 0xFF, 0xC4, 0x00, 0x18, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x05, 0x06, 0x03, 0x01, 0xFF, 0xC4, 0x00, 0x1F, 0x11, 0x00, 0x02,
-    0x02, 0x02, 0x01, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x01,
-    0x02, 0x11, 0x21, 0x51, 0x12, 0x31, 0x41, 0x81, 0xE1, 0xFF, 0xDD, 0x00, 0x04, 0x00, 0x04, 0xFF, 0xDA,
-    0x00, 0x0C, 0x03, 0x01, 0x00, 0x02, 0x11, 0x03, 0x11, 0x00, 0x3F, 0x00, 0xE0, 0x52, 0xA6, 0x6E, 0x26,
-    0x23, 0x8C, 0xE1, 0x37, 0x88, 0xDF, 0x20, 0x63, 0xB0, 0x9A, 0xC0, 0xF1, 0x0C, 0x24, 0x9D, 0xE1, 0x2B,
-    0x29, 0x8B, 0x4B, 0x76, 0x78, 0x85, 0x75, 0x8E, 0x3D, 0x55, 0xE3, 0xB0, 0x2E, 0xA6, 0x1D, 0x11, 0x9E,
-    0xE3, 0x84, 0x8D, 0x61, 0x2D, 0x8F, 0xA4, 0xCC, 0x60, 0xA7, 0x37, 0x82, 0x91, 0x94, 0xA0, 0x87, 0x18,
-    0x8D, 0xCA, 0x9E, 0xC6, 0x95, 0x14, 0xCF, 0x3C, 0x82, 0xC6, 0x10, 0x20, 0xE0, 0xF4, 0xA5, 0xA8, 0x32,
-    0xE7, 0x7A, 0xEB, 0x52, 0xA4, 0x3B, 0x37, 0x63, 0xAA, 0xCC, 0x40, 0x0C, 0xA4, 0x58, 0x64, 0xE8, 0xE1,
-    0x20, 0xA2, 0x49, 0xB9, 0xA2, 0x07, 0xCA, 0x56, 0xB2, 0xE3, 0x11, 0x69, 0xED, 0x2B, 0x69, 0xC7, 0xAF,
-    0x1A, 0x95, 0xD9, 0x8E, 0x31, 0xEA, 0x64, 0x7A, 0x3F, 0xFF, 0xD0, 0xBC, 0x77, 0x81, 0x02, 0x3E, 0xF0,
-    0x91, 0xAC, 0x90, 0x1B, 0x39, 0x88, 0x92, 0x99, 0xAC, 0x0D, 0x8E, 0x67, 0xF0, 0x95, 0xB4, 0xED, 0x17,
-    0x81, 0xF2, 0x8E, 0xC7, 0x1D, 0xD4, 0xCF, 0xA0, 0x0A, 0x76, 0x60, 0xC7, 0xEF, 0xF1, 0x4B, 0x53, 0x59,
-    0x73, 0x67, 0x5C, 0x29, 0x0E, 0xCE, 0xD8, 0xEA, 0xB2, 0x71, 0xA0, 0x05, 0x13, 0x4C, 0x82, 0xDC, 0x9D,
-    0x65, 0x23, 0x69, 0x83, 0x9C, 0x9E, 0x4E, 0x14, 0xA4, 0x96, 0x5A, 0x4C, 0x92, 0xA7, 0x78, 0x15, 0x94,
-    0xEF, 0x9B, 0xB2, 0x46, 0xBB, 0x48, 0xD6, 0xCB, 0xAD, 0x8C, 0x68, 0x29, 0x48, 0x0C, 0xB4, 0x94, 0xD3,
-    0x69, 0xC4, 0x4F, 0x27, 0xFF, 0xD1, 0xEE, 0x86, 0x06, 0xE0, 0x0C, 0x15, 0x29, 0x4B, 0x33, 0x36, 0x91,
-    0x3D, 0x53, 0x07, 0xFF, 0xD9};
-
-/// A small picture, decoded with wick's reader in the place of libjpeg's and without. The place is known from
-/// headers only (see jpeg_scan_reader): when the library that was loaded has it elsewhere, or means something
-/// else by it, what its interface says has to do.
-class jpeg_self_test {
- public:
-  explicit jpeg_self_test(jpeg_scan_reader::find_slot find = &jpeg_scan_reader::second_word_of_library) {
-    try {
-      failure_ = run(find);
-    } catch (const error& e) {
-      failure_ = e.what();
-    }
-  }
-  /// Of this program's libjpeg: done once, at the first picture. \throws std::bad_alloc
-  static const jpeg_self_test& here() {
-    static const jpeg_self_test done;
-    return done;
-  }
-
-  bool passed() const noexcept { return failure_.empty(); }
-  /// For the report; empty when the test was passed.
-  std::string note() const {
-    if (passed()) return {};
-    jpeg_error_mgr errors;
-    Dl_info library;
-    std::string where;
-    if (dladdr(reinterpret_cast<void*>(jpeg_std_error(&errors)->format_message), &library) != 0 &&
-        library.dli_fname != nullptr) {
-      where = std::string(" (") + library.dli_fname + ")";
-    }
-    return "JPEGs take up to twice as long: wick reads their Huffman codes itself with libjpeg-turbo, and "
-           "the libjpeg "
-           "that was loaded" +
-           where + " is not exactly that: " + failure_ +
-           "; link the libjpeg-turbo whose jpeglib.h wick was compiled with";
-  }
-
- private:
-  struct outcome {
-    image pixels;
-    std::string error;
-    std::size_t own_mcus = 0;
-  };
-  static outcome decode(jpeg_scan_reader::find_slot find, std::span<const std::byte> encoded,
-                        const rect& part, bool own_scan) {
-    outcome out;
-    const auto decompressor = std::make_unique<jpeg_decompressor>(find);
-    image_sink sink;
-    try {
-      picture_info info;
-      probe_jpeg(encoded, info);
-      decompressor->decode(encoded, info, {part, 1.0, 3}, sink, own_scan);
-    } catch (const error& e) {
-      out.error = e.what();
-    }
-    out.pixels = std::move(sink.picture.pixels);
-    out.own_mcus = decompressor->own_mcus();
-    return out;
-  }
-  static std::string run(jpeg_scan_reader::find_slot find) {
-    std::uint8_t damaged[std::size(jpeg_of_self_test)];
-    std::copy(std::begin(jpeg_of_self_test), std::end(jpeg_of_self_test), damaged);
-    constexpr std::uint8_t second_restart[] = {0xFF, 0xD1};
-    std::search(std::begin(damaged), std::end(damaged), std::begin(second_restart),
-                std::end(second_restart))[1] = 0xD5;
-    const auto whole = std::as_bytes(std::span(jpeg_of_self_test));
-    struct job {
-      std::span<const std::byte> encoded;
-      rect part;
-      std::size_t own_mcus;  // how many of the nine wick's reader has to have read
-    };
-    // All of it; a corner, to which libjpeg skips; and damage, where libjpeg's own reader takes over.
-    const job jobs[] = {{whole, {0, 0, 40, 40}, 9},
-                        {whole, {20, 20, 20, 20}, 9},
-                        {std::as_bytes(std::span(damaged)), {0, 0, 40, 40}, 8}};
-    for (const job& j : jobs) {
-      const outcome by_library = decode(find, j.encoded, j.part, false);
-      const outcome by_wick = decode(find, j.encoded, j.part, true);
-      if (by_wick.own_mcus == 0) return "its decoder of entropy-coded data is not where its headers have it";
-      if (by_wick.own_mcus != j.own_mcus) return "it asks for the parts of a picture otherwise";
-      if (by_wick.error != by_library.error || by_wick.pixels != by_library.pixels) {
-        return "a picture of its own test comes out otherwise than through the interface alone";
-      }
-    }
-    return {};
-  }
-
-  std::string failure_;
-};
-
 }  // namespace wick::detail
 
 namespace wick::detail {
-
-/// The thread's decompressor, taken while it is used: a sink may decode something in its turn.
-class jpeg_lease {
- public:
-  jpeg_lease() : mine_(std::move(kept())) {
-    if (mine_ == nullptr) mine_ = std::make_unique<jpeg_decompressor>();
-  }
-  jpeg_lease(const jpeg_lease&) = delete;
-  jpeg_lease& operator=(const jpeg_lease&) = delete;
-  ~jpeg_lease() { kept() = std::move(mine_); }
-  jpeg_decompressor& operator*() noexcept { return *mine_; }
-
- private:
-  [[gnu::noinline]] static std::unique_ptr<jpeg_decompressor>& kept() noexcept {
-    static thread_local std::unique_ptr<jpeg_decompressor> mine;
-    return mine;
-  }
-  std::unique_ptr<jpeg_decompressor> mine_;
-};
 
 /// The few pixels above libjpeg's limit are left to the next decoder.
 inline bool libjpeg_turbo_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
 }
 
-/// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart
-/// marker.
-inline void libjpeg_turbo_check_complete(std::span<const std::byte> encoded, const picture_info&) {
-  if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
-  check_jpeg_complete(encoded);
-}
-
-template <bool OwnScan>
 inline void libjpeg_turbo_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
                                       const decode_request& request, row_sink& sink) {
-  jpeg_lease decompressor;
-  (*decompressor).decode(encoded, info, request, sink, OwnScan && jpeg_self_test::here().passed());
+  decoder_lease<jpeg_decompressor> decompressor;
+  (*decompressor).decode(encoded, info, request, sink);
 }
 
-template <bool OwnScan>
-inline decoded_picture libjpeg_turbo_decode(std::span<const std::byte> encoded, const picture_info& info,
-                                            const decode_request& request) {
-  image_sink sink;
-  libjpeg_turbo_decode_rows<OwnScan>(encoded, info, request, sink);
-  return std::move(sink.picture);
-}
-
-constinit const codec libjpeg_turbo_codec{"libjpeg-turbo",
-                                          &libjpeg_turbo_probe,
-                                          &libjpeg_turbo_check_complete,
-                                          &libjpeg_turbo_decode<true>,
-                                          &libjpeg_turbo_decode_rows<true>,
-                                          nullptr,
-                                          [] { return jpeg_self_test::here().note(); }};
-constinit const codec libjpeg_turbo_api_codec{"libjpeg-turbo, by its interface alone", &libjpeg_turbo_probe,
-                                              &libjpeg_turbo_check_complete, &libjpeg_turbo_decode<false>,
-                                              &libjpeg_turbo_decode_rows<false>};
+constinit const codec libjpeg_turbo_codec{"libjpeg-turbo", &libjpeg_turbo_probe, &check_jpeg_ends,
+                                          &decode_by_rows<&libjpeg_turbo_decode_rows>,
+                                          &libjpeg_turbo_decode_rows};
 
 }  // namespace wick::detail
 
