@@ -1,8 +1,10 @@
 // Tables in CSV: what RFC 4180 says, what other programs write, and what is wrong with a file.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <sched.h>
 #include <string>
 #include <vector>
 #include <zlib.h>
@@ -221,6 +223,40 @@ TEST_CASE(
     CHECK(t.texts("x") == list{a, c + "\"d"});
     CHECK(t.texts("y") == list{"q,\n" + b + ",\n\"", "e"});
   }
+}
+
+TEST_CASE("rows are found while the file is read, wherever its pieces end") {
+  const temp_dir dir;
+  // Quotes of all kinds stand where the pieces of 2 MiB end, at each place of a row.
+  const std::string row = "\"a\"\"b\",\"c\n\"\r\n";
+  for (std::size_t shift = 0; shift < 2 * row.size(); ++shift) {
+    CAPTURE(shift);
+    std::string text = shift % 2 == 0 ? "\xEF\xBB\xBF" : "";
+    text += std::string(shift + 1, 'x') + ",y\r\n";
+    std::size_t rows = 0;
+    for (; text.size() < (std::size_t{9} << 19); ++rows) text += row;  // 4.5 MiB
+    const wick::csv t = table(dir, text);
+    CHECK(t.size() == rows);
+    const list first = t.texts(std::string(shift + 1, 'x')), second = t.texts("y");
+    CHECK(std::count(first.begin(), first.end(), "a\"b") == static_cast<std::ptrdiff_t>(rows));
+    CHECK(std::count(second.begin(), second.end(), "c\n") == static_cast<std::ptrdiff_t>(rows));
+  }
+}
+
+TEST_CASE("a quote at the end of a piece is taken with the one that begins the next") {
+  const temp_dir dir;
+  ::cpu_set_t all, one;
+  REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  CPU_ZERO(&one);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &all)) ++cpu;
+  CPU_SET(cpu, &one);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);  // one thread: the next piece is not there yet
+  std::string text = "x,y\n";
+  text += std::string((std::size_t{2} << 20) - text.size() - 3, 'a') + ",\"\"\"\n";
+  const wick::csv t = table(dir, text + "b\"\n");
+  CHECK(::sched_setaffinity(0, sizeof all, &all) == 0);
+  CHECK(t.size() == 1);
 }
 
 #ifdef __x86_64__

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <numeric>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
@@ -39,20 +39,33 @@ void in_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t s
 #endif
 }
 
-bytes plain_text(const opened_file& from) {
-  bytes out(static_cast<std::size_t>(from.stamp.size));
-  in_large_pages(out.data(), out.size());
-  // The memory is made and filled by several threads, each for a piece: that takes longer than to look at it.
-  constexpr std::size_t piece = std::size_t{8} << 20, most_threads = 4;
+/// Fills `out` from a file of its size. The memory is made and filled by several threads, each for a piece:
+/// that takes longer than to look at it. `look(end)` is called by one of them at a time, while another reads,
+/// once the bytes before `end` are there, the last time for all of them. A file that was cut off meanwhile,
+/// which is an error soon, is not looked at to its end.
+template <class Look>
+void read_in_pieces(const opened_file& from, bytes& out, Look&& look) {
+  constexpr std::size_t piece = std::size_t{2} << 20, most_threads = 4;
   const std::size_t pieces = (out.size() + piece - 1) / piece;
-  std::vector<std::size_t> got(pieces);
+  std::mutex mutex;
+  std::vector<bool> read(pieces);
+  std::size_t next = 0;  // the first piece that is not there
+  bool looking = false;  // or it has failed
   at_once(pieces, pieces < 2 ? 1 : std::min(most_threads, available_cpus()), [&](std::size_t p) {
-    const std::size_t begin = p * piece;
-    got[p] = read_up_to(from.file.get(), out.data() + begin, std::min(piece, out.size() - begin), begin);
+    const std::size_t begin = p * piece, size = std::min(piece, out.size() - begin);
+    const bool whole = read_up_to(from.file.get(), out.data() + begin, size, begin) == size;
+    std::unique_lock lock(mutex);
+    read[p] = whole;
+    if (std::exchange(looking, true)) return;  // the thread that looks takes this one, too
+    while (next < pieces && read[next]) {
+      while (next < pieces && read[next]) ++next;
+      const std::size_t end = std::min(next * piece, out.size());
+      lock.unlock();
+      look(end);
+      lock.lock();
+    }
+    looking = false;
   });
-  // Less than all of it only if the file was cut off meanwhile, which is an error soon.
-  out.shrink(std::accumulate(got.begin(), got.end(), std::size_t{0}));
-  return out;
 }
 
 bytes unpacked_text(const opened_file& from, const std::string& path) {
@@ -69,39 +82,43 @@ bytes unpacked_text(const opened_file& from, const std::string& path) {
 
 }  // namespace
 
-void csv_text::read(const std::string& path) {
-  const opened_file opened = open_regular(path, "csv");
-  bytes out = plain_text(opened);
-  if (gzip_file::is_packed(out.text())) out = unpacked_text(opened, path);
-  require_unchanged(opened, path, "csv");
-  file_ = std::make_shared<const bytes>(std::move(out));
-  text_ = file_->text();
-  if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
-}
-
 /// Goes through the text once: 64 characters at a time, and one at a time where there are quotes.
 class csv_text::row_finder {
  public:
   row_finder(csv_text& of, const std::string& path) noexcept : of_(of), path_(path) {}
 
-  /// \throws wick::error for a NUL, an open quote, or a row with another number of fields than the first
-  void run() {
+  /// On to where only the text before `end` is known. \throws wick::error for a NUL, or a row with another
+  /// number of fields than the first
+  void run_to(std::size_t end) {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) return run_avx2();
+    if (__builtin_cpu_supports("avx2")) return run_avx2(end);
 #endif
-    run_by<plain_csv_marks>();
+    run_by<plain_csv_marks>(end);
+  }
+  /// The text ends. \throws wick::error, also for an open quote
+  void finish() {
+    const std::size_t size = of_.text_.size();
+    run_to(size);
+    refuse_nul(at_, size);
+    one_by_one(at_, size);
+    if (open_) {
+      throw source_error(path_, "csv",
+                         "line " + std::to_string(of_.line_at(begin_)) +
+                             ": a quote is not closed; write a quote in a quoted field twice");
+    }
+    if (begin_ < size) row_ends(size);
   }
 
  private:
 #ifdef __x86_64__
-  [[gnu::target("avx2")]] void run_avx2() { run_by<avx2_csv_marks>(); }
+  [[gnu::target("avx2")]] void run_avx2(std::size_t end) { run_by<avx2_csv_marks>(end); }
 #endif
   template <class Marks>
-  [[gnu::always_inline]] void run_by() {
+  [[gnu::always_inline]] void run_by(std::size_t end) {
     const std::string_view text = of_.text_;
     constexpr std::size_t step = 64;
-    std::size_t at = 0;
-    while (at + step <= text.size()) {
+    std::size_t at = at_;
+    while (at + step < end) {  // not to the end, for what is behind a quote is looked at, too
       const csv_marks here = Marks::of(text.data() + at, of_.separator_);
       if (here.others != 0 || open_) {
         refuse_nul(at, at + step);
@@ -112,14 +129,7 @@ class csv_text::row_finder {
         field_begins_ = ((here.lines | here.separators) >> (step - 1) & 1) != 0;
       }
     }
-    refuse_nul(at, text.size());
-    one_by_one(at, text.size());
-    if (open_) {
-      throw source_error(path_, "csv",
-                         "line " + std::to_string(of_.line_at(begin_)) +
-                             ": a quote is not closed; write a quote in a quoted field twice");
-    }
-    if (begin_ < text.size()) row_ends(text.size());
+    at_ = at;
   }
   /// Rows that end in 64 characters without quotes.
   void take(const csv_marks& here, std::size_t at) {
@@ -192,15 +202,48 @@ class csv_text::row_finder {
 
   csv_text& of_;
   const std::string& path_;
+  std::size_t at_ = 0;  // it has come to
   std::size_t begin_ = 0, fields_ = 1, wanted_ = 0;
   bool open_ = false, field_begins_ = true;
 };
+
+void csv_text::read(const std::string& path) {
+  const opened_file opened = open_regular(path, "csv");
+  bytes out(static_cast<std::size_t>(opened.stamp.size));
+  in_large_pages(out.data(), out.size());
+  row_finder rows(*this, path);
+  bool packed = false, begun = false;
+  std::size_t mark = 0;  // of the byte order, which is no text
+  const auto begin = [&] {
+    mark = out.text().starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    text_ = out.text().substr(mark);
+  };
+  try {
+    read_in_pieces(opened, out, [&](std::size_t end) {
+      if (!std::exchange(begun, true)) {
+        packed = gzip_file::is_packed(out.text());
+        begin();
+      }
+      if (!packed) rows.run_to(end - std::min(mark, end));
+    });
+    if (packed) {
+      out = unpacked_text(opened, path);
+      begin();
+    }
+    require_unchanged(opened, path, "csv");
+  } catch (const error&) {  // maybe of a file that was being written
+    require_unchanged(opened, path, "csv");
+    throw;
+  }
+  file_ = std::make_shared<const bytes>(std::move(out));
+  text_ = file_->text().substr(mark);
+  rows.finish();
+}
 
 csv_text::csv_text(const std::string& path, char separator, bool header) : separator_(separator) {
   if (separator == '"' || separator == '\n' || separator == '\r')
     throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
   read(path);
-  row_finder(*this, path).run();
   if (begins_.empty()) throw source_error(path, "csv", "has no row");
   begins_.push_back(text_.size());
   std::vector<std::string_view> raw;
