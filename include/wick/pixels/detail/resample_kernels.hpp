@@ -33,10 +33,16 @@ struct column_table {
   int pairs = 0;                        ///< of source pixels, for each output
   int channels = 0;                     ///< 1 to 4
   const std::int32_t* first = nullptr;  ///< in values: the pixel's number times the channels
-  /// For each two outputs and each pair of source pixels eight times two weights: four times those of the one
-  /// output, four times those of the other, so that one load serves every channel.
+  /// For each two outputs, or four with `picks`, and each pair of source pixels four times the two weights of
+  /// each of these outputs, so that one load serves every channel.
   const std::int16_t* weights = nullptr;
+  /// For kernels with `picks`; null where four outputs reach over more than `picked_values` values. For each
+  /// four outputs: the first value that they need, and, counted from there, the places of the eight values of
+  /// each output's first pair.
+  const std::int32_t* pick_from = nullptr;
+  const std::int16_t* picks = nullptr;
 };
+inline constexpr int picked_values = 32;
 
 /// One set of loops. All sets give the same bytes.
 struct resample_kernels {
@@ -52,6 +58,8 @@ struct resample_kernels {
   void (*pack_triples)(const std::uint8_t* quads, std::uint8_t* out, std::size_t n);
   /// Channel c of n quads to planes[c], for c < channels. Writes exactly n bytes each.
   void (*split_planes)(const std::uint8_t* quads, std::uint8_t* const* planes, int channels, std::size_t n);
+  /// It picks the pixels of four outputs from one load, where column_table says how.
+  bool picks = false;
 };
 
 // Defined in pixels/impl/resample_kernels.hpp, which is compiled once, with stb_image:

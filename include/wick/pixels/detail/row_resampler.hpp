@@ -28,6 +28,8 @@ struct resample_scratch {
   axis columns, rows;
   std::vector<std::int32_t> first;        // of column_table
   std::vector<std::int16_t> weights;      // of column_table
+  std::vector<std::int32_t> pick_from;    // of column_table
+  std::vector<std::int16_t> picks;        // of column_table
   std::vector<std::int16_t> row;          // between the passes
   std::vector<std::uint8_t> quads;        // behind them
   std::vector<const std::uint8_t*> taps;  // source rows of one output row
@@ -63,22 +65,52 @@ inline void build_axes(const plan& p, double scale, int left, int top, resample_
                       p.window.y, p.window.height, p.mirror_y, p.filter, small});
 }
 
-/// The column axis as the kernels want it. A row starts with its lowest pixel.
-inline column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch) {
+/// Tells kernels that pick values how to, if all fours of outputs are near enough to each other.
+inline void add_picks(column_table& t, const axis& columns, resample_scratch& scratch) {
+  const int fours = (t.count + 7) / 8 * 2, channels = t.channels;
+  scratch.pick_from.resize(static_cast<std::size_t>(fours));
+  scratch.picks.resize(static_cast<std::size_t>(fours) * picked_values);
+  std::int16_t* to = scratch.picks.data();
+  for (int f = 0; f < fours; ++f) {
+    const int begin = 4 * f, end = std::min(begin + 4, t.count);
+    const std::int32_t from = begin < end ? *std::min_element(t.first + begin, t.first + end) : 0;
+    scratch.pick_from[static_cast<std::size_t>(f)] = from;
+    for (int x = begin; x < begin + 4; ++x) {
+      const int first = x < end ? t.first[x] - from : 0;
+      if (x < end && first + columns.count(x) * channels > picked_values) return;
+      for (int c = 0; c < 4; ++c) {
+        *to++ = static_cast<std::int16_t>(first + c);
+        *to++ = static_cast<std::int16_t>(first + c + channels);
+      }
+    }
+  }
+  t.pick_from = scratch.pick_from.data();
+  t.picks = scratch.picks.data();
+}
+
+/// The column axis as these kernels want it. A row starts with its lowest pixel.
+inline column_table build_column_table(const axis& columns, int channels, const resample_kernels& kernels,
+                                       resample_scratch& scratch) {
   const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
   const auto padded = static_cast<std::size_t>(count + 7) / 8 * 8;
   scratch.first.assign(padded, 0);
+  for (int x = 0; x < count; ++x)
+    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
+  column_table out{.count = count, .pairs = pairs, .channels = channels, .first = scratch.first.data()};
+  if (kernels.picks) add_picks(out, columns, scratch);
+  const int together = out.picks != nullptr ? 4 : 2;  // outputs whose weights lie side by side
   scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
   for (int x = 0; x < count; ++x) {
-    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
     const std::int16_t* const from = columns.weights(x);
-    std::int16_t* to = scratch.weights.data() + std::ptrdiff_t{x / 2} * pairs * 16 + (x % 2) * 8;
-    for (int j = 0; j < columns.count(x); j += 2, to += 16) {
+    std::int16_t* to =
+        scratch.weights.data() + std::ptrdiff_t{x / together} * pairs * together * 8 + (x % together) * 8;
+    for (int j = 0; j < columns.count(x); j += 2, to += together * 8) {
       const std::int16_t a = from[j], b = j + 1 < columns.count(x) ? from[j + 1] : std::int16_t{0};
       for (int c = 0; c < 8; c += 2) to[c] = a, to[c + 1] = b;
     }
   }
-  return {count, pairs, channels, scratch.first.data(), scratch.weights.data()};
+  out.weights = scratch.weights.data();
+  return out;
 }
 
 /// Carries out the axis tables in `scratch` over rows that show the source from pixel `left` on.
@@ -96,7 +128,7 @@ class row_blender {
                (n < 3 || columns.first(1) - columns.first(0) == 1);
       return;
     }
-    table_ = build_column_table(columns, channels, scratch);
+    table_ = build_column_table(columns, channels, kernels, scratch);
     values_ = static_cast<std::size_t>(columns.high() - columns.low()) * static_cast<std::size_t>(channels);
     scratch.row.resize(values_ + static_cast<std::size_t>(8 * table_.pairs) + kernel_slack);
     scratch.quads.resize(static_cast<std::size_t>(columns.size()) * 4 + kernel_slack);

@@ -24,12 +24,15 @@ void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weight
 
 std::span<const resample_kernels* const> available_kernels() noexcept {
   struct list {
-    const resample_kernels* sets[3] = {&portable_kernels};
+    const resample_kernels* sets[4] = {&portable_kernels};
     std::size_t count = 1;
     list() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
       if (__builtin_cpu_supports("ssse3")) sets[count++] = &ssse3_kernels;
       if (__builtin_cpu_supports("avx2")) sets[count++] = &avx2_kernels;
+      if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+          __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni"))
+        sets[count++] = &avx512_kernels;
 #elif defined(__aarch64__)
       sets[count++] = &neon_kernels;
 #endif

@@ -1,7 +1,8 @@
 /// \file
-/// The inner loops of the resize for SSSE3 and AVX2, in one build for any x86.
+/// The inner loops of the resize for SSSE3, AVX2 and AVX-512, in one build for any x86.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <immintrin.h>
@@ -199,7 +200,101 @@ WICK_AVX2 inline void blend_columns_avx2(const std::int16_t* row, const column_t
 inline constexpr resample_kernels avx2_kernels{"avx2", &blend_rows_avx2, &blend_columns_avx2,
                                                &pack_triples_ssse3, &split_planes_ssse3};
 
+// ---- AVX-512: 512 bits, as far as Ice Lake and Zen 4 have it
+
+#define WICK_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
+
+WICK_AVX512 inline __m512i load64(const void* from) noexcept { return _mm512_loadu_si512(from); }
+
+WICK_AVX512 inline void blend_rows_avx512(const std::uint8_t* const* rows, const std::int16_t* weights,
+                                          int taps, std::int16_t* out, std::size_t n) {
+  const __m512i middle = _mm512_set1_epi8(static_cast<char>(0x80)), zero = _mm512_setzero_si512();
+  // Unpacking works within the quarters of a register.
+  const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
+                back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  std::size_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    __m512i low = zero, high = zero;
+    for (int k = 0; k < taps; ++k) {
+      const __m512i w = _mm512_set1_epi16(weights[k]);
+      const __m512i in = _mm512_xor_si512(load64(rows[k] + i), middle);
+      low = _mm512_add_epi16(low, _mm512_mulhrs_epi16(_mm512_unpacklo_epi8(zero, in), w));
+      high = _mm512_add_epi16(high, _mm512_mulhrs_epi16(_mm512_unpackhi_epi8(zero, in), w));
+    }
+    _mm512_storeu_si512(out + i, _mm512_permutex2var_epi64(low, front, high));
+    _mm512_storeu_si512(out + i + 32, _mm512_permutex2var_epi64(low, back, high));
+  }
+  for (; i + 32 <= n; i += 32) blend_32_avx2<1>(i, rows, weights, taps, out);
+  if (i == n) return;
+  if (n < 32) return blend_rows_from(i, rows, weights, taps, out, n);
+  blend_32_avx2<1>(n - 32, rows, weights, taps, out);
+}
+
+template <int Pairs>
+WICK_AVX512 inline void pick_columns_avx512_by(const std::int16_t* row, const column_table& t,
+                                               std::uint8_t* quads) noexcept {
+  const __m512i start = _mm512_set1_epi32(column_start);
+  const __m512i step = _mm512_set1_epi16(static_cast<short>(2 * t.channels));
+  const __m512i order = _mm512_setr_epi64(0, 2, 1, 3, 4, 6, 5, 7);
+  const int pairs = Pairs != 0 ? Pairs : t.pairs;
+  const std::int32_t* from = t.pick_from;
+  const std::int16_t *w = t.weights, *picks = t.picks;
+  for (int x = 0; x < t.count; x += 8, quads += 32) {
+    __m512i sum[2];
+    for (__m512i& s : sum) {  // four outputs
+      const __m512i in = load64(row + *from++);
+      __m512i places = load64(picks);
+      s = start;
+      for (int j = 0; j < pairs; ++j, w += 32) {
+        s = _mm512_dpwssd_epi32(s, _mm512_permutexvar_epi16(places, in), load64(w));
+        places = _mm512_add_epi16(places, step);
+      }
+      s = _mm512_srai_epi32(s, column_shift);
+      picks += picked_values;
+    }
+    const __m512i values = _mm512_permutexvar_epi64(order, _mm512_packs_epi32(sum[0], sum[1]));
+    const __m256i levels =
+        _mm256_packus_epi16(_mm512_castsi512_si256(values), _mm512_extracti64x4_epi64(values, 1));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(quads), levels);
+  }
+}
+
+WICK_AVX512 inline void blend_columns_avx512(const std::int16_t* row, const column_table& t,
+                                             std::uint8_t* quads) {
+  if (t.picks == nullptr) return blend_columns_avx2(row, t, quads);
+  switch (t.pairs) {
+    case 1:
+      return pick_columns_avx512_by<1>(row, t, quads);
+    case 2:
+      return pick_columns_avx512_by<2>(row, t, quads);
+    case 3:
+      return pick_columns_avx512_by<3>(row, t, quads);
+    default:
+      return pick_columns_avx512_by<0>(row, t, quads);
+  }
+}
+
+WICK_AVX512 inline void pack_triples_avx512(const std::uint8_t* quads, std::uint8_t* out, std::size_t n) {
+  alignas(64) static constexpr auto triples = [] {
+    std::array<std::uint8_t, 64> all{};
+    for (std::size_t i = 0; i < 48; ++i) all[i] = static_cast<std::uint8_t>(i / 3 * 4 + i % 3);
+    return all;
+  }();
+  const __m512i order = load64(triples.data());
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m512i packed = _mm512_permutexvar_epi8(order, load64(quads + 4 * i));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 3 * i), _mm512_castsi512_si256(packed));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i + 32), _mm512_extracti32x4_epi32(packed, 2));
+  }
+  pack_triples_ssse3(quads + 4 * i, out + 3 * i, n - i);
+}
+
+inline constexpr resample_kernels avx512_kernels{
+    "avx512", &blend_rows_avx512, &blend_columns_avx512, &pack_triples_avx512, &split_planes_ssse3, true};
+
 #undef WICK_SSSE3
 #undef WICK_AVX2
+#undef WICK_AVX512
 
 }  // namespace wick::detail
