@@ -33202,10 +33202,16 @@ struct column_table {
   int pairs = 0;                        ///< of source pixels, for each output
   int channels = 0;                     ///< 1 to 4
   const std::int32_t* first = nullptr;  ///< in values: the pixel's number times the channels
-  /// For each two outputs and each pair of source pixels eight times two weights: four times those of the one
-  /// output, four times those of the other, so that one load serves every channel.
+  /// For each two outputs, or four with `picks`, and each pair of source pixels four times the two weights of
+  /// each of these outputs, so that one load serves every channel.
   const std::int16_t* weights = nullptr;
+  /// For kernels with `picks`; null where four outputs reach over more than `picked_values` values. For each
+  /// four outputs: the first value that they need, and, counted from there, the places of the eight values of
+  /// each output's first pair.
+  const std::int32_t* pick_from = nullptr;
+  const std::int16_t* picks = nullptr;
 };
+inline constexpr int picked_values = 32;
 
 /// One set of loops. All sets give the same bytes.
 struct resample_kernels {
@@ -33221,6 +33227,8 @@ struct resample_kernels {
   void (*pack_triples)(const std::uint8_t* quads, std::uint8_t* out, std::size_t n);
   /// Channel c of n quads to planes[c], for c < channels. Writes exactly n bytes each.
   void (*split_planes)(const std::uint8_t* quads, std::uint8_t* const* planes, int channels, std::size_t n);
+  /// It picks the pixels of four outputs from one load, where column_table says how.
+  bool picks = false;
 };
 
 // Defined in pixels/impl/resample_kernels.hpp, which is compiled once, with stb_image:
@@ -33432,6 +33440,8 @@ struct resample_scratch {
   axis columns, rows;
   std::vector<std::int32_t> first;        // of column_table
   std::vector<std::int16_t> weights;      // of column_table
+  std::vector<std::int32_t> pick_from;    // of column_table
+  std::vector<std::int16_t> picks;        // of column_table
   std::vector<std::int16_t> row;          // between the passes
   std::vector<std::uint8_t> quads;        // behind them
   std::vector<const std::uint8_t*> taps;  // source rows of one output row
@@ -33467,22 +33477,52 @@ inline void build_axes(const plan& p, double scale, int left, int top, resample_
                       p.window.y, p.window.height, p.mirror_y, p.filter, small});
 }
 
-/// The column axis as the kernels want it. A row starts with its lowest pixel.
-inline column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch) {
+/// Tells kernels that pick values how to, if all fours of outputs are near enough to each other.
+inline void add_picks(column_table& t, const axis& columns, resample_scratch& scratch) {
+  const int fours = (t.count + 7) / 8 * 2, channels = t.channels;
+  scratch.pick_from.resize(static_cast<std::size_t>(fours));
+  scratch.picks.resize(static_cast<std::size_t>(fours) * picked_values);
+  std::int16_t* to = scratch.picks.data();
+  for (int f = 0; f < fours; ++f) {
+    const int begin = 4 * f, end = std::min(begin + 4, t.count);
+    const std::int32_t from = begin < end ? *std::min_element(t.first + begin, t.first + end) : 0;
+    scratch.pick_from[static_cast<std::size_t>(f)] = from;
+    for (int x = begin; x < begin + 4; ++x) {
+      const int first = x < end ? t.first[x] - from : 0;
+      if (x < end && first + columns.count(x) * channels > picked_values) return;
+      for (int c = 0; c < 4; ++c) {
+        *to++ = static_cast<std::int16_t>(first + c);
+        *to++ = static_cast<std::int16_t>(first + c + channels);
+      }
+    }
+  }
+  t.pick_from = scratch.pick_from.data();
+  t.picks = scratch.picks.data();
+}
+
+/// The column axis as these kernels want it. A row starts with its lowest pixel.
+inline column_table build_column_table(const axis& columns, int channels, const resample_kernels& kernels,
+                                       resample_scratch& scratch) {
   const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
   const auto padded = static_cast<std::size_t>(count + 7) / 8 * 8;
   scratch.first.assign(padded, 0);
+  for (int x = 0; x < count; ++x)
+    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
+  column_table out{.count = count, .pairs = pairs, .channels = channels, .first = scratch.first.data()};
+  if (kernels.picks) add_picks(out, columns, scratch);
+  const int together = out.picks != nullptr ? 4 : 2;  // outputs whose weights lie side by side
   scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
   for (int x = 0; x < count; ++x) {
-    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
     const std::int16_t* const from = columns.weights(x);
-    std::int16_t* to = scratch.weights.data() + std::ptrdiff_t{x / 2} * pairs * 16 + (x % 2) * 8;
-    for (int j = 0; j < columns.count(x); j += 2, to += 16) {
+    std::int16_t* to =
+        scratch.weights.data() + std::ptrdiff_t{x / together} * pairs * together * 8 + (x % together) * 8;
+    for (int j = 0; j < columns.count(x); j += 2, to += together * 8) {
       const std::int16_t a = from[j], b = j + 1 < columns.count(x) ? from[j + 1] : std::int16_t{0};
       for (int c = 0; c < 8; c += 2) to[c] = a, to[c + 1] = b;
     }
   }
-  return {count, pairs, channels, scratch.first.data(), scratch.weights.data()};
+  out.weights = scratch.weights.data();
+  return out;
 }
 
 /// Carries out the axis tables in `scratch` over rows that show the source from pixel `left` on.
@@ -33500,7 +33540,7 @@ class row_blender {
                (n < 3 || columns.first(1) - columns.first(0) == 1);
       return;
     }
-    table_ = build_column_table(columns, channels, scratch);
+    table_ = build_column_table(columns, channels, kernels, scratch);
     values_ = static_cast<std::size_t>(columns.high() - columns.low()) * static_cast<std::size_t>(channels);
     scratch.row.resize(values_ + static_cast<std::size_t>(8 * table_.pairs) + kernel_slack);
     scratch.quads.resize(static_cast<std::size_t>(columns.size()) * 4 + kernel_slack);
@@ -40424,7 +40464,7 @@ inline void blend_many_rows_portable(const std::uint8_t* const* rows, const std:
 #if defined(__x86_64__) || defined(__i386__)
 // ==== wick/pixels/impl/x86_kernels.hpp
 /// \file
-/// The inner loops of the resize for SSSE3 and AVX2, in one build for any x86.
+/// The inner loops of the resize for SSSE3, AVX2 and AVX-512, in one build for any x86.
 
 #include <immintrin.h>
 
@@ -40618,8 +40658,102 @@ WICK_AVX2 inline void blend_columns_avx2(const std::int16_t* row, const column_t
 inline constexpr resample_kernels avx2_kernels{"avx2", &blend_rows_avx2, &blend_columns_avx2,
                                                &pack_triples_ssse3, &split_planes_ssse3};
 
+// ---- AVX-512: 512 bits, as far as Ice Lake and Zen 4 have it
+
+#define WICK_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
+
+WICK_AVX512 inline __m512i load64(const void* from) noexcept { return _mm512_loadu_si512(from); }
+
+WICK_AVX512 inline void blend_rows_avx512(const std::uint8_t* const* rows, const std::int16_t* weights,
+                                          int taps, std::int16_t* out, std::size_t n) {
+  const __m512i middle = _mm512_set1_epi8(static_cast<char>(0x80)), zero = _mm512_setzero_si512();
+  // Unpacking works within the quarters of a register.
+  const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
+                back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  std::size_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    __m512i low = zero, high = zero;
+    for (int k = 0; k < taps; ++k) {
+      const __m512i w = _mm512_set1_epi16(weights[k]);
+      const __m512i in = _mm512_xor_si512(load64(rows[k] + i), middle);
+      low = _mm512_add_epi16(low, _mm512_mulhrs_epi16(_mm512_unpacklo_epi8(zero, in), w));
+      high = _mm512_add_epi16(high, _mm512_mulhrs_epi16(_mm512_unpackhi_epi8(zero, in), w));
+    }
+    _mm512_storeu_si512(out + i, _mm512_permutex2var_epi64(low, front, high));
+    _mm512_storeu_si512(out + i + 32, _mm512_permutex2var_epi64(low, back, high));
+  }
+  for (; i + 32 <= n; i += 32) blend_32_avx2<1>(i, rows, weights, taps, out);
+  if (i == n) return;
+  if (n < 32) return blend_rows_from(i, rows, weights, taps, out, n);
+  blend_32_avx2<1>(n - 32, rows, weights, taps, out);
+}
+
+template <int Pairs>
+WICK_AVX512 inline void pick_columns_avx512_by(const std::int16_t* row, const column_table& t,
+                                               std::uint8_t* quads) noexcept {
+  const __m512i start = _mm512_set1_epi32(column_start);
+  const __m512i step = _mm512_set1_epi16(static_cast<short>(2 * t.channels));
+  const __m512i order = _mm512_setr_epi64(0, 2, 1, 3, 4, 6, 5, 7);
+  const int pairs = Pairs != 0 ? Pairs : t.pairs;
+  const std::int32_t* from = t.pick_from;
+  const std::int16_t *w = t.weights, *picks = t.picks;
+  for (int x = 0; x < t.count; x += 8, quads += 32) {
+    __m512i sum[2];
+    for (__m512i& s : sum) {  // four outputs
+      const __m512i in = load64(row + *from++);
+      __m512i places = load64(picks);
+      s = start;
+      for (int j = 0; j < pairs; ++j, w += 32) {
+        s = _mm512_dpwssd_epi32(s, _mm512_permutexvar_epi16(places, in), load64(w));
+        places = _mm512_add_epi16(places, step);
+      }
+      s = _mm512_srai_epi32(s, column_shift);
+      picks += picked_values;
+    }
+    const __m512i values = _mm512_permutexvar_epi64(order, _mm512_packs_epi32(sum[0], sum[1]));
+    const __m256i levels =
+        _mm256_packus_epi16(_mm512_castsi512_si256(values), _mm512_extracti64x4_epi64(values, 1));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(quads), levels);
+  }
+}
+
+WICK_AVX512 inline void blend_columns_avx512(const std::int16_t* row, const column_table& t,
+                                             std::uint8_t* quads) {
+  if (t.picks == nullptr) return blend_columns_avx2(row, t, quads);
+  switch (t.pairs) {
+    case 1:
+      return pick_columns_avx512_by<1>(row, t, quads);
+    case 2:
+      return pick_columns_avx512_by<2>(row, t, quads);
+    case 3:
+      return pick_columns_avx512_by<3>(row, t, quads);
+    default:
+      return pick_columns_avx512_by<0>(row, t, quads);
+  }
+}
+
+WICK_AVX512 inline void pack_triples_avx512(const std::uint8_t* quads, std::uint8_t* out, std::size_t n) {
+  alignas(64) static constexpr auto triples = [] {
+    std::array<std::uint8_t, 64> all{};
+    for (std::size_t i = 0; i < 48; ++i) all[i] = static_cast<std::uint8_t>(i / 3 * 4 + i % 3);
+    return all;
+  }();
+  const __m512i order = load64(triples.data());
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m512i packed = _mm512_permutexvar_epi8(order, load64(quads + 4 * i));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 3 * i), _mm512_castsi512_si256(packed));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i + 32), _mm512_extracti32x4_epi32(packed, 2));
+  }
+  pack_triples_ssse3(quads + 4 * i, out + 3 * i, n - i);
+}
+
+inline constexpr resample_kernels avx512_kernels{
+    "avx512", &blend_rows_avx512, &blend_columns_avx512, &pack_triples_avx512, &split_planes_ssse3, true};
+
 #undef WICK_SSSE3
 #undef WICK_AVX2
+#undef WICK_AVX512
 
 }  // namespace wick::detail
 
@@ -40715,12 +40849,15 @@ void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weight
 
 std::span<const resample_kernels* const> available_kernels() noexcept {
   struct list {
-    const resample_kernels* sets[3] = {&portable_kernels};
+    const resample_kernels* sets[4] = {&portable_kernels};
     std::size_t count = 1;
     list() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
       if (__builtin_cpu_supports("ssse3")) sets[count++] = &ssse3_kernels;
       if (__builtin_cpu_supports("avx2")) sets[count++] = &avx2_kernels;
+      if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+          __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni"))
+        sets[count++] = &avx512_kernels;
 #elif defined(__aarch64__)
       sets[count++] = &neon_kernels;
 #endif
@@ -50505,20 +50642,33 @@ void in_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t s
 #endif
 }
 
-bytes plain_text(const opened_file& from) {
-  bytes out(static_cast<std::size_t>(from.stamp.size));
-  in_large_pages(out.data(), out.size());
-  // The memory is made and filled by several threads, each for a piece: that takes longer than to look at it.
-  constexpr std::size_t piece = std::size_t{8} << 20, most_threads = 4;
+/// Fills `out` from a file of its size. The memory is made and filled by several threads, each for a piece:
+/// that takes longer than to look at it. `look(end)` is called by one of them at a time, while another reads,
+/// once the bytes before `end` are there, the last time for all of them. A file that was cut off meanwhile,
+/// which is an error soon, is not looked at to its end.
+template <class Look>
+void read_in_pieces(const opened_file& from, bytes& out, Look&& look) {
+  constexpr std::size_t piece = std::size_t{2} << 20, most_threads = 4;
   const std::size_t pieces = (out.size() + piece - 1) / piece;
-  std::vector<std::size_t> got(pieces);
+  std::mutex mutex;
+  std::vector<bool> read(pieces);
+  std::size_t next = 0;  // the first piece that is not there
+  bool looking = false;  // or it has failed
   at_once(pieces, pieces < 2 ? 1 : std::min(most_threads, available_cpus()), [&](std::size_t p) {
-    const std::size_t begin = p * piece;
-    got[p] = read_up_to(from.file.get(), out.data() + begin, std::min(piece, out.size() - begin), begin);
+    const std::size_t begin = p * piece, size = std::min(piece, out.size() - begin);
+    const bool whole = read_up_to(from.file.get(), out.data() + begin, size, begin) == size;
+    std::unique_lock lock(mutex);
+    read[p] = whole;
+    if (std::exchange(looking, true)) return;  // the thread that looks takes this one, too
+    while (next < pieces && read[next]) {
+      while (next < pieces && read[next]) ++next;
+      const std::size_t end = std::min(next * piece, out.size());
+      lock.unlock();
+      look(end);
+      lock.lock();
+    }
+    looking = false;
   });
-  // Less than all of it only if the file was cut off meanwhile, which is an error soon.
-  out.shrink(std::accumulate(got.begin(), got.end(), std::size_t{0}));
-  return out;
 }
 
 bytes unpacked_text(const opened_file& from, const std::string& path) {
@@ -50535,39 +50685,43 @@ bytes unpacked_text(const opened_file& from, const std::string& path) {
 
 }  // namespace
 
-void csv_text::read(const std::string& path) {
-  const opened_file opened = open_regular(path, "csv");
-  bytes out = plain_text(opened);
-  if (gzip_file::is_packed(out.text())) out = unpacked_text(opened, path);
-  require_unchanged(opened, path, "csv");
-  file_ = std::make_shared<const bytes>(std::move(out));
-  text_ = file_->text();
-  if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
-}
-
 /// Goes through the text once: 64 characters at a time, and one at a time where there are quotes.
 class csv_text::row_finder {
  public:
   row_finder(csv_text& of, const std::string& path) noexcept : of_(of), path_(path) {}
 
-  /// \throws wick::error for a NUL, an open quote, or a row with another number of fields than the first
-  void run() {
+  /// On to where only the text before `end` is known. \throws wick::error for a NUL, or a row with another
+  /// number of fields than the first
+  void run_to(std::size_t end) {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) return run_avx2();
+    if (__builtin_cpu_supports("avx2")) return run_avx2(end);
 #endif
-    run_by<plain_csv_marks>();
+    run_by<plain_csv_marks>(end);
+  }
+  /// The text ends. \throws wick::error, also for an open quote
+  void finish() {
+    const std::size_t size = of_.text_.size();
+    run_to(size);
+    refuse_nul(at_, size);
+    one_by_one(at_, size);
+    if (open_) {
+      throw source_error(path_, "csv",
+                         "line " + std::to_string(of_.line_at(begin_)) +
+                             ": a quote is not closed; write a quote in a quoted field twice");
+    }
+    if (begin_ < size) row_ends(size);
   }
 
  private:
 #ifdef __x86_64__
-  [[gnu::target("avx2")]] void run_avx2() { run_by<avx2_csv_marks>(); }
+  [[gnu::target("avx2")]] void run_avx2(std::size_t end) { run_by<avx2_csv_marks>(end); }
 #endif
   template <class Marks>
-  [[gnu::always_inline]] void run_by() {
+  [[gnu::always_inline]] void run_by(std::size_t end) {
     const std::string_view text = of_.text_;
     constexpr std::size_t step = 64;
-    std::size_t at = 0;
-    while (at + step <= text.size()) {
+    std::size_t at = at_;
+    while (at + step < end) {  // not to the end, for what is behind a quote is looked at, too
       const csv_marks here = Marks::of(text.data() + at, of_.separator_);
       if (here.others != 0 || open_) {
         refuse_nul(at, at + step);
@@ -50578,14 +50732,7 @@ class csv_text::row_finder {
         field_begins_ = ((here.lines | here.separators) >> (step - 1) & 1) != 0;
       }
     }
-    refuse_nul(at, text.size());
-    one_by_one(at, text.size());
-    if (open_) {
-      throw source_error(path_, "csv",
-                         "line " + std::to_string(of_.line_at(begin_)) +
-                             ": a quote is not closed; write a quote in a quoted field twice");
-    }
-    if (begin_ < text.size()) row_ends(text.size());
+    at_ = at;
   }
   /// Rows that end in 64 characters without quotes.
   void take(const csv_marks& here, std::size_t at) {
@@ -50658,15 +50805,48 @@ class csv_text::row_finder {
 
   csv_text& of_;
   const std::string& path_;
+  std::size_t at_ = 0;  // it has come to
   std::size_t begin_ = 0, fields_ = 1, wanted_ = 0;
   bool open_ = false, field_begins_ = true;
 };
+
+void csv_text::read(const std::string& path) {
+  const opened_file opened = open_regular(path, "csv");
+  bytes out(static_cast<std::size_t>(opened.stamp.size));
+  in_large_pages(out.data(), out.size());
+  row_finder rows(*this, path);
+  bool packed = false, begun = false;
+  std::size_t mark = 0;  // of the byte order, which is no text
+  const auto begin = [&] {
+    mark = out.text().starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    text_ = out.text().substr(mark);
+  };
+  try {
+    read_in_pieces(opened, out, [&](std::size_t end) {
+      if (!std::exchange(begun, true)) {
+        packed = gzip_file::is_packed(out.text());
+        begin();
+      }
+      if (!packed) rows.run_to(end - std::min(mark, end));
+    });
+    if (packed) {
+      out = unpacked_text(opened, path);
+      begin();
+    }
+    require_unchanged(opened, path, "csv");
+  } catch (const error&) {  // maybe of a file that was being written
+    require_unchanged(opened, path, "csv");
+    throw;
+  }
+  file_ = std::make_shared<const bytes>(std::move(out));
+  text_ = file_->text().substr(mark);
+  rows.finish();
+}
 
 csv_text::csv_text(const std::string& path, char separator, bool header) : separator_(separator) {
   if (separator == '"' || separator == '\n' || separator == '\r')
     throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
   read(path);
-  row_finder(*this, path).run();
   if (begins_.empty()) throw source_error(path, "csv", "has no row");
   begins_.push_back(text_.size());
   std::vector<std::string_view> raw;
@@ -51034,23 +51214,15 @@ file_extents scan_text(const opened_files::look& file, const text_rule& rule) {
 
 namespace wick::detail {
 
+/// A plain loop: g++ makes poor code of vectors of eight that are converted, and good one of this.
 template <class T>
 void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcept {
-  // Eight at a time: g++ makes vector instructions of this with -O2, and of a plain loop not.
-  typedef T narrow __attribute__((vector_size(8 * sizeof(T))));                      // NOLINT(*-use-using)
-  typedef std::int64_t wide __attribute__((vector_size(8 * sizeof(std::int64_t))));  // NOLINT(*-use-using)
-  for (; count >= 8; count -= 8, from += sizeof(narrow), to += sizeof(wide)) {
-    narrow some;
-    std::memcpy(&some, from, sizeof(some));
-    const wide all = __builtin_convertvector(some, wide);
-    std::memcpy(to, &all, sizeof(all));
-  }
-  for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
+  for (std::size_t i = 0; i < count; ++i) {
     T one;
-    std::memcpy(&one, from, sizeof(one));
+    std::memcpy(&one, from + i * sizeof(one), sizeof(one));
     // NOLINTNEXTLINE(bugprone-signed-char-misuse): a token is a number, and may be below 0
     const auto number = static_cast<std::int64_t>(one);
-    std::memcpy(to, &number, sizeof(number));
+    std::memcpy(to + i * sizeof(number), &number, sizeof(number));
   }
 }
 
