@@ -186,22 +186,29 @@ struct wanted {
 
 /// `hang(options)` gives the message of one hang. On a slow machine the limit may come before the hang is
 /// as wanted: then it is tried again with a longer one.
-template <class Hang>
-std::string check_message(Hang hang, const std::vector<wanted>& lines) {
+template <class Hang, class IsWanted>
+std::string check_message_by(Hang hang, IsWanted is_wanted) {
   std::string text;
   bool good = false;
   for (const auto after : {100ms, 1000ms, 8000ms}) {
     wick::loader_options options = two_workers();
     options.hang_after = after;
     text = hang(options);
-    good =
-        std::all_of(lines.begin(), lines.end(), [&](const wanted& w) { return says(text, w.key, w.words); });
+    good = is_wanted(text);
     if (good) break;
   }
   CAPTURE(text);
   CHECK(good);
   CHECK(contains(text, "wick: the loop has waited "));
   return text;
+}
+/// The message has all of these lines.
+template <class Hang>
+std::string check_message(Hang hang, const std::vector<wanted>& lines) {
+  return check_message_by(hang, [&](const std::string& text) {
+    return std::all_of(lines.begin(), lines.end(),
+                       [&](const wanted& w) { return says(text, w.key, w.words); });
+  });
 }
 
 /// A stage which sends the sample that hangs through `wait(context*)`, once it has said that it is there.
@@ -484,7 +491,11 @@ TEST_CASE("workers that others keep busy: the message says so") {
     for (std::thread& t : others) t.join();
     return text;
   };
-  check_message(hang, {{"", {" are not begun: no worker is free; of 2, 0 run this loader's samples"}}});
+  // The thread that waits for the batch begins samples, too; all of them when it is quick.
+  check_message_by(hang, [](const std::string& text) {
+    return contains(text, " are not begun: no worker is free; of 2, 0 run this loader's samples") ||
+           contains(text, ": in 'map', waiting for a worker for ");
+  });
 }
 
 TEST_CASE("a stage behind batch() that blocks, or waits: the message names the batch and the stage") {
