@@ -323,6 +323,35 @@ TEST_CASE("a request that gets no answer is sent a second time, and few others a
   CHECK(server.count("requests") <= 1031);
 }
 
+TEST_CASE("a read that is large is not sent a second time beside the first") {
+  const temp_dir folder;
+  const faulty_server server(folder);
+  write_file(folder.path() / "small", some_bytes(2000, 1));
+  for (const std::size_t size : {std::size_t{2000}, std::size_t{9} << 20}) {
+    CAPTURE(size);
+    const std::string name = "f" + std::to_string(size);
+    write_file(folder.path() / name, some_bytes(size, 2));
+    // From the others it learns how long an answer takes; a range, whose size is known.
+    std::vector<std::string> urls(200, server.url("ok", "small"));
+    urls.push_back(server.url("once", name));
+    const wick::detail::remote_list objects = [&] {
+      auto list = wick::remote(urls, {.stalled_after = 2});
+      list.names.back().size = size;
+      return list;
+    }();
+    const wick::files source(objects);
+    wick::loader train(source | wick::read() | wick::group(1), {.workers = 1, .prefetch_next_epoch = false});
+    std::size_t samples = 0;
+    for (auto& group : train.epoch(0)) {
+      if (++samples == 201) CHECK(group[0].text() == some_bytes(size, 2));
+    }
+    CHECK(samples == 201);
+    CAPTURE(source.note());
+    // Else it is sent again when the first request counts as stalled.
+    CHECK(contains(source.note(), size == 2000 ? "(0 again, " : "(1 again, "));
+  }
+}
+
 TEST_CASE("where a server is silent, the loader's message says so") {
   const temp_dir folder;
   write_file(folder.path() / "f", "1");

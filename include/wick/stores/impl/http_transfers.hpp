@@ -306,7 +306,7 @@ inline void http_transfers::hedge(http_clock::time_point now) {
   for (http_request* r : active) {
     if (r->second() || now - r->sent < late) continue;
     ++overdue;
-    const bool could = r->twin == nullptr && r->whole == nullptr && r->end() - r->at <= most_bytes;
+    const bool could = r->twin == nullptr && r->whole == nullptr && r->end() - r->read->first() <= most_bytes;
     if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
   }
   // Where many are late it is the store that is slow, and more requests make it slower.
