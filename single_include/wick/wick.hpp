@@ -28433,7 +28433,6 @@ void disk_cache::open_set() {
     struct ::statvfs about {};
     if (::statvfs(root_.c_str(), &about) == 0)
       most_ = (std::uint64_t{about.f_bavail} * about.f_frsize + used()) / 2;
-    count_again_ = 0;
   }
   const std::uint64_t bytes = bytes_;
   read_index();
