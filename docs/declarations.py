@@ -152,7 +152,8 @@ class Reader:
                 head = split_template(statement)[1]
                 first = next((p.text for p in head), "")
                 if "namespace" in (first, *(p.text for p in head[1:2])):
-                    name = "".join(p.text for p in head if p.text not in ("inline", "namespace"))
+                    named = "".join(p.text + " " * (p.text == "inline") for p in head if p.text != "namespace")
+                    name = re.sub(r"::inline \w+|^inline ", "", named)  # wick::inline v0_1::detail is wick::detail
                     self.at += 1
                     found = Declaration("namespace", name)
                     add([found])

@@ -4,9 +4,9 @@
 structure.py ROOT
 
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
-LibTorch, what users include stays cheap, what is compiled once has a file that compiles it, a header is at most 400 lines
-and a room 6,500, every public header has a test, the documentation of the code names headers that exist, and what git
-tracks is text.
+LibTorch, all names are in the version's inline namespace, what users include stays cheap, what is compiled once has a file
+that compiles it, a header is at most 400 lines and a room 6,500, every public header has a test, the documentation of the
+code names headers that exist, and what git tracks is text.
 """
 
 import json
@@ -43,7 +43,7 @@ ARROWS = {
 OWN_TARGETS = {"sources/lmdb.hpp", "tables/parquet.hpp"}
 OWN_ROOMS = {"stores"}
 # Headers at the top that any room may include, and those that gather the rooms.
-SHARED = {"fwd.hpp", "version.hpp"}
+SHARED = {"version.hpp"}
 GATHERING = {"wick.hpp", "core.hpp", "implementation.hpp"}
 # Standard headers that no user of a core header should pay for; what is compiled once may have the second kind.
 COSTLY = {"ranges", "iostream", "functional", "future", "regex", "condition_variable"}
@@ -53,6 +53,7 @@ MAX_LINES = 400
 MAX_ROOM_LINES = 6500
 
 ROW = re.compile(r"^\| `(\w+)/` \|.*\|([^|]*)\|$", re.MULTILINE)  # of the table of rooms: its name, what it includes
+NAMESPACE = re.compile(r"^namespace (wick\b[^{]*?) *\{", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -120,6 +121,8 @@ def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     base = root / "include" / "wick"
     headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.hpp"))
+    version = re.search(r'version = "([^"]+)"', (base / "version.hpp").read_text(encoding="utf-8")).group(1)
+    inner_namespace = "v" + "_".join(version.split(".")[:2])
     faults, graph, room_lines, costly = [], {}, {}, []
 
     for header in headers:
@@ -164,6 +167,10 @@ def main() -> int:
             elif target in FOR_BODIES and Path(header).name != "duration.hpp":
                 costly.append((header, target))
 
+        for namespace in NAMESPACE.findall(text):
+            if not re.fullmatch(rf"wick::inline {inner_namespace}(::\w+)*", namespace):
+                say(f"opens namespace {namespace}; write namespace wick::inline {inner_namespace}, by which versions of wick are told apart")
+
         public = room and not {"detail", "impl"} & set(Path(header).parts)
         test = root / "tests" / Path(header).with_suffix(".cpp")
         if public and not test.is_file():
@@ -199,7 +206,6 @@ def main() -> int:
     for ring in circles(graph) + circles(ARROWS):
         faults.append("include circle: " + " -> ".join(ring + ring[:1]))
 
-    version = re.search(r'version = "([^"]+)"', (base / "version.hpp").read_text(encoding="utf-8")).group(1)
     port = json.loads((root / "ports" / "wick" / "vcpkg.json").read_text(encoding="utf-8"))
     if port["version-semver"] != version:
         faults.append(f"ports/wick/vcpkg.json: version {port['version-semver']}; include/wick/version.hpp says {version}")

@@ -3,7 +3,7 @@
 /// from here.
 #pragma once
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -63,7 +63,7 @@
 #include <coroutine>
 #include <variant>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <class A>
 concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_await(); };
@@ -126,7 +126,7 @@ using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::mon
 #include <mutex>
 #include <new>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
 inline constexpr bool frames_from_heap = true;
@@ -281,7 +281,7 @@ struct pooled_frame {
 /// \file
 /// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A coroutine to resume; lies in the frame of one that stays alive until then.
 struct resume_node {
@@ -376,7 +376,7 @@ inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_
 /// The smallest unit of work: a function pointer and a link. It lies inside what it works for (a coroutine
 /// frame, a loader), so queueing it allocates nothing.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until
 /// it is executed, is in one queue at a time, and is executed once for each time it was handed over. From
@@ -388,7 +388,7 @@ struct job {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 template <class T = void>
 class task;
@@ -661,7 +661,7 @@ inline constexpr bool is_task<task<T>> = true;
 #include <chrono>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
 /// between two processors they may differ by a few, so subtract with care what another thread has read.
@@ -679,7 +679,7 @@ inline std::uint64_t now_ticks() noexcept {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What is waited for. `nothing`: it runs, or waits for what is not wick's.
 enum class wait_for : std::uint8_t {
@@ -885,7 +885,7 @@ class noted_wait {
 #include <sched.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The system's bit mask, as long as the kernel's is. Empty where there is no such thing.
 class cpu_set {
@@ -926,7 +926,7 @@ class cpu_set {
 #include <thread>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Sleeps while `word` holds `expected`; may return for no reason.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
@@ -1044,7 +1044,7 @@ using wake_flag = basic_wake_flag<>;
 /// \file
 /// A pointer that owns what it points to.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// std::unique_ptr without deleters. A program that includes wick compiles each type of it that a header
 /// names: with g++ 12 a std::unique_ptr takes 6 ms (its tuple, and what that asks of assignments), this one
@@ -1107,7 +1107,7 @@ owned<T> make_owned(A&&... arguments) {
 /// \file
 /// Knowing that one is in a forked child, where no thread but the one that forked exists.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
 /// the system for the process id at each use is a system call.
@@ -1144,7 +1144,7 @@ class process_mark {
 /// \file
 /// The shared queue in front of all workers: jobs from outside, and what did not fit in a worker's own.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
 template <class Atomics = std_atomics>
@@ -1184,7 +1184,7 @@ using injector = basic_injector<>;
 /// \file
 /// Whether it pays to have one more worker awake, judged by how it went before.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
 /// along, which costs each of the two 100 ns and more. So a burst of shorter jobs is done sooner, and for a
@@ -1243,7 +1243,7 @@ class sharing_record {
 /// Where idle workers sleep. No worker spins or misses a wake-up, and a burst of work wakes one worker, which
 /// wakes the next.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Counts the workers that search for work and those that sleep, in one word, so that each decision is one
 /// atomic operation on it and no fence is needed.
@@ -1399,7 +1399,7 @@ using event_count = basic_event_count<>;
 
 #include <bit>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
 /// batches leave in order and the oldest sample holds up all others.
@@ -1473,7 +1473,7 @@ class steal_queue {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// All of the executor but its threads: which worker gets which job, and when workers sleep. post and stop:
 /// any thread. next: one thread a worker number. A posted job is handed out once, and does not stay queued
@@ -1671,7 +1671,7 @@ using run_queues = basic_run_queues<>;
 /// \file
 /// Tells two threads that use at the same time what is made for one.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Each thread's has another address. How often it is lent to an executor now (see executor::helper): then it
 /// does a worker's work, and is not the user.
@@ -1721,7 +1721,7 @@ class single_user {
 /// \file
 /// Who shares an executor's workers, and how long each of them has used them.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread. A tenant counts its own time; only ticks_of_others() asks for it.
 class tenants {
@@ -1752,7 +1752,7 @@ class tenants {
 /// \file
 /// How many blocking calls at a time give the most, found while they run.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A limit that follows goodput: it is tried higher and lower, and stays where more calls end a second. What
 /// is read lies on a local disk, or behind a network; a disk with a head is slower with many calls, a network
@@ -1793,7 +1793,7 @@ class concurrency {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class executor;
 
@@ -1933,7 +1933,7 @@ class io_pool {
 /// \file
 /// Deadlines, and one thread that sleeps until the next of them.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
 /// true. Its other members belong to the queue.
@@ -1996,7 +1996,7 @@ class timer_queue {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// How many threads an executor has, and which.
 struct executor_options {
@@ -2256,7 +2256,7 @@ inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j);
 
 #include <pthread.h>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -2434,7 +2434,7 @@ class linked_stop_source : public stop_source {
 /// \file
 /// Waiting for what a mutex guards to change.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
 /// several threads wait (its bug 25847): a job would lie there while all workers that could take it sleep. It
@@ -2502,7 +2502,7 @@ using condition = basic_condition<>;
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class byte_budget;
 
@@ -2787,7 +2787,7 @@ inline void byte_account::give_back() noexcept {
 /// Random numbers that depend on where a sample stands, not on the drawing thread: Philox 4x32-10,
 /// counter-based.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -2881,7 +2881,7 @@ class random_stream {
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -3098,7 +3098,7 @@ class context {
 /// \file
 /// How a callable can be called with an X: found out so that an error of the user's in it is said once.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- awaiting ----
 
@@ -3243,7 +3243,7 @@ void call_broken(F& f, X& x, context& c) {
 #include <cstring>
 #include <span>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
 /// Built-in stages work on `data` and carry `target` along; masks, boxes and other parts in it follow the
@@ -3329,7 +3329,7 @@ class bytes {
 /// \file
 /// What makes a type a stage, and of which kind.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The kind of a stage that maps positions to indexes of the source, before anything is read: see
 /// order_stage.
@@ -3571,7 +3571,7 @@ concept order_stage = detail::stage_of<S, on_order> && requires(const S& s, std:
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- calling ----
 
@@ -3794,7 +3794,7 @@ std::string_view stage_name(const S& s) noexcept {
 
 #include <stdexcept>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Base of all that wick throws. The text says what is wrong and what to do about it.
 class error : public std::runtime_error {
@@ -3851,7 +3851,7 @@ inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_er
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The type of a number in a sample or a batch. boolean is one byte.
 enum class dtype : std::uint8_t {
@@ -3979,7 +3979,7 @@ struct slot {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class reason {
   not_read,
@@ -4083,7 +4083,7 @@ consteval reason why_not() {
 /// \file
 /// A number that identifies the data and the pipeline: a resume compares it before it continues.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Adds up names, sizes and labels to 64 bits, the same in every run and, for the same bytes, on every
 /// machine. Each addition counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents,
@@ -4169,7 +4169,7 @@ constexpr std::uint64_t fingerprint_hash::of(const T&... values) noexcept {
 /// \file
 /// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
@@ -4273,7 +4273,7 @@ std::uint64_t fingerprint_of(const S& from) {
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -4606,7 +4606,7 @@ auto from(S&& s) {
 /// \file
 /// The rounds of a permutation for many places at once.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A place is a row and a column of a grid of 2^column_bits columns. Each pair of rounds moves the row by a
 /// function of the column, then changes the column by a function of the row. See wick::permutation.
@@ -4668,7 +4668,7 @@ struct grid_rounds {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A Feistel network over the smallest grid of 2^b columns and as many rows as it takes, about as many of
 /// each, walked until it lands below n (cycle walking). Black, Rogaway: "Ciphers with arbitrary finite
@@ -4752,7 +4752,7 @@ class permutation {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 /// Where in the source position p of prepared order stages is; the stage nearest to the source has the last
@@ -4955,7 +4955,7 @@ inline detail::repeat_stage repeat() noexcept { return {0}; }
 /// \file
 /// What every wait of the engine needs: where to continue afterwards, and what may call it off.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class executor;
 
@@ -5001,7 +5001,7 @@ class environment {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One coroutine that waits; lies in its frame. The links and `stage` belong to the owner of the line and are
 /// read and written under its mutex; from `served` or `called_off` on they are the coroutine's.
@@ -5119,7 +5119,7 @@ class line_awaiter : public waiter {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A number of permits that coroutines share. First come, first served: requests for few permits don't
 /// overtake one for many, so no coroutine starves. A request for more than there ever are waits until it
@@ -5268,7 +5268,7 @@ class async_semaphore {
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A mutex that may be held across a `co_await`. A std::mutex must not: the coroutine may resume on another
 /// thread. First come, first served: unlocking hands it to the coroutine that has waited longest. It is not
@@ -5317,7 +5317,7 @@ class async_mutex {
 /// \file
 /// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
 /// see it at stop()), all are awaited, and join rethrows it.
@@ -5439,7 +5439,7 @@ class scope : detail::task_owner {
 /// \file
 /// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -5531,7 +5531,7 @@ detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::en
 /// \file
 /// The result of a task, for a thread that waits for it: its value or its exception.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Written once, by settle(); read once, after the signal that it is there.
 template <class T>
@@ -5565,7 +5565,7 @@ task<void> settle(task<T> t, outcome<T>* to) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -5627,7 +5627,7 @@ auto sync_wait(A what) {
 /// \file
 /// Starts several awaitables at once, and resumes the waiting coroutine when the last has ended.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Lies in the frame of the waiting coroutine. The last to end resumes it, and touches nothing of this then.
 class siblings {
@@ -5710,7 +5710,7 @@ class siblings {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -5810,7 +5810,7 @@ task<T> starts_on(executor& ex, task<T> t) {
 /// \file
 /// One object a worker: scratch memory, a decompressor, a tokenizer that is not thread-safe.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines
 /// of its own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.
@@ -5877,7 +5877,7 @@ class worker_local {
 /// \file
 /// Taking a mutex that is never held for long.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Spins for some microseconds before it sleeps. A std::mutex sleeps at once, and a wake-up takes a hundred
 /// times as long as the few instructions under the lock. So two threads that both lock one for each small
@@ -5899,7 +5899,7 @@ template <class Mutex>
 #include <sched.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A block of memory, and what frees it: `free(context)`, once, on any thread.
 struct memory_block {
@@ -6175,7 +6175,7 @@ inline void slab_pool::hand_over(const slab::block* b) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of
 /// memory.
@@ -6282,7 +6282,7 @@ void close_gaps(Slots& slots, const std::vector<std::size_t>& gaps, std::size_t 
 /// \file
 /// Asking for cache lines that are written soon.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Asks for the lines of an object that another processor has written and this one is about to, all at once:
 /// each takes a third of a microsecond where the two share no cache, one after the other when they are waited
@@ -6306,7 +6306,7 @@ inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
 /// \file
 /// The delivered samples of an epoch, as a number: to compare runs, machines and ranks.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What loader::fingerprint(epoch) gives. The sum over the ranks is that of one rank, and the sum over the
 /// parts of an epoch that was stopped and resumed is that of the whole.
@@ -6383,7 +6383,7 @@ std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t 
 /// \file
 /// How a sample is taken apart into fields, each of which becomes a column of the batch.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How a value says its shape and writes itself into its slot: by members of these names, unless this is
 /// specialized for a type that can't have them.
@@ -6641,7 +6641,7 @@ struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {}
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A column of values of a fixed shape. The first sample to arrive sets the shape and gets the memory.
 template <class T, class Output>
@@ -6808,7 +6808,7 @@ class memory_column {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A column of objects: a vector.
 template <class T>
@@ -6948,7 +6948,7 @@ class composite_column {
 /// \file
 /// batch<T>(n): the columns of a batch as the fields of a struct of the user's, by their order.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// References to all fields of a value, in order; in place of one that has fields, those.
 template <class T>
@@ -7029,7 +7029,7 @@ consteval bool check_named() {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of batch().
 struct batch_options {
@@ -7262,7 +7262,7 @@ inline detail::group_stage group(std::size_t size, batch_options options = {}) {
 /// \file
 /// What fields of any length become in a batch: rows that are filled up, or rows of several samples.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A field of any length in a batch: the samples' rows, each filled up to the longest, and how long each is.
 template <class Column>
@@ -7326,7 +7326,7 @@ struct row_padding {
 /// A field of any length: its rows wait as they came until the longest of the batch is known, then each is
 /// written once, into memory of the pool, and padded.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What columns get when a batch begins. Those of a fixed shape use only the layout of pictures.
 struct ragged_order {
@@ -7432,7 +7432,7 @@ struct column_for<std::vector<T>, ragged_output<Output>> {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where the samples of a batch lie in its rows, in the order of both.
 struct pack_table {
@@ -7667,7 +7667,7 @@ class packed_columns {
 /// \file
 /// Batches of samples whose fields have any length: filled up to the longest.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of pad_with().
 struct pad_with_options {
@@ -7748,7 +7748,7 @@ detail::ragged_batch_stage<detail::array_output, Named> array_batch(std::size_t 
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What pack() does about a sample that is longer than a row.
 enum class too_long : unsigned char {
@@ -7869,7 +7869,7 @@ inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std
 /// \file
 /// with_index(): which sample it is travels with it, into the batch.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
 /// std::vector of keys.
@@ -7942,7 +7942,7 @@ inline detail::with_index_stage with_index() noexcept { return {}; }
 /// \file
 /// Another one of an item, for what is cached.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
 template <class T>
@@ -8017,7 +8017,7 @@ struct cloning<std::tuple<T...>> {
 /// with_others(n) and join(f): one sample of several of the same epoch. What mixup(), cutmix() and mosaic()
 /// are built on.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
 template <class Item>
@@ -8147,7 +8147,7 @@ detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Carries out deferred work, at any depth: a picture is decoded, cropped and resized as planned by then.
 template <class T>
@@ -8228,7 +8228,7 @@ consteval bool cache_fits() {
 /// \file
 /// Samples kept in memory, by their index in the source.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread finds and adds. An entry stays until the cache goes; once the next one has no room, the cache
 /// is full, and keeps its entries: of a shuffled epoch any fixed part is as good as another.
@@ -8297,7 +8297,7 @@ std::size_t memory_of_process();
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of cache_in_memory().
 struct cache_in_memory_options {
@@ -8399,7 +8399,7 @@ detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& opt
 
 #include <sys/stat.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A file descriptor that closes itself.
 class file_handle {
@@ -8443,7 +8443,7 @@ plain_file open_plain(const char* path) noexcept;
 /// \file
 /// Values written behind each other, and read again: how samples lie in a cache on disk.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// In the machine's byte order.
 class kept_writer {
@@ -8549,7 +8549,7 @@ struct kept_extents {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A folder has a subfolder for each set: a source with the stages before the cache, as a fingerprint. In it
 /// lie `index`, records of 64 bytes, and segments, bytes of samples behind each other. An index record is
@@ -8670,7 +8670,7 @@ class cached_kept_reader final : public kept_reader {
 /// \file
 /// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -8708,7 +8708,7 @@ struct once_read<file_range> {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A file's path, size and time, and which bytes of it. May block.
 void add_origin(fingerprint_hash& h, const file_range& where);
@@ -8753,7 +8753,7 @@ std::uint64_t origin_of(const T& item) {
 /// \file
 /// Samples as bytes in a file: which types can be, and how.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// It writes and reads itself: pictures, masks, tensors, types of the user's.
 template <class T>
@@ -8868,7 +8868,7 @@ void describe_type(fingerprint_hash& h) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of cache_on_disk().
 struct cache_on_disk_options {
@@ -9045,7 +9045,7 @@ detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_dis
 
 #include <cerrno>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
 
@@ -9078,7 +9078,7 @@ std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t of
 #include <sys/vfs.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
 /// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as
@@ -9121,13 +9121,13 @@ bool is_local(int file) noexcept;
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class fingerprint_hash;
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
 /// address with each range of that file.
@@ -9168,7 +9168,7 @@ struct file_watch {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Tells the workers where a file lies that an I/O thread has opened by this path. May block.
 void note_place(const char* path, int file) noexcept;
@@ -9206,7 +9206,7 @@ class cached_reader {
 /// \file
 /// Bytes that lie on a server: the interface by which sources and read() meet an object store.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class object_store;
 
@@ -9362,7 +9362,7 @@ std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte*
 /// A sample of several named members, such as KEY.jpg + KEY.json of a tar shard, before and after they are
 /// read.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -9457,7 +9457,7 @@ inline constexpr bool is_record<record<T>> = true;
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of read().
 struct read_options {
@@ -9833,7 +9833,7 @@ detail::read_stage read(read_options options = {}) noexcept;
 /// \file
 /// The activities of a batch's samples, by slot, for a thread that looks at all of them while they end.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// begin() and end() cost a store and an exchange. Without room nothing is kept.
 class activity_table {
@@ -9882,7 +9882,7 @@ class activity_table {
 /// What becomes of a sample that fails: its batch fails, it is left out, another takes its place, it is tried
 /// again.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The action that was taken on a failure.
 enum class error_action : std::uint8_t {
@@ -10011,7 +10011,7 @@ class too_many_errors : public error {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// In place of a sample that is known to be bad.
 class quarantined_sample : public error {
@@ -10058,7 +10058,7 @@ struct failure {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where a batch is on its way.
 enum class batch_state : unsigned char {
@@ -10247,7 +10247,7 @@ struct alignas(64) batch_job {
 /// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
 /// since processors differ by a factor of two in what is best.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// So many samples ahead, so many bytes of each.
 struct prefetch_depth {
@@ -10317,7 +10317,7 @@ class prefetch_choice {
 /// \file
 /// How long a tick of the clock that costs a few nanoseconds takes.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
 /// it.
@@ -10352,7 +10352,7 @@ class tick_scale {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class phase : std::uint8_t { decode, resize, color, none };
 inline constexpr std::size_t phase_count = 3;  // but for none
@@ -10418,7 +10418,7 @@ class phase_timer {
 
 #include <time.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a thread has had of processors.
 struct thread_usage {
@@ -10447,7 +10447,7 @@ double thread_seconds(::pthread_t thread) noexcept;
 /// \file
 /// Where a worker writes spans for a trace: a ring of its own, which the consumer of the batches empties.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class span_kind : std::uint8_t {
   work,       ///< of a sample in a stage, on the worker
@@ -10552,7 +10552,7 @@ class alignas(64) trace_lane {
 /// \file
 /// How long something took, each time: counted by size, so that little memory gives any quantile.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Eight bins for each power of two, so that a quantile is off by at most a sixteenth; below eight one each.
 struct duration_bins {
@@ -10618,7 +10618,7 @@ class durations {
 /// \file
 /// Where the samples of a batch are that does not come, and how a message says it.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct hang_scene {
   /// A sample; or a run of them of which one hangs; or the stages behind batch().
@@ -10667,7 +10667,7 @@ struct hang_view {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One slot of an executor writes it, once a run and at each few of its samples; samples that are timed one
 /// by one note each, and its stage. Any thread reads it.
@@ -10727,7 +10727,7 @@ class run_mark {
 /// \file
 /// Where the time of a stage goes: how often it ran, how long it worked, how long it waited and for what.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Some work: how long it took, and how much of that it had a processor.
 struct probe {
@@ -10872,7 +10872,7 @@ class stage_record {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The clocks of stages that don't suspend are read for some samples only, and what the others took is
 /// inferred. How long runs of samples took is known of each: nothing that is said of a stage may be more than
@@ -11110,7 +11110,7 @@ class run_probe {
 /// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
 /// of workers and ranks.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
 struct stage_identity {
@@ -11222,7 +11222,7 @@ static_assert(8 + 4 + 4 + 17 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8
 /// \file
 /// Batches of samples of like length.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of bucket().
 struct bucket_options {
@@ -11281,7 +11281,7 @@ detail::bucket_stage bucket(bucket_options options = {});
 /// Samples of known lengths in groups: batches of like length, or rows in which several lie one behind the
 /// other.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What an epoch's samples are, from the longest to the shortest.
 struct lengthy {
@@ -11367,7 +11367,7 @@ class grouped_epoch {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A part of what is numbered: positions, or rows.
 struct position_range {
@@ -11677,7 +11677,7 @@ class group_plan {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What is the same for all of a pipeline's life.
 struct pipeline_facts {
@@ -11864,7 +11864,7 @@ class pipeline_of : public erased_pipeline {
 /// \file
 /// The callable that gets the message that no batch comes.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whatever can be called with a text, or nothing. A value; copies call the same.
 class hang_handler {
@@ -11890,7 +11890,7 @@ class hang_handler {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class executor;
 namespace detail {
@@ -11957,7 +11957,7 @@ struct loader_options {
 /// What is noted while a batch is made again for its receipt: which numbers stages drew, and what went into
 /// what.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
 class draw_notes {
@@ -12001,7 +12001,7 @@ class draw_notes {
 /// Samples that are known to be bad: a file that one run writes and a later one loads, so as not to try them
 /// again.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Indexes of a source, each with the stage in which the sample failed. Once it is made, any thread may ask.
 class quarantine {
@@ -12070,7 +12070,7 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A pipeline and the rules by which a loader runs it: the same for its epochs and for what is made again.
 ///
@@ -12203,7 +12203,7 @@ class pipeline_run {
 /// \file
 /// How many processors this process may really use: what its affinity mask and its control groups leave it.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
 std::size_t parse_cpu_max(const char* text) noexcept;
@@ -12232,7 +12232,7 @@ std::size_t available_cpus();
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class scheduler;
 
@@ -12372,7 +12372,7 @@ class worker_jobs {
 /// \file
 /// How much of a run loader::trace() writes.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
 struct trace_options {
@@ -12385,7 +12385,7 @@ struct trace_options {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a trace is of.
 struct trace_subject {
@@ -12509,7 +12509,7 @@ class trace_file {
 /// \file
 /// A loader as a model of queues, run in virtual time: how many samples a second does it give?
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How long something takes, one occasion like another: quantiles in equal steps, as multiples of the mean.
 /// Empty: always the mean.
@@ -12575,7 +12575,7 @@ struct measured_load {
 /// \file
 /// A question to a report: what would the pipeline give if something were changed?
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What is changed; what is left out stays as it was measured. Several changes are made together:
 /// `report.predict({.workers = 8, .step_ms = 0})`.
@@ -12606,7 +12606,7 @@ struct prediction {
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -12798,7 +12798,7 @@ Stream& operator<<(Stream& to, const report& r) {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Kept by the consumer. At first each iteration is a piece. When there are too many, those that lie close
 /// become one, and pieces are that long from then on. Times are in ticks.
@@ -12845,7 +12845,7 @@ class report_timeline {
 /// How much of the training loop's time is waiting for data: the one number that tells whether input is the
 /// problem.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of
 /// the share over all iterations since the last reset (in bins of 0.1 %), and how long waiting, iterations
@@ -12891,7 +12891,7 @@ class stall_meter {
 /// \file
 /// The account of samples that failed: none disappears silently.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What kind of failure it was.
 enum class error_kind : std::uint8_t {
@@ -12968,7 +12968,7 @@ class failure_log {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_recorder {
@@ -13094,7 +13094,7 @@ class report_recorder {
 /// \file
 /// The reorder ring: things are finished in any order and taken in theirs.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
 /// most `capacity` numbers may be under way at a time: the code that hands them out keeps to that (taken() +
@@ -13209,7 +13209,7 @@ class sequencer {
 /// \file
 /// How many samples may be under way at a time, when samples suspend.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Taken by many threads at once, never waited for: a thread that finds none leaves. give() returns true when
 /// there was none before, so that its caller can fetch another thread. Any thread. The limit may change:
@@ -13262,7 +13262,7 @@ class tokens {
 /// \file
 /// Closing the gaps of an epoch by the samples at its end.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class batch_completion;
 
@@ -13300,7 +13300,7 @@ class compaction {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches that have
 /// nothing to do with each other are finished in any order, but compaction goes by their numbers: what fills
@@ -13357,7 +13357,7 @@ class batch_completion {
 /// \file
 /// Prepares the order of the next epoch ahead, on a worker: some order stages sort all samples for it.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The consumer calls everything but wanted() and prepare(), which workers call.
 class epoch_orders {
@@ -13428,7 +13428,7 @@ class epoch_orders {
 /// \file
 /// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
 /// positions from the oldest that has any left, without a lock. The thread that opens a batch must know that
@@ -13510,7 +13510,7 @@ class open_batches {
 /// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
 /// may help.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
 /// them said.
@@ -13572,7 +13572,7 @@ class grain {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class scheduler;
 
@@ -13612,7 +13612,7 @@ class sample_runner {
 /// \file
 /// Notices when a source has another size than all was planned for.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Asked by the consumer.
 class source_size {
@@ -13637,7 +13637,7 @@ class source_size {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One consumer, which calls everything public, except where it says "worker", and opens batches. The mutex
 /// guards starting and putting away worker jobs, about once a batch; samples are claimed and finished without
@@ -13825,7 +13825,7 @@ class scheduler {
 #include <sched.h>
 #include <sys/file.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether `text` is one JSON object from its first to its last character, as far as braces and quotes tell.
 bool is_whole_object(std::string_view text) noexcept;
@@ -13888,7 +13888,7 @@ class line_file {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A file that grows line by line. Each is written at once and whole, so any number of ranks may have the
 /// same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a full
@@ -13924,7 +13924,7 @@ class log_file {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What each line begins with.
 inline constexpr std::string_view delivery_head = "{\"loader\":\"0x";
@@ -14001,7 +14001,7 @@ class delivery_log {
 /// \file
 /// Counts of what filter() leaves out, kept by the consumer in the order of delivery.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether filter() has left this sample out in the end.
 inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
@@ -14044,7 +14044,7 @@ class dropped_counts {
 /// \file
 /// The failure log as a file: a JSON object a line, written as failures are delivered.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
@@ -14069,7 +14069,7 @@ class failure_log_file {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A failure as it is counted: its entry in the failure log, and what that leaves out.
 struct told_failure {
@@ -14167,7 +14167,7 @@ class fingerprint_recorder {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct delivery_records {
   error_account account;
@@ -14197,7 +14197,7 @@ delivered_batch delivery_of(const batch_job& j, const scheduler& of,
 /// \file
 /// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A source of a mix() and its share of the turns.
 struct source_weight {
@@ -14300,7 +14300,7 @@ void require_no_edits(const loader_state& s);
 }  // namespace detail
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a scheduler needs to go by another plan.
 struct next_plan {
@@ -14367,7 +14367,7 @@ class mixture_edits {
 /// The receipt of a batch: its samples, their substitutes, the others that went into them, and the random
 /// numbers that stages drew.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Whose part of a batch loader.replay() makes: `train.replay(3, 40, {.rank = 2})`.
 struct replay_options {
@@ -14421,7 +14421,7 @@ struct receipt {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Lives until the batch is taken. A few coroutines, as many as keep the workers busy, take up the samples
 /// one after the other; nothing of the run waits for them, and they count nowhere. Its owner calls start(),
@@ -14486,7 +14486,7 @@ class replayed_batch {
 /// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
 /// sees.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where the consumer is in the group that it has taken. The samples themselves are the typed loader's.
 class sample_group {
@@ -14552,7 +14552,7 @@ class sample_group {
 /// \file
 /// What has to be known of the past to make a batch again.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Which epochs are of the data as they are now. Without refresh() all are.
 struct data_round {
@@ -14624,7 +14624,7 @@ void require_replayable(std::uint64_t epoch, std::uint64_t number, std::uint64_t
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What may fail is done before: a change is from one place to the next, whole, and throws nothing.
 struct standing {
@@ -14701,7 +14701,7 @@ struct standing {
 /// \file
 /// Has a message made when the training loop has waited long for a batch.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The consumer notes when it begins and ends to wait; a timer of the executor's looks now and then whether
 /// that is long ago. While a thread looks where the samples are, the consumer does not leave. The message is
@@ -14774,7 +14774,7 @@ class hang_watch {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Asked now and then while a thread waits for a batch: false ends the wait. It throws nothing.
 struct wait_check {
@@ -14926,7 +14926,7 @@ class loader_core {
 /// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
 /// from here.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -14949,7 +14949,7 @@ inline constexpr const char* version = "0.1.0";
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// \throws std::logic_error
 [[noreturn]] void refuse_empty_loader();
@@ -15038,7 +15038,7 @@ class loader_of final : public loader_core {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Its iterators take batches as they advance. It refers to what the loader holds, which may be moved
 /// meanwhile.
@@ -15112,7 +15112,7 @@ class epoch_range {
 /// \file
 /// Where a loader runs that was given no executor.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Nothing when it was given one. \param device  whether the loader feeds one \throws wick::error for workers
 /// beside it
@@ -15153,7 +15153,7 @@ inline owned<executor> own_executor(const loader_options& options, bool device) 
 /// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
 /// between.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether a stage has samples for later epochs: `find<Item>(context)` gives one, or null.
 template <class S>
@@ -15287,7 +15287,7 @@ struct pipeline_types {
 /// Goes through a run of positions: computes which samples stand there, a few at a time, and meanwhile
 /// fetches samples that lie in memory into the cache, some way ahead.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
 /// for a few of them at a time, `computed(position, indexes, how many)`, and `prefetch(index)` for a sample
@@ -15331,7 +15331,7 @@ void for_each_position(const Plan& plan, const Order& order, std::uint64_t first
 /// The way of a sample that lies in a cache elsewhere: it is looked for at once, then by I/O threads, and
 /// made where there is none.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `Path` has the source and the stages.
 template <class Path>
@@ -15420,7 +15420,7 @@ struct asking_cache {
 /// How the others of a sample are made: drawn from the epoch, and sent one after the other through the stages
 /// before the one that asks for them.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `Path` has the source and the stages, the batch the plan of the epoch.
 template <class Path>
@@ -15543,7 +15543,7 @@ struct gathering {
 /// \file
 /// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <class A>
 decltype(auto) awaiter_in(A& a) {
@@ -15659,7 +15659,7 @@ class timed_await {
 /// \file
 /// Which positions make up which batch, and which sample of the source stands at a position.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether loader.set_mix_weights() can change the order: a mix, and no order stage behind it.
 template <class Types>
@@ -15879,7 +15879,7 @@ class epoch_plan {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A batch with its columns.
 template <class Types>
@@ -16222,7 +16222,7 @@ class stage_path<pipeline<Source, S...>> {
 /// \file
 /// Whether a pipeline takes batches to a device: there the training loop launches operations.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A stage says so by a member of that name.
 template <class Stage>
@@ -16239,7 +16239,7 @@ bool feeds_device(const std::tuple<Stage...>& stages) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The plan of a path's epochs.
 template <class Path>
@@ -16559,7 +16559,7 @@ class typed_pipeline<pipeline<Source, S...>> final
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
@@ -16769,7 +16769,7 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 /// \file
 /// How filter() says that a sample is left out.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Thrown in place of a sample that filter() leaves out: always this one, so that a comparison distinguishes
 /// it from a failure.
@@ -16778,7 +16778,7 @@ const std::exception_ptr& dropped() noexcept;
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -16852,7 +16852,7 @@ detail::filter_stage<std::decay_t<P>> filter(std::string name, P&& keep) {
 /// \file
 /// per_worker(make, f): a stage with one state a worker, for what is costly to make and not thread-safe.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -16942,7 +16942,7 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 /// \file
 /// The line that tells how far an epoch is: when it is written, what stands in it, and how wide it may be.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where an epoch is.
 struct progress_left {
@@ -17066,7 +17066,7 @@ class progress_line {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of progress(): `wick::progress(train.epoch(e), {.description = "train"})`.
 struct progress_options {
@@ -17191,7 +17191,7 @@ progress(Range, progress_options) -> progress<Range>;
 /// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
 /// machine stops.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Replaces the file at `path` by these bytes: they are written to a neighbor, flushed to the disk, and then
 /// take the name. A reader finds the whole old or the whole new file, at any time and after a crash. Any
@@ -17213,7 +17213,7 @@ std::vector<std::byte> read_state(const std::string& path);
 /// A shuffle for data that is fast only when it is read in runs: blocks in random order, samples mixed within
 /// a window.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -17353,7 +17353,7 @@ detail::unequal_block_shuffle_stage block_shuffle(const std::vector<std::uint64_
 /// \file
 /// concat(sources…): several sources as one, end to end.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -17446,7 +17446,7 @@ auto concat(Sources&&... sources) {
 /// \file
 /// Whose turn it is among several sources, each with a share of the turns.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
 /// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0
@@ -17503,7 +17503,7 @@ class interleave {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// When an epoch of a mix ends.
 enum class mix_until {
@@ -17858,7 +17858,7 @@ auto mix(weighted_source<Parts>... each) {
 /// \file
 /// subset(predicate): the samples that the source describes so, found once, before anything is read.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -17947,7 +17947,7 @@ detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
 /// \file
 /// weighted(weights): samples are drawn with a probability each, with replacement or without.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of weighted().
 struct weighted_options {
@@ -18067,7 +18067,7 @@ detail::weighted_stage weighted(std::vector<double> weights, weighted_options op
 /// weights: sampling weights that a program changes during a training; weighted(weights) takes them at each
 /// refresh().
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 struct weights_store;
@@ -18167,7 +18167,7 @@ detail::changing_weights_stage weighted(weights by, weighted_options options = {
 /// zip(sources…): several sources side by side, such as pictures and their masks: a sample has an item of
 /// each.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Which samples of the sources of a zip() belong together.
 enum class pair_by : std::uint8_t {
@@ -18381,7 +18381,7 @@ auto zip(Name&& name, Sources&&... sources) {
 /// \file
 /// A sample that already lies in memory as an array: batch() copies it into its slot, without decoding.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -18491,7 +18491,7 @@ class memory_view {
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -18555,7 +18555,7 @@ detail::decode_raw_stage decode_raw(const shape& of) {
 /// \file
 /// What sources share: the form of their messages, and opening a file that must stay as it is.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// "No such file or directory".
 inline std::string system_text(int code) { return std::generic_category().message(code); }
@@ -18582,7 +18582,7 @@ void require_unchanged(const opened_file& opened, const std::string& path, std::
 
 #include <sys/resource.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A share of the descriptors that this process may have. All sources together keep a quarter of
 /// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.
@@ -18618,7 +18618,7 @@ class open_shards {
 /// \file
 /// A source of files, one sample each.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
 /// is missing or unreadable is an error of its sample when it is read. Files on servers are given by
@@ -18680,7 +18680,7 @@ class files {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class opened_files {
  public:
@@ -18739,7 +18739,7 @@ std::size_t read_up_to(const file_range& of, std::byte* to, std::size_t size, st
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class row_files {
  public:
@@ -18773,7 +18773,7 @@ class row_files {
 /// \file
 /// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -18985,7 +18985,7 @@ detail::window_source windows(std::span<T, N> values, const shape& row, std::int
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -19045,7 +19045,7 @@ inline detail::file_windows windows(const files& of, detail::file_rows rows, std
 /// Where the samples of one file lie: an offset and a length each, in about two bytes a line of text, and
 /// four a record.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
 /// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
@@ -19100,7 +19100,7 @@ class file_extents {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How a source finds the samples of a file.
 class extent_finder {
@@ -19149,7 +19149,7 @@ class file_index {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What a framing says of a record, counted in bytes from the beginning of its frame.
 struct record_frame {
@@ -19226,7 +19226,7 @@ detail::framed_records records(const files& of, std::size_t header, Frame frame,
 /// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
 /// targets.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -19386,7 +19386,7 @@ detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::i
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of idx().
 struct idx_options {
@@ -19429,7 +19429,7 @@ class idx {
 /// \file
 /// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of image_folder.
 struct image_folder_options {
@@ -19482,7 +19482,7 @@ class image_folder {
 /// \file
 /// An array that was read from a file, as a source of its rows.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class array_file {
  public:
@@ -19508,7 +19508,7 @@ class array_file {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// An array [N, …] that numpy.save() or numpy.savez() wrote, plain or compressed: sample i is its row i,
 /// without a copy before batch(). Two arrays side by side are `zip(npy("x.npy"), npy("y.npy"))`. The array is
@@ -19533,7 +19533,7 @@ class npy : public detail::array_file {
 /// Records of one size that follow each other in files: samples of games, CIFAR's pictures, arrays of
 /// structs.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of records().
 struct records_options {
@@ -19636,7 +19636,7 @@ detail::decode_struct_stage<T> decode_struct() {
 /// \file
 /// replay_buffer: what an agent has lived through, as a source of samples that grows while it trains.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -19803,7 +19803,7 @@ class replay_buffer {
 /// \file
 /// Tensors of a safetensors file as sources: a row is a sample.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A tensor [N, …] of a file that safetensors' save_file() wrote: sample i is its row i, without a copy
 /// before batch(). Two tensors side by side are `zip(safetensors(path, "x"), safetensors(path, "y"))`. The
@@ -19830,7 +19830,7 @@ class safetensors : public detail::array_file {
 /// \file
 /// Lets one of several processes of a machine make an index, while the others wait for it.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Held while a source looks through its files to make an index that is kept. Of several processes of a user
 /// one holds it. The others wait until it is done, for ten minutes at most, and then hold nothing: what is
@@ -19872,7 +19872,7 @@ class index_lock {
 /// \file
 /// One header block of a tar archive: the fields of v7, ustar, GNU and star, decoded and checked.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline constexpr std::size_t tar_block = 512;
 
@@ -19912,7 +19912,7 @@ class tar_header {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Reads parts of a file that lie further and further on. Fetches 4 KiB where it must leap, and up to 64 KiB
 /// at a time where what is asked for lies close together.
@@ -20006,7 +20006,7 @@ class tar_scan {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class tar_index {
  public:
@@ -20121,7 +20121,7 @@ class tar_index {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What becomes of a sample that lacks a wanted member.
 enum class missing_member : unsigned char {
@@ -20250,7 +20250,7 @@ std::uint64_t write_tar_index(const std::string& shard);
 /// \file
 /// TensorFlow's record files as a source, and the tf.train.Example messages that most of them have.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -20376,7 +20376,7 @@ detail::decode_tf_example_stage decode_tf_example() noexcept;
 /// \file
 /// The text of a CSV file, and where its rows are.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
 class csv_text {
@@ -20445,7 +20445,7 @@ class csv_text {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of csv.
 struct csv_options {
@@ -20518,7 +20518,7 @@ class csv {
 /// \file
 /// Sources of text: each line or each document of some files is a sample.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of lines().
 struct lines_options {
@@ -20613,7 +20613,7 @@ inline detail::text_samples documents(std::initializer_list<std::string> paths,
 /// \file
 /// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <class T>
 concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
@@ -20691,7 +20691,7 @@ struct token_span {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What chunks(length) says.
 struct chunk_plan {
@@ -20746,7 +20746,7 @@ class document_borders {
 /// \file
 /// Files of tokens as one stream: which file has which of them.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class token_store {
  public:
@@ -20786,7 +20786,7 @@ struct token_window {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of tokens().
 struct tokens_options {
@@ -20955,7 +20955,7 @@ inline detail::chunk_plan chunks(std::size_t length, const chunks_options& optio
 /// Whether a training had every sample exactly once, in one order, on all of its ranks and through all of its
 /// restarts: from its delivery logs.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// How audit() judges.
 struct audit_options {
@@ -21016,7 +21016,7 @@ audit_report audit(const std::vector<std::string>& files, const audit_options& o
 /// \file
 /// What has come of the samples that benchmark() runs: how many, how fast, and what failed.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Workers add, the thread that measures looks.
 class isolated_counts {
@@ -21094,7 +21094,7 @@ struct isolated_result {
 /// \file
 /// Samples through some of a pipeline's stages, for benchmark().
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What becomes of a sample behind the last stage of a run.
 enum class isolated_end {
@@ -21342,7 +21342,7 @@ class isolated_runs {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
 /// suspends, a run of samples) through the stages, then the next.
@@ -21648,7 +21648,7 @@ isolated_result isolated_runs<Pipeline>::run(double seconds, const From* from, K
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -21826,7 +21826,7 @@ benchmark_result benchmark(pipeline<Source, S...> what, const loader_options& op
 /// \file
 /// How long the samples of a pipeline are, found out by making each once.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -21902,7 +21902,7 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
 /// \file
 /// Writes tokens to a file that takes its name when all of them are there.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class file_replacement;
 
@@ -21938,7 +21938,7 @@ class token_writer {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of write_tokens().
 struct write_tokens_options {
@@ -22008,7 +22008,7 @@ std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& 
 /// \file
 /// What stands around a picture: how wide a border is, and what fills it.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
 struct edges {
@@ -22051,7 +22051,7 @@ enum class padding_mode : std::uint8_t {
 /// \file
 /// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -22134,7 +22134,7 @@ inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
 /// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
 /// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct block_header {
   std::size_t capacity;  // bytes behind the header
@@ -22186,7 +22186,7 @@ void* resize_block(void* data, std::size_t bytes) noexcept;
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -22275,7 +22275,7 @@ class image {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct point {
   double x = 0, y = 0;
@@ -22321,7 +22321,7 @@ image warped(const picture_view& from, const warp& by);
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The size of all parts of a sample that have pixels.
 struct frame {
@@ -22401,7 +22401,7 @@ class geometry_steps {
 /// Where a decoder puts rows as they are finished, so that a picture that is only passed through is never
 /// whole in memory: the seam between a codec and the resize.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -22441,7 +22441,7 @@ class row_sink {
 /// \file
 /// Rows of a picture with 16 bits a channel.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Rows of a picture at 16 bits a channel, in its full width.
 struct wide_rows {
@@ -22463,7 +22463,7 @@ struct wide_rows {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 struct codec;
 
@@ -22574,7 +22574,7 @@ void check_size(const picture_info& info, std::int64_t max_pixels);
 /// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
 /// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
 /// unless it says otherwise.
@@ -22693,7 +22693,7 @@ void write_normalized(const image& from, const level_map& first, const normaliza
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Where a stage of geometry or color is not to look for parts: in a type that has none, and that it can't
 /// look into: `template <> inline constexpr bool wick::has_no_parts<my_record> = true;`.
@@ -22854,7 +22854,7 @@ class lazy_image {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- what has a place ----
 
@@ -23046,7 +23046,7 @@ class color_stage {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Boxes and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
 /// pads. A crop cuts them, and those of which nothing is left are gone, with what belongs to them;
@@ -23114,7 +23114,7 @@ detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& option
 /// \file
 /// Which decoder had which format, for the report.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What reads the pixels of such a format where `decoder` takes it. Some formats of stb_image's codec are
 /// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
@@ -23151,7 +23151,7 @@ class decoders_seen {
 /// \file
 /// Which part of a sample decode(), decode_mask(), to_image() and to_mask() take: the first of its kind.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct still_bytes {
   template <class T>
@@ -23213,7 +23213,7 @@ auto with_first_if(T&& part, F& f) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
 /// not blended.
@@ -23315,7 +23315,7 @@ detail::decode_stage decode(const decode_options& options = {});
 /// \file
 /// Points in a picture (joints, corners): moved as the picture is, and marked when they are outside.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Points, of which none is ever dropped: the k-th stays the k-th. In a sample they go along with the
 /// picture's crops, resizes, flips and pads. What a flip makes of left and right hands is not known here.
@@ -23347,7 +23347,7 @@ struct keypoints {
 /// A mask: a number for each pixel of a picture (its class, a depth), which is never blended; and
 /// decode_mask(), which makes one of bytes.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Numbers of classes, or depths, one a pixel. In a sample it goes along with the picture's crops, resizes,
 /// flips and pads; colors leave it alone. It is decoded when its slot in the batch is known, and batches as
@@ -23442,7 +23442,7 @@ detail::decode_mask_stage decode_mask(const decode_mask_options& options = {});
 /// \file
 /// Outlines in a picture, with their labels: moved as the picture is, and cut at its border.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Outlines and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
 /// pads. A crop cuts them (Sutherland and Hodgman, "Reentrant polygon clipping", 1974: the parts of one that
@@ -23470,7 +23470,7 @@ struct polygons {
 /// \file
 /// One picture outside of a pipeline, as torchvision.io has it: for inference, tools, and tests.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// All pixels of an encoded picture: [H, W, C], levels of 8 bits. The options of the crop index are ignored,
 /// and
@@ -23497,7 +23497,7 @@ image read_image(const std::string& path, const decode_options& options = {});
 /// \file
 /// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_size(std::string_view stage, int height, int width);
 
@@ -23505,7 +23505,7 @@ void require_probability(std::string_view stage, double p);
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `Named` has the stage's name.
 template <class Named>
@@ -23544,7 +23544,7 @@ class random_op_stage : public color_stage<random_op_stage<Named>> {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -23597,7 +23597,7 @@ detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_shar
 /// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
 /// pixels, so earlier operations are carried out first. Masks, boxes, keypoints and polygons follow.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A range of degrees: one number for -it to it, or both ends.
 struct degree_range {
@@ -23793,7 +23793,7 @@ detail::random_perspective_stage random_perspective(double distortion_scale = 0.
 /// Stages that draw their operations from a list, color and geometry alike: rand_augment,
 /// trivial_augment_wide, auto_augment. What belongs to the picture follows its geometry.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// For which data auto_augment's list of operations was searched.
 enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };
@@ -23939,7 +23939,7 @@ detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augmen
 /// Gaussian blur, sure or by chance. It notes an operation that runs on the finished pixels, in the batch's
 /// slot.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The pixels that a blur looks at, across and down; odd numbers.
 struct kernel_size {
@@ -24025,7 +24025,7 @@ detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kerne
 /// The pad stage: a border around the picture. It needs the pixels, so earlier operations are carried out
 /// first.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of pad().
 struct pad_options {
@@ -24061,7 +24061,7 @@ detail::pad_stage pad(int left, int top, int right, int bottom, const pad_option
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 // ---- center_crop ----
 
@@ -24169,7 +24169,7 @@ detail::random_resized_crop_stage random_resized_crop(int size,
 /// \file
 /// Stages that change colors at random: random_photometric_distort, random_channel_permutation.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of random_photometric_distort().
 struct random_photometric_distort_options {
@@ -24235,7 +24235,7 @@ detail::random_channel_permutation_stage random_channel_permutation();
 /// \file
 /// A value that a stage makes at its first call and keeps for the next ones, such as constants on a device.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread may take and keep at any time. The stage's class need not know the value's type. A copy of the
 /// stage makes a value of its own.
@@ -24269,7 +24269,7 @@ class kept_value {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
 struct channel_values {
@@ -24327,7 +24327,7 @@ detail::normalize_stage normalize(const channel_values& mean, const channel_valu
 
 }  // namespace wick
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of random_erasing().
 struct random_erasing_options {
@@ -24376,7 +24376,7 @@ detail::random_erasing_stage random_erasing(const random_erasing_options& option
 /// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the
 /// first place.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -24450,7 +24450,7 @@ inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
 /// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
 /// pixels, in the batch's slot.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -24530,7 +24530,7 @@ detail::random_grayscale_stage random_grayscale(double p = 0.1);
 /// The letterbox stage: a picture of any shape in a rectangle of one size, in its proportions, with a border
 /// where it leaves room.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of letterbox().
 struct letterbox_options {
@@ -24573,7 +24573,7 @@ detail::letterbox_stage letterbox(int size, const letterbox_options& options = {
 /// Stages that change levels: invert, posterize, solarize, autocontrast, equalize, each sure or by chance.
 /// They note an operation that runs on the finished pixels, in the batch's slot. Alpha stays as it is.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -24645,7 +24645,7 @@ detail::random_op_stage<detail::random_equalize_name> random_equalize(double p =
 /// \file
 /// mixup(), cutmix() and mosaic(): pictures made of several samples of one epoch.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// How much a sample is of each class: not negative, 1 together. Batches as [classes], float32, which
 /// cross_entropy takes in place of a class number.
@@ -24846,7 +24846,7 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 /// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training by
 /// views.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -24976,7 +24976,7 @@ auto multi_crop(Stages&&... stages) {
 /// \file
 /// The random_iou_crop stage: a crop around some of a sample's boxes, for the training of detectors.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of random_iou_crop().
 struct random_iou_crop_options {
@@ -25054,7 +25054,7 @@ detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& opt
 /// The resize stage: to a size, or by the shorter or longer edge. It notes the size; the filtering happens in
 /// the batch's slot.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of resize().
 struct resize_options {
@@ -25101,7 +25101,7 @@ detail::resize_stage resize(const resize_options& options);
 /// \file
 /// The to_float stage: bytes become float32 in [0, 1].
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -25124,7 +25124,7 @@ inline detail::to_float_stage to_float() noexcept { return {}; }
 /// \file
 /// Arrays in memory as pictures and masks: rows of tensors, of idx files, of arrays that were read.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of to_image().
 struct to_image_options {
@@ -25243,7 +25243,7 @@ detail::to_mask_stage to_mask(const to_image_options& options = {});
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 // torch::serialize::OutputArchive and InputArchive, without their headers: a program that has an
@@ -25295,7 +25295,7 @@ std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick"
 
 #include <c10/core/ScalarType.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
   switch (t) {
@@ -25395,7 +25395,7 @@ void for_each_tensor(Batch& batch, F&& f) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -25464,7 +25464,7 @@ inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::siz
 /// \file
 /// Padded columns as Torch's nested tensors.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A nested tensor of the samples' own values, without the padding: what nn::TransformerEncoder's fast path
 /// and scaled dot-product attention take. Copies them, on the device where they are. `lengths` on a device is
@@ -25478,7 +25478,7 @@ at::Tensor nested(const padded<at::Tensor>& field);
 /// \file
 /// normalize() behind batch(): on whole tensors, on the device when transfer() came before.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -25532,7 +25532,7 @@ inline detail::normalize_as_stage normalize(const channel_values& mean, const ch
 /// \file
 /// pin(): batches are written into page-locked memory, from which a device copies without the host's help.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -25585,7 +25585,7 @@ inline detail::pin_stage pin() { return {}; }
 /// \file
 /// Tensors in memory as a source, as TensorDataset in Python: row i is sample i.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -25669,7 +25669,7 @@ detail::tensor_source<Target> tensor_dataset(const at::Tensor& data, const at::T
 /// \file
 /// Between wick's workers and Torch's own threads, which want the same processors.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Leaves Torch's operators on the CPU as many threads as there are processors without a worker of `workers`,
 /// at least `at_least`, and says how many. Torch takes all processors otherwise: where the model runs on the
@@ -25687,7 +25687,7 @@ std::size_t limit_torch_threads(const executor& workers, std::size_t at_least = 
 
 #include <c10/util/ArrayRef.h>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 struct read_options;
 
@@ -25851,7 +25851,7 @@ auto torch_data(Dataset of) {
 
 #include <c10/core/Device.h>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -25978,7 +25978,7 @@ inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer
 /// \file
 /// Overlapping windows over tensors as a source: sources/windows.hpp of rows that Torch has in memory.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -26030,7 +26030,7 @@ inline detail::window_source windows(const std::vector<at::Tensor>& series, std:
 /// \file
 /// What a header lets stb_image take for the decoding of its picture.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The most bytes that stb_image gets in one piece. A larger request gets no memory.
 struct stb_limit {
@@ -26063,7 +26063,7 @@ inline stb_limit limit_of(const picture_info& info) noexcept {
 /// \file
 /// Numbers in file headers: reads of either byte order that never look past the end.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// 0 past the end: a header's reader checks the size where it matters.
 inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {
@@ -26092,7 +26092,7 @@ inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) n
 /// \file
 /// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline bool starts_with(std::span<const std::byte> data, std::string_view start,
                         std::size_t at = 0) noexcept {
@@ -26186,7 +26186,7 @@ inline std::string describe_start(std::span<const std::byte> data) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// CMYK's components are stored inverted, as Adobe does it.
 enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
@@ -26222,7 +26222,7 @@ class jpeg_color_marks {
 /// \file
 /// A JPEG without decoding it: the frame header, and whether the file is all there.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
 /// ITU-T T.81, annex B.
@@ -26415,7 +26415,7 @@ inline void check_jpeg_ends(std::span<const std::byte> encoded, const picture_in
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
 class jpeg_layout {
@@ -26640,7 +26640,7 @@ inline bytes with_standard_tables(std::span<const std::byte> encoded) {
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline thread_local bool stb_memory_is_cleared = false;
 inline thread_local stb_limit* stb_limited_by = nullptr;
@@ -26714,7 +26714,7 @@ inline void* stb_resized(void* data, std::size_t size) noexcept {
 /// \file
 /// Numbers that stand for colors: what a palette, or a scale of gray of few bits, gives for each.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Pillow's convert("L"): ITU-R 601-2 luma, rounded. Of 16 bits as well.
 constexpr std::uint32_t rounded_luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {
@@ -26784,7 +26784,7 @@ class picked_levels {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A component's samples, of which `across` x `down` become as many pixels.
 class jpeg_plane {
@@ -26924,7 +26924,7 @@ inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, 
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why, stb_limit& limit, bool cleared) noexcept {
@@ -26987,7 +26987,7 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -27068,7 +27068,7 @@ void concurrency::judge(double rate, bool wanted) noexcept {
 /// \file
 /// The bodies of what async/detail/cpu_set.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 cpu_set cpu_set::of_this_thread() {
   cpu_set out;
@@ -27124,7 +27124,7 @@ bool cpu_set::apply() const noexcept {
 #include <cstdio>
 #include <thread>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::size_t parse_cpu_max(const char* text) noexcept {
   char* end = nullptr;
@@ -27215,7 +27215,7 @@ std::size_t available_cpus() {
 #include <signal.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// As long as one lives, the calling thread has all signals blocked but those below. A thread that it starts
 /// meanwhile inherits that, from its first instruction on: a handler of the program's (for SIGINT, SIGTERM,
@@ -27273,7 +27273,7 @@ inline void block_signal(int number) noexcept {
 #if defined(__linux__) || defined(__APPLE__)
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// "wick-3"; the system keeps 15 characters.
 inline void name_this_thread(const char* name, std::size_t number) noexcept {
@@ -27298,7 +27298,7 @@ char thread_state(int id) noexcept;
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 struct executor::threads {
   /// What others may look at of a worker's, as long as it lives.
@@ -27415,7 +27415,7 @@ void executor::end_workers() noexcept {
 /// \file
 /// Text of any bytes in a page.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `text` as text of HTML, also in an attribute. Control characters, and bytes that are no UTF-8, are written
 /// as the characters \xNN, as printable() does.
@@ -27427,7 +27427,7 @@ std::string html_text(std::string_view text);
 /// \file
 /// Text of any bytes as a string of JSON.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
 /// overlong forms, no surrogates, nothing above U+10FFFF).
@@ -27439,7 +27439,7 @@ std::string json_string(std::string_view text);
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string html_text(std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
@@ -27468,7 +27468,7 @@ std::string html_text(std::string_view text) {
 /// \file
 /// Whether a thread that waits while a source looks into its files is to give up.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Throws when the program is to end what it does, as Python's after Ctrl-C. Null: no such thing is known.
 using interruption_check = void (*)();
@@ -27482,7 +27482,7 @@ void check_interruption();
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::atomic<interruption_check>& interruption() noexcept {
   static constinit std::atomic<interruption_check> check{nullptr};
@@ -27503,7 +27503,7 @@ void check_interruption() {
 #include <chrono>
 #include <thread>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct io_pool::shared {
   explicit shared(const concurrency& c) : at_a_time(c) {}
@@ -27652,7 +27652,7 @@ void io_pool::work(shared& s) noexcept {
 /// \file
 /// The bodies of what async/detail/json_string.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::size_t utf8_character(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -27701,7 +27701,7 @@ std::string json_string(std::string_view text) {
 /// \file
 /// The bodies of what async/detail/process.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 process_mark::process_mark() noexcept {
 #if defined(__unix__) || defined(__APPLE__)
@@ -27732,7 +27732,7 @@ void process_mark::refuse(const char* what) {
 #include <unistd.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 double seconds_on(clockid_t id) noexcept {
   std::timespec t{};
@@ -27783,7 +27783,7 @@ thread_usage usage_of_this_thread() noexcept {
 /// \file
 /// The bodies of what async/detail/single_user.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void single_user::refuse(const char* call) {
   throw std::logic_error(
@@ -27798,7 +27798,7 @@ void single_user::refuse(const char* call) {
 /// \file
 /// The bodies of what async/detail/tenants.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void tenants::enter(const void* who, std::uint64_t (*ticks)(const void*)) {
   const std::lock_guard lock(mutex_);
@@ -27834,7 +27834,7 @@ std::uint64_t tenants::ticks_of_others(const void* who) const {
 #include <unistd.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 int this_thread_id() noexcept {
 #ifdef __linux__
@@ -27877,7 +27877,7 @@ char thread_state([[maybe_unused]] int id) noexcept {
 
 #include <thread>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct timer_queue::shared {
   std::mutex mutex;
@@ -28038,7 +28038,7 @@ void timer_queue::work(shared& s) noexcept {
 /// \file
 /// The bodies of what batch/epoch_fingerprint.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
   const auto word = [](const std::byte* at, std::size_t n) {
@@ -28070,7 +28070,7 @@ std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t 
 /// \file
 /// The bodies of what batch/detail/slab.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 slab_pool::slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead,
                      std::size_t most)
@@ -28195,7 +28195,7 @@ slab_pool::~slab_pool() {
 
 #include <sys/types.h>
 
-namespace wick::detail::cache_folder {
+namespace wick::inline v0_1::detail::cache_folder {
 
 std::string in_quotes(const std::string& path);
 [[noreturn]] void refuse(const std::string& path, const char* what, int fault);
@@ -28224,7 +28224,7 @@ bool remove_set(const std::string& set);
 
 }  // namespace wick::detail::cache_folder
 
-namespace wick::detail::cache_folder {
+namespace wick::inline v0_1::detail::cache_folder {
 
 std::string in_quotes(const std::string& path) { return '"' + printable(path) + '"'; }
 
@@ -28358,7 +28358,7 @@ bool remove_set(const std::string& folder) {
 /// \file
 /// The bodies of what cache/cache_in_memory.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& options) {
   return detail::cache_in_memory_stage(options);
@@ -28370,7 +28370,7 @@ detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& opt
 /// \file
 /// The bodies of what cache/cache_on_disk.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_disk_options& options) {
   if (folder.empty()) throw error("cache_on_disk: the folder has no name; give it a path");
@@ -28391,7 +28391,7 @@ detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_dis
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct disk_cache::record {
   static constexpr std::uint32_t kind_of_sample = 0x6B636977;  // "wick", in this machine's byte order
@@ -28717,7 +28717,7 @@ void cached_kept_reader::fetch(std::byte* to, std::size_t size) {
 /// \file
 /// The bodies of what cache/detail/keeping.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void refuse_random_before(std::string_view cache, std::uint32_t stage) {
   throw error(
@@ -28738,7 +28738,7 @@ void refuse_random_before(std::string_view cache, std::uint32_t stage) {
 #include <fstream>
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 memory_cache::memory_cache(std::uint64_t samples, std::size_t most)
     : samples_(samples),
@@ -28826,7 +28826,7 @@ std::size_t memory_of_process() {
 /// \file
 /// The bodies of what cache/detail/origin.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
@@ -28865,7 +28865,7 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
 /// JPEG by wick itself: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
 /// into the resize, from a crop index where there is one. Nothing has to be installed for it.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Baseline JPEG of 8 bits in one scan: gray, and YCbCr whose colors have all pixels or half of them across,
 /// down or both, with restart markers or without. Pixels are those of libjpeg-turbo, to the bit, and of
@@ -28896,7 +28896,7 @@ extern const codec jpeg_codec;
 /// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange
 /// Format", 89a.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where the first frame lies in the file, and in the picture.
 struct gif_frame {
@@ -28940,7 +28940,7 @@ inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// \throws wick::error when the file ends inside the header
 inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
@@ -29031,7 +29031,7 @@ inline void check_gif_complete(std::span<const std::byte> encoded) {
 /// \file
 /// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
 
@@ -29120,7 +29120,7 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // Defined in codec/detail/stb.hpp.
 
@@ -29297,7 +29297,7 @@ inline constexpr codec stb_codec{"stb_image", &stb_probe, &stb_check_complete,
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #ifdef WICK_HAS_LIBJPEG_TURBO
 extern const codec libjpeg_turbo_codec;
@@ -29320,7 +29320,7 @@ std::span<const codec* const> builtin_codecs() noexcept {
 /// \file
 /// The bodies of what codec/codec.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 codec_list::codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
   std::copy(known.begin(), known.end(), codecs_.begin());
@@ -29376,7 +29376,7 @@ void check_size(const picture_info& info, std::int64_t max_pixels) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::codec_list& codecs() noexcept {
   static detail::codec_list list(detail::builtin_codecs());
@@ -29399,7 +29399,7 @@ detail::codec_list& codecs() noexcept {
 /// \file
 /// Where an MCU of a JPEG's scan begins, so that decoding can start there.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a reader of Huffman codes knows in front of an MCU, but for the restart markers, which follow from
 /// the MCU's number.
@@ -29430,7 +29430,7 @@ struct wrong_jpeg_place {};
 /// What makes it fast: a look at the next bits gives one or two symbols with their values; bits come eight
 /// bytes at a time as long as no FF is near; and unwanted blocks are skipped two or more symbols at a time.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The bits of a scan without the zeros that follow each FF. Past a marker, or the end, they are zeros.
 struct jpeg_bits {
@@ -29737,7 +29737,7 @@ class jpeg_huffman {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The one scan of a baseline JPEG, MCU by MCU.
 class jpeg_scan {
@@ -29844,7 +29844,7 @@ class jpeg_scan {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The MCUs of a scan, one after the other. It notes the places of some as it passes them: of the first in
 /// each row, of each eighth behind it, and the end. Those of an earlier walk may be given to it: then it only
@@ -29960,7 +29960,7 @@ class jpeg_walk {
 /// \file
 /// The places of a JPEG in little memory.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Places as differences from place to place, in base 128 (as in DWARF's LEB128): some 6 bytes a place
 /// instead of 12.
@@ -29987,7 +29987,7 @@ class packed_places {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The places of many pictures, each under a hash of all its bytes. Any thread may call it. Nothing is ever
 /// removed for want of room: an epoch takes each picture once, and the one that was not looked at for longest
@@ -30059,7 +30059,7 @@ class crop_index {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t crop_index::key_of(std::span<const std::byte> encoded) noexcept {
   std::array<fingerprint_hash, 8> lanes;  // side by side, since one waits for its multiplications
@@ -30238,7 +30238,7 @@ std::string crop_index::note() const {
 /// \file
 /// The bodies of what codec/detail/decoders_seen.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string_view reader_of(const codec& decoder, std::string_view format) noexcept {
   if (&decoder != &stb_codec) return decoder.name;
@@ -30284,7 +30284,7 @@ void decoders_seen::add(const picture_info& info) noexcept {
 /// \file
 /// The first frame of a GIF. Included in exactly one file of a program, with stb_image.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 [[noreturn]] inline void throw_damaged_gif(const std::string& what) {
   throw error("damaged GIF: " + what + "; write the file again" + or_leave_it_out);
@@ -30429,7 +30429,7 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
 /// \file
 /// A decoder with its memory, kept by each thread from picture to picture.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The thread's decoder, taken while it is used: a sink may decode something in its turn. Only for code that
 /// is compiled once.
@@ -30458,7 +30458,7 @@ class decoder_lease {
 /// \file
 /// Rows of a decoder into a picture of their own.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The picture is there when the decoder returns.
 class image_sink final : public row_sink {
@@ -30497,7 +30497,7 @@ decoded_picture decode_by_rows(std::span<const std::byte> encoded, const picture
 /// What stands in front of the pixels of a JPEG that wick decodes itself: its sizes, tables, and where its
 /// one scan begins.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A baseline JPEG of 8 bits, gray or YCbCr in one scan, whose colors have all pixels, or half of them
 /// across, down, or both: what cameras and encoders write unless asked for something else.
@@ -30660,7 +30660,7 @@ inline std::optional<jpeg_frame> jpeg_frame::read(std::span<const std::byte> enc
 /// The inner loops of the JPEG decoder: what they compute, to the bit, and how the fastest set for this
 /// machine is found.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many bytes a kernel may read in front of a row's first sample, and behind its last one. None writes
 /// there.
@@ -30703,7 +30703,7 @@ const jpeg_kernels& best_jpeg_kernels() noexcept;
 /// the reduced sizes leave the upper half, or three quarters, of its last stage out. Intermediate values have
 /// 16 bits, as in libjpeg-turbo's vector code, so that coefficients out of range give the same samples, too.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Cosines and their sums, times 8192.
 namespace dct {
@@ -30907,7 +30907,7 @@ inline constexpr jpeg_kernels portable_jpeg_kernels{"portable",      &to_8_porta
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The decoder of one thread, and all that it keeps: two rows of MCUs, and some rows of samples.
 ///
@@ -31244,7 +31244,7 @@ class jpeg_decoder {
 
 #include <immintrin.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #define WICK_AVX2 __attribute__((target("avx2")))
 #define WICK_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
@@ -31545,7 +31545,7 @@ WICK_AVX2 inline void to_4_avx2(const std::int16_t* blocks, std::size_t count, c
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #define WICK_AVX2 __attribute__((target("avx2")))
 #define WICK_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
@@ -31698,7 +31698,7 @@ inline constexpr jpeg_kernels avx2_jpeg_kernels{"avx2",      &to_8_avx2,        
 
 #include <arm_neon.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace dct_neon {
 
@@ -31919,7 +31919,7 @@ inline constexpr jpeg_kernels neon_jpeg_kernels{"neon",      &to_8_neon,        
 
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::span<const jpeg_kernels* const> available_jpeg_kernels() noexcept {
   struct list {
@@ -31944,7 +31944,7 @@ const jpeg_kernels& best_jpeg_kernels() noexcept {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline bool jpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && jpeg_frame::read(encoded).has_value();
@@ -32001,7 +32001,7 @@ constinit const codec jpeg_codec{"wick", &jpeg_probe, &check_jpeg_ends, &decode_
 /// \file
 /// The bodies of what codec/detail/packed_places.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void packed_places::put(std::uint32_t number) {
   for (; number >= 128; number >>= 7) packed_.push_back(static_cast<std::uint8_t>(number | 128));
@@ -32070,7 +32070,7 @@ void packed_places::unpack(std::vector<jpeg_place>& to) const {
 #include <libdeflate.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 [[noreturn]] inline void throw_damaged_png(const std::string& what) {
   throw error("damaged PNG: " + what + "; write the file again" + or_leave_it_out);
@@ -32214,7 +32214,7 @@ class png_data {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What stands before the pixels.
 struct png_head {
@@ -32568,7 +32568,7 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 /// \file
 /// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_size(std::string_view stage, int height, int width) {
   if (height < 1 || width < 1) {
@@ -32591,7 +32591,7 @@ void require_probability(std::string_view stage, double p) {
 
 #include <cmath>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail::boxing {
 
@@ -32769,7 +32769,7 @@ detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& option
 #include <dirent.h>
 #include <sys/random.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 [[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
                                    const char* kind = "state");
@@ -32842,7 +32842,7 @@ void replace_file(const std::string& path, std::span<const std::byte> bytes, con
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Read when it is made, written when it goes. Nothing of the file is ever an error of the training.
 class crop_index_file {
@@ -32903,7 +32903,7 @@ class crop_index_file {
 /// \file
 /// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
 inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
@@ -32948,7 +32948,7 @@ inline image transposed(const image& from) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 decode_stage::decode_stage(const decode_options& options, const char* called)
     : options_(options),
@@ -33074,7 +33074,7 @@ int decode_stage::channels(const picture_info& info) const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::decode_stage decode(const decode_options& options) { return detail::decode_stage(options); }
 
@@ -33084,7 +33084,7 @@ detail::decode_stage decode(const decode_options& options) { return detail::deco
 /// \file
 /// The bodies of what image/keypoints.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
   using kind = detail::geometry_step::kind;
@@ -33144,7 +33144,7 @@ void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
 /// \file
 /// A border around pixels, carried out.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// \throws wick::error for negative ones
 void require_edges(std::string_view stage, const edges& e);
@@ -33176,7 +33176,7 @@ wide_rows pad_wide(const wide_rows& numbers, const border& around);
 /// The inner loops of the resize: what they compute, to the bit, and how the fastest set for this machine is
 /// found.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
 /// 1, so a constant picture stays what it is.
@@ -33244,7 +33244,7 @@ const resample_kernels& best_kernels() noexcept;
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
 /// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
@@ -33432,7 +33432,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
 /// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
 /// it stays as soon as the last row that it needs is there. Between a decoder and the batch's slot.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a thread keeps between pictures: tables and a few rows.
 struct resample_scratch {
@@ -33728,7 +33728,7 @@ class row_resampler final : public row_sink {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
 /// weights without a fixed point would give.
@@ -33804,7 +33804,7 @@ inline void write_numbers(const Level* levels, std::size_t pixels, int channels,
 /// straight into the place where they stay. Its inner loops are compiled once, with the decoder, for
 /// every instruction set, and chosen when the program runs; all give the same bytes.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
 /// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
@@ -33828,7 +33828,7 @@ inline image resample(const picture_view& from, const plan& p) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bool exact,
                        const detail::pixel_numbers& as, std::shared_ptr<detail::crop_index> index) noexcept
@@ -34151,7 +34151,7 @@ image lazy_image::render(detail::level_map* rest) const {
 /// The bodies of what image/lazy_image.hpp declares for taking a picture's pixels, copying them and putting
 /// others in their place. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 image lazy_image::pixels() const& {
   refuse_normalized("pixels as wick::image");
@@ -34283,7 +34283,7 @@ void lazy_image::hold(detail::wide_rows rows) noexcept {
 /// \file
 /// The bodies of what image/mask.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail::masks {
 
@@ -34376,7 +34376,7 @@ detail::decode_mask_stage decode_mask(const decode_mask_options& options) {
 /// \file
 /// The bodies of what image/detail/padding.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_edges(std::string_view stage, const edges& e) {
   if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
@@ -34468,7 +34468,7 @@ wide_rows pad_wide(const wide_rows& numbers, const border& around) {
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 geometry_step geometry_step::crop(const rect& part) noexcept {
   geometry_step s;
@@ -34587,7 +34587,7 @@ void require_one_size(frame first, frame other) {
 
 #include <cmath>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail::outlining {
 
@@ -34730,7 +34730,7 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
 /// \file
 /// The bodies of what image/read_image.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -34787,7 +34787,7 @@ image read_image(const std::string& path, const decode_options& options) {
 /// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
 /// program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void lazy_image::warp_wide(const detail::geometry_step& step) {
   carry_out();
@@ -34844,7 +34844,7 @@ void lazy_image::warp(const detail::warp& by) {
 /// \file
 /// What this process has found out about folders and devices, for workers that may not ask.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A map of 64 bits to 64 bits that only grows. Any thread, at any time. It neither locks nor moves an entry,
 /// so a forked child can use it. It never frees memory, so the last thread of a process can use it, too. An
@@ -34953,7 +34953,7 @@ class known_folders {
 #define WICK_DETAIL_CACHED_READS 1
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #ifdef WICK_DETAIL_CACHED_READS
 namespace cached {
@@ -35097,7 +35097,7 @@ bool cached_reader::open(const file_range& where) noexcept {
 /// \file
 /// The bodies of what io/detail/file_extents.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void file_extents::add(extent next) {
   if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
@@ -35157,7 +35157,7 @@ bool file_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size
 
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void throw_io(const char* doing, int code) {
   throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
@@ -35207,7 +35207,7 @@ std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t of
 
 #include <ctime>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 file_stamp file_stamp::of(int file) {
   struct ::stat about {};
@@ -35282,7 +35282,7 @@ void file_watch::end(int file, const file_stamp* indexed) {
 
 #include <sys/vfs.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool is_local(int file) noexcept {
 #ifdef __linux__
@@ -35310,7 +35310,7 @@ bool is_local(int file) noexcept {
 /// \file
 /// The folder where programs keep for their user what they can make again.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The path of a file in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick) that belongs to
 /// `what` alone. Makes the folder where it can.
@@ -35318,7 +35318,7 @@ std::string user_cache_path(std::string_view what, const char* extension);
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void index_lock::take(const std::string& index) {
   for (state was = untaken; !state_.compare_exchange_weak(was, being_taken); was = untaken) {
@@ -35385,7 +35385,7 @@ void index_lock::release() noexcept {
 /// \file
 /// Numbers in the byte order of a file format.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
@@ -35442,7 +35442,7 @@ inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t
 /// \file
 /// Where the samples of files lie, kept on disk, so that the next start need not read the files again.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
 /// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
@@ -35483,7 +35483,7 @@ class kept_index {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace kept_form {
 
@@ -35603,7 +35603,7 @@ void kept_index::write(const std::string& path, std::uint64_t rule, const std::v
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool is_whole_object(std::string_view text) noexcept {
   std::size_t depth = 0;
@@ -35733,7 +35733,7 @@ int line_file::write(std::string_view text, std::size_t* written) noexcept {
 /// \file
 /// The bodies of what io/detail/log_file.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 log_file::log_file(std::string path, std::string_view option, std::string_view head)
     : path_(std::move(path)), option_(option), file_(path_.c_str(), head) {
@@ -35763,7 +35763,7 @@ void log_file::lost(int fault) noexcept {
 
 #include <chrono>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -36038,7 +36038,7 @@ std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte*
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 file_handle& file_handle::operator=(file_handle&& other) noexcept {
   std::swap(fd_, other.fd_);
@@ -36105,7 +36105,7 @@ plain_file open_plain(const char* path) noexcept {
 #include <chrono>
 #include <thread>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t length_of(const file_range& where) {
   if (where.length != file_range::whole) return where.length;
@@ -36185,7 +36185,7 @@ read_operation<record<file_range>> read_stage::operator()(record<file_range> whe
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::read_stage read(read_options options) noexcept { return detail::read_stage(options); }
 
@@ -36195,7 +36195,7 @@ detail::read_stage read(read_options options) noexcept { return detail::read_sta
 /// \file
 /// The bodies of what io/record.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 record_fields::record_fields(const std::vector<std::string>& wanted) {
   if (wanted.empty() || wanted.size() > max_fields) {
@@ -36252,7 +36252,7 @@ void record_fields::add(std::string_view field) {
 #include <sys/random.h>
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
                       const char* kind) {
@@ -36427,7 +36427,7 @@ void replace_file(const std::string& path, std::span<const std::byte> bytes, con
 /// \file
 /// The bodies of what io/detail/source_file.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 error source_error(std::string_view path, std::string_view who, const std::string& what) {
   return error(printable(path) + ": " + std::string(who) + ": " + what);
@@ -36459,7 +36459,7 @@ void require_unchanged(const opened_file& opened, const std::string& path, std::
 #include <cstdio>
 #include <filesystem>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string user_cache_path(std::string_view what, const char* extension) {
   const char* const cache = std::getenv("XDG_CACHE_HOME");
@@ -36492,7 +36492,7 @@ std::string user_cache_path(std::string_view what, const char* extension) {
 /// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
 /// or its batch fails.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Runs a sample through stages that may suspend, once. \throws what it fails with
 task<void> run_suspending(pipeline_run* run, batch_job* j, std::uint64_t slot, context* c);
@@ -36512,7 +36512,7 @@ task<bool> run_or_fail(pipeline_run* run, batch_job* j, context* c, failure f);
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void batch_completion::begin(batch_job& j, std::optional<std::uint64_t> moved) {
   j.forget();
@@ -36700,7 +36700,7 @@ void batch_completion::close(batch_job& j) {
 /// \file
 /// The bodies of what loader/detail/compaction.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `ended` has only samples that have ended; `settled` is done with. Returns the batch whose turn it is, for
 /// the caller to settle; null when another thread settles it or it is not ready.
@@ -36835,7 +36835,7 @@ void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
 /// The bodies of what loader/detail/delivery_records.hpp and loader/detail/sample_group.hpp declare. Included
 /// in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -36973,7 +36973,7 @@ void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_reco
 
 #include <chrono>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <>
 void compiled_for_these_headers::here() noexcept {}
@@ -37340,7 +37340,7 @@ loader_core::pause::~pause() {
 /// The bodies of what loader/detail/loader_core.hpp declares: where a loader stands, and how that changes
 /// between batches. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t loader_core::data() const {
   if (!data_) data_ = settings_.pipeline->source_fingerprint();
@@ -37470,7 +37470,7 @@ std::vector<source_weight> loader_core::mixture() const {
 /// \file
 /// The bodies of what loader/detail/mixture_edits.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void mixture_edits::require_possible() const {
   if (possible()) return;
@@ -37564,7 +37564,7 @@ void mixture_edits::require_reached(const mixture_edit& e) const {
 /// \file
 /// The bodies of what loader/detail/pipeline_run.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -37735,7 +37735,7 @@ failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const 
 /// \file
 /// Writes the receipt of a batch from the notes taken while it was made again.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Fills a receipt from draw_notes.
 class receipt_writer {
@@ -37763,7 +37763,7 @@ class receipt_writer {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run, const which& what,
                                const replay_options& options, bool with_notes)
@@ -37924,7 +37924,7 @@ void replayed_batch::ended(std::uint64_t lanes) noexcept {
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void report_recorder::usage::add(const usage& until, const usage& since) {
   // What may throw comes first, so that nothing is counted by half.
@@ -38303,7 +38303,7 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
 /// The bodies for the trace and the timeline that loader/detail/report_recorder.hpp declares. Included in
 /// exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void report_recorder::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
                             const std::string& path, const trace_options& options) {
@@ -38350,7 +38350,7 @@ void report_recorder::look(const queue_depths& depths, traced_batch batch) noexc
 /// \file
 /// The bodies of what loader/detail/retry.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
 struct end_of_sample {
@@ -38576,7 +38576,7 @@ task<bool> run_or_fail(pipeline_run* run, batch_job* j, context* c, failure f) {
 /// \file
 /// The bodies of what loader/detail/sample_runner.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
   const std::uint64_t first = j.first + from, moved_from = run_.moved_from(j);
@@ -38764,7 +38764,7 @@ detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t
 #include <chrono>
 #include <thread>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void source_size::require_same() const {
   const std::uint64_t found = of_.samples();
@@ -39082,7 +39082,7 @@ void scheduler::give_tokens(std::uint64_t n) noexcept {
 /// \file
 /// Where a loader's samples are when no batch comes. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void scheduler::look(std::uint64_t sequence, hang_scene& out) {
   const std::uint64_t end = ahead_.opened();
@@ -39161,7 +39161,7 @@ void scheduler::look(std::uint64_t sequence, hang_scene& out) {
 /// \file
 /// The bodies of what pipeline/budget.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void byte_budget::let_through(job**& end) noexcept {
   auto chosen = waiting_.end();
@@ -39298,7 +39298,7 @@ byte_budget::~byte_budget() {
 /// \file
 /// The bodies of what pipeline/context.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string context::key() const {
   return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
@@ -39310,7 +39310,7 @@ std::string context::key() const {
 /// \file
 /// The bodies of what pipeline/detail/dropped.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 const std::exception_ptr& dropped() noexcept {
   static const std::exception_ptr it = std::make_exception_ptr(error("left out by filter()"));
@@ -39325,7 +39325,7 @@ void drop() { std::rethrow_exception(dropped()); }
 /// \file
 /// The bodies of what pipeline/error.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 sample_error::sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
                            const std::string& text, std::exception_ptr cause)
@@ -39338,7 +39338,7 @@ sample_error::sample_error(std::string key, std::string stage, std::uint64_t epo
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string printable(std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
@@ -39364,7 +39364,7 @@ std::string printable(std::string_view text) {
 #include <cmath>
 #include <numbers>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 double random_stream::normal() noexcept {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
@@ -39377,7 +39377,7 @@ double random_stream::normal() noexcept {
 /// \file
 /// The bodies of what pipeline/shape.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string to_string(const shape& s) {
   std::string out = "[";
@@ -39395,7 +39395,7 @@ std::string to_string(const shape& s) {
 /// \file
 /// How a sample says that it is not to blame itself: another, that was to go into it, has failed.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Thrown through the stage that wanted the other.
 struct failed_other {
@@ -39406,7 +39406,7 @@ struct failed_other {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -39472,7 +39472,7 @@ detail::with_others_stage with_others(std::size_t n, const with_others_options& 
 /// \file
 /// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 block_cache::~block_cache() {
   while (count != 0) std::free(remove(0));
@@ -39558,7 +39558,7 @@ void* resize_block(void* data, std::size_t bytes) noexcept {
 /// \file
 /// The bodies of what pixels/geometry.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string size_text(std::int64_t width, std::int64_t height) {
   return std::to_string(width) + " x " + std::to_string(height);
@@ -39615,7 +39615,7 @@ bool compose_resize(plan& p, int width, int height, interpolation filter) {
 /// \file
 /// The bodies of what pixels/image.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 picture_view picture_view::part(int x, int y, int part_width, int part_height) const noexcept {
   return {data + y * stride + std::ptrdiff_t{x} * channels, part_width, part_height, channels, stride};
@@ -39654,7 +39654,7 @@ void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 image::image(int width, int height, int channels) : image(nullptr, width, height, channels) {
   if (width < 0 || height < 0 || channels < 1 || channels > 4) {
@@ -39725,7 +39725,7 @@ void image::swap(image& other) noexcept {
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many channels are colors.
 constexpr int colors(int channels) noexcept { return channels >= 3 ? 3 : 1; }
@@ -39886,7 +39886,7 @@ inline void fill_box(const picture_target& p, const rect& box, const std::array<
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Pixels in rows, channels side by side: a whole interleaved picture, or one plane of a planar one.
 struct pixel_strip {
@@ -40037,7 +40037,7 @@ inline void sharpen(const picture_target& p, double factor) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   const float first = static_cast<float>(value) * static_cast<float>(a),
@@ -40347,7 +40347,7 @@ void write_normalized(const image& from, const level_map& first, const normaliza
 /// \file
 /// The inner loops of the resize in plain C++: also what the others do at the end of a row.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline constexpr int column_shift = weight_bits + row_bits;
 /// Half a level to round by, and the 128 levels that a row's values lack.
@@ -40467,7 +40467,7 @@ inline void blend_many_rows_portable(const std::uint8_t* const* rows, const std:
 
 #include <immintrin.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- SSSE3: 128 bits
 
@@ -40763,7 +40763,7 @@ inline constexpr resample_kernels avx512_kernels{
 
 #include <arm_neon.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline void blend_16_neon(std::size_t i, const std::uint8_t* const* rows, const std::int16_t* weights,
                           int taps, std::int16_t* out) noexcept {
@@ -40839,7 +40839,7 @@ inline constexpr resample_kernels neon_kernels{"neon", &blend_rows_neon, &blend_
 
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
                      std::int16_t* out, std::size_t n) noexcept {
@@ -40880,7 +40880,7 @@ const resample_kernels& best_kernels() noexcept {
 #include <cmath>
 #include <numbers>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 point projection::operator()(const point& p) const noexcept {
   const double d = m[6] * p.x + m[7] * p.y + m[8];
@@ -41164,11 +41164,11 @@ image warped(const picture_view& from, const warp& by) {
 /// \file
 /// The bottleneck of a pipeline, and what to change: each change is tried in the model of the measurements.
 
-namespace wick {
+namespace wick::inline v0_1 {
 struct report;
 }
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What the pipeline would be faster without.
 enum class bound : std::uint8_t {
@@ -41201,7 +41201,7 @@ prediction predict(const measured_load& load, const what_if& changed);
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Predicts what each change to the pipeline gives, and names the one that gives the most.
 class adviser {
@@ -41496,7 +41496,7 @@ std::string format_bytes(double bytes) {
 /// \file
 /// The bodies of what profile/detail/durations.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void durations::add(const duration_counts& of) noexcept {
   for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += of.in(i);
@@ -41578,7 +41578,7 @@ std::vector<float> durations::multiples(std::size_t steps) const {
 
 #include <cstdio>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -41706,7 +41706,7 @@ std::string hang_scene::why_not_begun(executor& on) const {
 #include <cstdio>
 #include <thread>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct hang_watch::state : timer {
   hang_watch* of = nullptr;
@@ -41852,7 +41852,7 @@ bool hang_watch::look(std::uint64_t since, hang_scene& out) {
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One run of a load_model. A unit is some samples that are claimed together, or a part of those.
 class load_simulation {
@@ -42038,7 +42038,7 @@ class load_simulation {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void load_simulation::plan() {
   leg l;
@@ -42298,7 +42298,7 @@ load_model::outcome load_model::run(std::uint64_t seed) const { return load_simu
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- text ----
 
@@ -42572,7 +42572,7 @@ void progress_line::write(std::string_view text) noexcept {
 #include <cmath>
 #include <cstdio>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string format_duration(double seconds) {
   struct unit {
@@ -42595,7 +42595,7 @@ std::string format_duration(double seconds) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 double report::busy() const noexcept {
   double sum = 0;
@@ -42620,7 +42620,7 @@ bool report::print_if_stalled(std::size_t rank) const {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Characters on a terminal: UTF-8's continuation bytes are none.
 std::size_t columns(std::string_view text) noexcept {
@@ -42731,7 +42731,7 @@ report_lines::report_lines(const report& r) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string report::to_string() const {
   using detail::format_duration;
@@ -42774,7 +42774,7 @@ std::string report::to_string() const {
 #include <charconv>
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Nine digits of it, whatever the locale is.
 inline std::string number_text(double value) {
@@ -42826,7 +42826,7 @@ std::string json_array(const Some& some, One one) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string report_json(const timing_report& t) {
   return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
@@ -42899,7 +42899,7 @@ std::string label(std::string_view text) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string report::to_json() const {
   using detail::json_object;
@@ -43029,7 +43029,7 @@ std::vector<report::scalar> report::all_scalars() const {
 #include <charconv>
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// With so many decimals at most, whatever the locale is.
 std::string decimal(double n, int decimals = 1) {
@@ -43335,7 +43335,7 @@ std::string report_page::text() {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string report::to_html() const { return detail::report_page(*this).text(); }
 
@@ -43345,7 +43345,7 @@ std::string report::to_html() const { return detail::report_page(*this).text(); 
 /// \file
 /// The bodies of what profile/detail/report_timeline.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void report_timeline::piece::add(const piece& next) noexcept {
   end = next.end;
@@ -43420,7 +43420,7 @@ std::vector<timeline_piece> report_timeline::take(std::uint64_t since, double ti
 /// \file
 /// The bodies of what profile/detail/stage_clocks.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
                            bool suspend, bool counts)
@@ -43622,7 +43622,7 @@ void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
 /// \file
 /// The bodies of what profile/stall_meter.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 double stall_meter::median() const noexcept {
   std::uint64_t below = 0;
@@ -43654,7 +43654,7 @@ void stall_meter::reset() noexcept {
 
 #include <charconv>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -43790,7 +43790,7 @@ void trace_file::begin_about(std::string_view name) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -44082,7 +44082,7 @@ bool trace_file::write_at(std::uint64_t at, std::string_view text) noexcept {
 #include <cmath>
 #include <cstdio>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The slowest share of what is drawn takes as long as the median. \returns the mean, as a share of what it
 /// was
@@ -44172,7 +44172,7 @@ prediction predict(const measured_load& load, const what_if& w) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string prediction::to_string() const {
   char text[64];
@@ -44207,7 +44207,7 @@ prediction report::predict(const what_if& changed) const {
 
 #include <charconv>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
 class line_reader {
@@ -44235,7 +44235,7 @@ class line_reader {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -44350,7 +44350,7 @@ void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
 /// \file
 /// The bodies of what recovery/detail/draw_notes.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void draw_notes::add(const line& l) {
   std::lock_guard lock(mutex_);
@@ -44381,7 +44381,7 @@ std::vector<draw_notes::line> draw_notes::of(std::uint64_t position) const {
 /// \file
 /// The bodies of what recovery/detail/dropped_counts.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void dropped_counts::refuse(std::uint64_t epoch, std::uint64_t dropped) {
   throw error("filter: all " + std::to_string(dropped) + " samples of epoch " + std::to_string(epoch) +
@@ -44395,7 +44395,7 @@ void dropped_counts::refuse(std::uint64_t epoch, std::uint64_t dropped) {
 /// \file
 /// The bodies of what recovery/detail/error_account.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
   const auto is = [&](error_kind kind, std::string text) {
@@ -44579,7 +44579,7 @@ epoch_fingerprint fingerprint_recorder::of(std::uint64_t epoch, std::uint64_t da
 /// \file
 /// The bodies of what recovery/detail/failed_sample.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
   dropped = what == detail::dropped();
@@ -44605,7 +44605,7 @@ void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
 /// \file
 /// The bodies of what recovery/failure_log.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void failure_log::add(failure_log_entry e) {
   if (e.action != error_action::retry) ++total_;
@@ -44630,7 +44630,7 @@ void failure_log::count(const failure_log_entry& e) {
 /// The bodies of what recovery/detail/failure_log_file.hpp declares. Included in exactly one file of a
 /// program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string to_json(const failure_log_entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
@@ -44653,7 +44653,7 @@ std::string to_json(const failure_log_entry& e) {
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -45005,7 +45005,7 @@ void require_no_edits(const loader_state& s) {
 #include <chrono>
 #include <cmath>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 on_error::on_error(const detail::error_rule& for_all, error_options options)
     : for_all_(for_all), options_(options) {
@@ -45091,7 +45091,7 @@ detail::error_rule on_error::retry(unsigned times, std::chrono::duration<double>
 #include <charconv>
 #include <fstream>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 quarantine::quarantine(std::vector<entry> entries, std::vector<std::string> stages)
     : entries_(std::move(entries)), stages_(std::move(stages)) {
@@ -45219,7 +45219,7 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 /// The bodies of what recovery/receipt.hpp and recovery/detail/receipt_writer.hpp declare. Included in
 /// exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -45324,7 +45324,7 @@ std::string receipt::to_json() const {
 /// \file
 /// The bodies of what recovery/detail/replayable.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void refuse_replay(const std::string& what) { throw error("replay: " + what); }
 
@@ -45377,7 +45377,7 @@ void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch) {
 /// \file
 /// The bodies of what recovery/state.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void loader_state::begin_next_epoch() noexcept {
   ++epoch;
@@ -45554,7 +45554,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
 
 #include <unistd.h>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void write_state(const std::string& path, std::span<const std::byte> bytes) {
   detail::replace_file(path, bytes, "state");
@@ -45597,7 +45597,7 @@ std::vector<std::byte> read_state(const std::string& path) {
 /// \file
 /// The bodies of what sampling/block_shuffle.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 block_order::block_order(std::uint64_t n, std::uint64_t block, std::uint64_t window, std::uint64_t seed,
                          std::uint64_t epoch, std::uint32_t stage) noexcept
@@ -45693,7 +45693,7 @@ std::uint64_t unequal_block_shuffle_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
   if (block == 0 || window == 0) {
@@ -45717,7 +45717,7 @@ detail::unequal_block_shuffle_stage block_shuffle(const std::vector<std::uint64_
 /// \file
 /// The bodies of what sampling/bucket.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -45748,7 +45748,7 @@ detail::bucket_stage bucket(bucket_options options) { return detail::bucket_stag
 #include <immintrin.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #if defined(__x86_64__)
 #pragma GCC diagnostic push
@@ -45843,7 +45843,7 @@ void grid_rounds::many(std::uint64_t* places) const noexcept {
 /// \file
 /// The bodies of what sampling/detail/grouping.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void grouping::sort(std::vector<lengthy>& samples) {
   std::stable_sort(samples.begin(), samples.end(),
@@ -46063,7 +46063,7 @@ std::uint64_t grouped_epoch::alike(std::uint64_t position, std::uint64_t which) 
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares) {
   double left = 0;
@@ -46107,7 +46107,7 @@ void check_names(std::span<const std::string> names) {
 
 #include <charconv>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 permutation shuffle_stage::prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
                                    std::uint32_t stage) const noexcept {
@@ -46177,7 +46177,7 @@ std::uint64_t repeat_stage::size(std::uint64_t n) const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
   if (world == 0 || rank >= world) {
@@ -46225,7 +46225,7 @@ detail::repeat_stage repeat(std::uint64_t times) {
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.size()) {
   const double most = *std::max_element(weights.begin(), weights.end());
@@ -46351,7 +46351,7 @@ detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::weighted_stage weighted(std::vector<double> weights, weighted_options options) {
   return {std::move(weights), options};
@@ -46365,7 +46365,7 @@ detail::weighted_stage weighted(std::vector<double> weights, weighted_options op
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// By the blocks' times a sum_tree finds the changes that it does not have yet.
 struct weights_store {
@@ -46488,7 +46488,7 @@ std::uint64_t changing_weights_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 weights::weights(std::vector<double> values) : store_(std::make_shared<detail::weights_store>()) {
   for (std::size_t i = 0; i < values.size(); ++i) detail::weights_store::require(i, values[i]);
@@ -46548,7 +46548,7 @@ detail::changing_weights_stage weighted(weights by, weighted_options options) {
 
 #include <unordered_map>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace zipping {
 
@@ -46653,7 +46653,7 @@ void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted
 /// \file
 /// The bodies of what sources/decode_raw.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
     : format_(std::make_shared<const row_format>(of, type)) {}
@@ -46693,7 +46693,7 @@ std::uint64_t decode_raw_stage::fingerprint() const noexcept {
 #include <chrono>
 #include <thread>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Calls f(0), …, f(count - 1), on so many threads, or on as many as can be made, of which this is one. When
 /// a call throws, or this thread is interrupted, the calls that wait for servers give up.
@@ -46765,7 +46765,7 @@ void at_once(std::size_t count, std::size_t threads, F f) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Opens each file, calls look_into(number, look), and keeps it. On servers several calls run at a time.
 template <class F>
@@ -46790,7 +46790,7 @@ void look_into_each(opened_files& all, F look_into) {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 file_index::file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept)
     : files_(paths, who) {
@@ -46882,7 +46882,7 @@ std::uint64_t file_index::fingerprint() const noexcept {
 /// \file
 /// The bodies of what sources/file_windows.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -46932,7 +46932,7 @@ std::uint64_t file_windows::fingerprint() const {
 
 #include <dirent.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class entry_kind : unsigned char {
   file,  ///< a regular file, or a link that leads nowhere: reading it says so
@@ -46994,7 +46994,7 @@ std::string join_path(std::string_view folder, std::string_view name);
 /// \file
 /// All folders below a folder, and all wanted files in the order in which torchvision lists them.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct folder_files {
   std::string folder;
@@ -47014,7 +47014,7 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Numbers within names compare as numbers: "f2" before "f10". A total order.
 inline bool natural_less(std::string_view a, std::string_view b) noexcept {
@@ -47194,7 +47194,7 @@ inline std::vector<std::string> expand_pattern(const std::string& pattern, std::
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store) {
   if (paths.empty()) throw error("files: the list is empty; give it at least one path");
@@ -47288,7 +47288,7 @@ std::size_t files::shared_prefix(const table& data) noexcept {
 #include <dirent.h>
 #include <fcntl.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
   switch (entry.d_type) {
@@ -47329,7 +47329,7 @@ std::string join_path(std::string_view folder, std::string_view name) {
 /// \file
 /// The bodies of what sources/framed_records.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -47419,7 +47419,7 @@ std::string framed_records::key(std::uint64_t i) const {
 #include <fcntl.h>
 #include <zlib.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class gzip_file {
  public:
@@ -47470,7 +47470,7 @@ class gzip_file {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// An array [count, …] in memory, elements in the machine's byte order.
 struct idx_array {
@@ -47604,7 +47604,7 @@ class idx_file {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 idx::idx(const std::string& data, const std::string& labels, idx_options options)
     : data_path_(data), rows_(load(data, labels, options)) {}
@@ -47678,7 +47678,7 @@ std::vector<std::int64_t> idx::read_labels(const std::string& path, const idx_op
 /// \file
 /// The bodies of what sources/image_folder.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What the folders held when they were listed.
 struct image_folder::table {
@@ -47894,7 +47894,7 @@ std::uint64_t image_folder::fingerprint() const noexcept {
 /// \file
 /// The members of a tar shard in a file beside it, so that the next start need not walk the shard.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The file, SHARD.wickidx: "wicktar1", then little-endian numbers of 8 bytes: size of the shard, seconds and
 /// nanoseconds of its last change, number of members; the members; last a checksum of all before it. A member
@@ -47938,7 +47938,7 @@ class kept_tar_reader {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace kept_tar {
 
@@ -48060,7 +48060,7 @@ bool kept_tar_reader::next(tar_entry& out) {
 /// \file
 /// The bodies of what sources/memory.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 array_rows::array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
                        std::uint64_t count)
@@ -48101,7 +48101,7 @@ std::uint64_t memory_rows::fingerprint() const noexcept {
 /// \file
 /// The bodies of what sources/memory_view.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 strided_loop::strided_loop(const shape& extents, const shape& strides, std::size_t element) noexcept
     : run_(element) {
@@ -48166,7 +48166,7 @@ row_format::row_format(const shape& of, dtype element, const shape& strides) : r
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void memory_view::refuse() const {
   throw error(
@@ -48187,7 +48187,7 @@ void memory_view::refuse() const {
 /// \file
 /// Members of a ZIP archive, as numpy.savez() writes it.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// PKWARE: "APPNOTE.TXT, .ZIP File Format Specification", 6.3. Stored and deflated members, with ZIP64.
 class zip_archive {
@@ -48217,7 +48217,7 @@ class zip_archive {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -48367,7 +48367,7 @@ detail::array_rows npy::rows_of(const std::string& called, std::string file) {
 /// \file
 /// The bodies of what sources/detail/open_shards.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 descriptor_share::descriptor_share(std::size_t wanted) noexcept {
   ::rlimit limit{};
@@ -48408,7 +48408,7 @@ int open_shards::operator[](std::size_t shard) const noexcept {
 
 #include <fcntl.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(who), open_(size()) {
   stamps_.reserve(size());
@@ -48533,7 +48533,7 @@ std::vector<bytes> opened_files::read(const std::vector<file_range>& ranges) con
 /// \file
 /// The bodies of what sources/records.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -48609,7 +48609,7 @@ void refuse_struct_size(std::size_t found, std::size_t wanted) {
 /// \file
 /// The bodies of what sources/detail/row_files.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 row_files::row_files(const files& of, const form& rows, const char* who, const char* advice)
     : files_(of, who), form_(rows) {
@@ -48643,7 +48643,7 @@ file_range row_files::at(std::size_t file, std::uint64_t row, std::uint64_t coun
 /// \file
 /// What a safetensors file says of its tensors.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The header of a safetensors file: an object of JSON, {"NAME": {"dtype": "F32", "shape": [2, 3],
 /// "data_offsets": [0, 24]}, …, "__metadata__": {…}}. Other members are passed over.
@@ -48683,7 +48683,7 @@ class safetensors_header {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -48785,7 +48785,7 @@ safetensors::safetensors(const std::string& path, const std::string& name)
 
 #include <charconv>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 safetensors_header::safetensors_header(std::string_view json) : left_(json) {
   object([&](std::string name) {
@@ -48934,7 +48934,7 @@ void safetensors_header::read(tensor& out) {
 /// \file
 /// The bodies of what sources/tar.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void shard_list::add_all(std::span<const std::string> patterns) {
   for (const std::string& p : patterns) add(p);
@@ -48956,7 +48956,7 @@ void shard_list::add(const std::string& pattern) {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
@@ -48995,7 +48995,7 @@ std::string tar_records::key(std::uint64_t i) const {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::tar_samples tar(shard_list shards, tar_options options) {
   return detail::tar_samples(std::move(shards), options);
@@ -49023,7 +49023,7 @@ detail::tar_records tar(shard_list shards, std::initializer_list<std::string> me
 /// \file
 /// The bodies of what sources/detail/tar_header.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool tar_header::all_zero() const noexcept {
   return block_[0] == 0 && std::memcmp(block_, block_ + 1, tar_block - 1) == 0;
@@ -49087,7 +49087,7 @@ std::optional<std::uint64_t> tar_header::number(std::size_t at, std::size_t widt
 
 #include <charconv>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store,
                      record_fields fields, bool labels, bool skip_incomplete, bool keep)
@@ -49385,7 +49385,7 @@ std::string tar_index::wanted() const {
 
 #include <charconv>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size) {
   if (offset < first_ || offset + size > first_ + filled_) {
@@ -49655,7 +49655,7 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
 /// \file
 /// The bodies of what sources/tfrecords.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -49809,7 +49809,7 @@ tf_records::tf_records(const files& of, const framed_options& options)
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::tf_records tfrecords(const files& of, const framed_options& options) { return {of, options}; }
 
@@ -49926,7 +49926,7 @@ bytes tf_example::data(std::string_view feature) const {
 
 #include <set>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
   const auto same = [](char a, char lower) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == lower; };
@@ -50039,7 +50039,7 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 /// \file
 /// The bodies of what sources/windows.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
                       const shape& row) {
@@ -50238,7 +50238,7 @@ targeted_windows window_source::target_of(const std::vector<series>& of, std::in
 
 #include <zlib.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -50395,7 +50395,7 @@ std::string zip_archive::unpack(const member& of, const std::string& packed) con
 
 #include <charconv>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -50417,7 +50417,7 @@ std::string_view trimmed(std::string_view field) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 csv::csv(const std::string& path, const csv_options& options)
     : path_(path), options_(options), text_(path, options.separator, options.header) {
@@ -50572,7 +50572,7 @@ detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
 #include <immintrin.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where some characters stand in 64 of them, a bit each; `others` are quotes and NULs.
 struct csv_marks {
@@ -50626,7 +50626,7 @@ struct avx2_csv_marks {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -50923,7 +50923,7 @@ std::uint64_t csv_text::line_at(std::size_t begin) const noexcept {
 /// \file
 /// The bodies of what text/detail/chunk_offsets.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 chunk_offsets::chunk_offsets(std::uint64_t tokens, const chunk_plan& plan) noexcept
     : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
@@ -50992,7 +50992,7 @@ void document_borders::take(const std::byte* tokens, std::size_t count) {
 /// \file
 /// Finds the lines or documents of a text file, piece by piece.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What is one sample of a text file.
 struct text_rule {
@@ -51039,7 +51039,7 @@ file_extents scan_text(const opened_files::look& file, const text_rule& rule);
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -51084,7 +51084,7 @@ std::string text_samples::key(std::uint64_t i) const {
 /// \file
 /// The bodies of what text/detail/text_scan.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t text_rule::fingerprint() const noexcept {
   fingerprint_hash h;
@@ -51211,7 +51211,7 @@ file_extents scan_text(const opened_files::look& file, const text_rule& rule) {
 /// \file
 /// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A plain loop: g++ makes poor code of vectors of eight that are converted, and good one of this.
 template <class T>
@@ -51261,7 +51261,7 @@ token_pair token_span::pair(bytes own, token_format format) const {
 /// \file
 /// The bodies of what text/detail/token_store.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What the header of a NumPy array takes, or 0 when there is none.
 inline std::uint64_t numpy_header(const opened_files::look& file) {
@@ -51363,7 +51363,7 @@ std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
 /// \file
 /// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline std::shared_ptr<const chunk_offsets> some_chunks(chunk_offsets places, std::uint64_t tokens) {
   if (places.size() == 0) {
@@ -51420,7 +51420,7 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
 #include <fstream>
 #include <set>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -51761,7 +51761,7 @@ std::string audit_report::to_string() const {
 #include <cstdio>
 #include <thread>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -51867,7 +51867,7 @@ std::string benchmark_result::to_string() const {
 /// \file
 /// The bodies of what tools/detail/token_writer.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 token_writer::token_writer(const std::string& path)
     : path_(path), file_(std::make_shared<file_replacement>(path, "tokens")) {
@@ -51905,7 +51905,7 @@ void token_writer::refuse(std::int64_t id, std::size_t size) const {
 
 #include <cmath>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -51953,7 +51953,7 @@ detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_shar
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 using center_point = std::optional<std::array<double, 2>>;
 
@@ -52202,7 +52202,7 @@ std::uint64_t random_perspective_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::affine_stage affine(const affine_options& options) { return detail::affine_stage(options); }
 
@@ -52240,7 +52240,7 @@ detail::random_perspective_stage random_perspective(double distortion_scale,
 /// Which operations auto_augment draws from, as its paper gives them. Included by the bodies of
 /// transforms/augment.hpp alone.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class augmentation : std::uint8_t {
   identity,
@@ -52359,7 +52359,7 @@ inline constexpr augment_policy svhn{{
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The strongest of each kind.
 struct augment_space {
@@ -52564,7 +52564,7 @@ std::uint64_t auto_augment_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::rand_augment_stage rand_augment(const rand_augment_options& options) {
   return detail::rand_augment_stage(options);
@@ -52586,7 +52586,7 @@ detail::auto_augment_stage auto_augment(auto_augment_policy policy, const auto_a
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_kernel(std::string_view stage, const kernel_size& size, double least, double most) {
   if (size.width < 1 || size.height < 1 || size.width % 2 == 0 || size.height % 2 == 0) {
@@ -52635,7 +52635,7 @@ void random_gaussian_blur_stage::apply(lazy_image& picture, double sigma) const 
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma) {
   return {kernel_size, sigma};
@@ -52654,7 +52654,7 @@ detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kerne
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 center_crop_stage::center_crop_stage(int height, int width) : height_(height), width_(width) {
   detail::require_size(name, height, width);
@@ -52753,7 +52753,7 @@ int random_resized_crop_stage::at_least_one(double side, int most) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_crop_stage random_crop(int height, int width, const random_crop_options& options) {
   return {height, width, options};
@@ -52780,7 +52780,7 @@ detail::random_resized_crop_stage random_resized_crop(int size, const random_res
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline void require_range(std::string_view what, const std::array<double, 2>& range, double least,
                           double most) {
@@ -52845,7 +52845,7 @@ pixel_op random_channel_permutation_stage::draw(context& ctx) const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_photometric_distort_stage random_photometric_distort(
     const random_photometric_distort_options& options) {
@@ -52862,7 +52862,7 @@ detail::random_channel_permutation_stage random_channel_permutation() { return {
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 random_erasing_stage::random_erasing_stage(const random_erasing_options& options) : options_(options) {
   detail::require_probability(name, options.p);
@@ -52944,7 +52944,7 @@ std::uint64_t random_erasing_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_erasing_stage random_erasing(const random_erasing_options& options) {
   return detail::random_erasing_stage(options);
@@ -52958,7 +52958,7 @@ detail::random_erasing_stage random_erasing(const random_erasing_options& option
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 color_jitter_stage::color_jitter_stage(double brightness, double contrast, double saturation, double hue)
     : amount_{brightness, contrast, saturation, hue} {
@@ -53009,7 +53009,7 @@ void random_grayscale_stage::apply(lazy_image& picture, bool gray) const {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
   return {brightness, contrast, saturation, hue};
@@ -53025,7 +53025,7 @@ detail::random_grayscale_stage random_grayscale(double p) { return detail::rando
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 letterbox_stage::letterbox_stage(int height, int width, const letterbox_options& options)
     : height_(height), width_(width), options_(options) {
@@ -53057,7 +53057,7 @@ std::uint64_t letterbox_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options) {
   return {height, width, options};
@@ -53073,7 +53073,7 @@ detail::letterbox_stage letterbox(int size, const letterbox_options& options) {
 /// \file
 /// The bodies of what transforms/levels.hpp declares. Included in exactly one file of a program.
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 
@@ -53136,7 +53136,7 @@ detail::random_op_stage<detail::random_solarize_name> random_solarize(double thr
 
 #include <cmath>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void soft_label::write_to(slot to) const noexcept {
   if (!shares.empty()) std::memcpy(to.data, shares.data(), shares.size() * sizeof(float));
@@ -53364,7 +53364,7 @@ detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
 /// \file
 /// The bodies of what transforms/multi_crop.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 five_crop_stage::five_crop_stage(int height, int width) : height_(height), width_(width) {
   detail::require_size(name, height, width);
@@ -53390,7 +53390,7 @@ std::uint64_t five_crop_stage::fingerprint() const noexcept { return fingerprint
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::five_crop_stage five_crop(int height, int width) { return {height, width}; }
 
@@ -53404,7 +53404,7 @@ detail::five_crop_stage five_crop(int size) { return {size, size}; }
 
 #include <cmath>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 channel_values::channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
   if (each.size() < 1 || each.size() > values.size()) {
@@ -53417,7 +53417,7 @@ channel_values::channel_values(std::initializer_list<double> each) : count(stati
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 normalize_stage::normalize_stage(const channel_values& mean, const channel_values& deviation)
     : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
@@ -53448,7 +53448,7 @@ std::uint64_t normalize_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::normalize_stage normalize(const channel_values& mean, const channel_values& std) {
   return {mean, std};
@@ -53460,7 +53460,7 @@ detail::normalize_stage normalize(const channel_values& mean, const channel_valu
 /// \file
 /// The bodies of what transforms/pad.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
   detail::require_edges(name, by);
@@ -53478,7 +53478,7 @@ std::uint64_t pad_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::pad_stage pad(const edges& by, const pad_options& options) { return {by, options}; }
 
@@ -53494,7 +53494,7 @@ detail::pad_stage pad(int left, int top, int right, int bottom, const pad_option
 
 #include <cmath>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace boxing {
 
@@ -53574,7 +53574,7 @@ std::uint64_t random_iou_crop_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& options) {
   return detail::random_iou_crop_stage(options);
@@ -53586,7 +53586,7 @@ detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& opt
 /// \file
 /// The bodies of what transforms/resize.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 resize_stage::resize_stage(int height, int width, const resize_options& options)
     : height_(height), width_(width), options_(options) {
@@ -53639,7 +53639,7 @@ std::uint64_t resize_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::resize_stage resize(int height, int width, const resize_options& options) {
   return {height, width, options};
@@ -53657,7 +53657,7 @@ detail::resize_stage resize(const resize_options& options) { return detail::resi
 /// \file
 /// The bodies of what transforms/to_image.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 picture_axes::picture_axes(const shape& extents, dtype type, const to_image_options& options) {
   if (type != dtype::uint8) {
@@ -53700,7 +53700,7 @@ void picture_axes::interleave(const std::byte* planes, image& to) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::to_image_stage to_image(const to_image_options& options) { return detail::to_image_stage(options); }
 detail::to_mask_stage to_mask(const to_image_options& options) { return detail::to_mask_stage(options); }
@@ -53718,7 +53718,7 @@ detail::to_mask_stage to_mask(const to_image_options& options) { return detail::
 
 #include <ATen/ops/from_blob.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 at::Tensor tensor_of_state(std::span<const std::byte> state) {
   return at::from_blob(const_cast<std::byte*>(state.data()), {static_cast<std::int64_t>(state.size())},
@@ -53758,7 +53758,7 @@ std::vector<std::byte> state_of_tensor(const at::Tensor& saved, bool found, cons
 #include <c10/core/Storage.h>
 #include <c10/core/TensorImpl.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 at::Tensor tensor_output::make(slab memory, const column_description& about) {
   const shape sizes = about.extents(), strides = about.strides();
@@ -53782,7 +53782,7 @@ at::Tensor tensor_output::make(slab memory, const column_description& about) {
 #include <ATen/core/ivalue.h>  // List.h wants it, and does not include it
 #include <ATen/ops/_nested_tensor_from_tensor_list.h>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 at::Tensor nested(const padded<at::Tensor>& field) {
   const at::Tensor lengths = field.lengths.to(at::kCPU, at::kLong).contiguous();
@@ -53817,7 +53817,7 @@ at::Tensor nested(const padded<at::Tensor>& field) {
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -53927,7 +53927,7 @@ normalize_as_stage::normalize_as_stage(normalize_stage by, at::ScalarType type)
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class pinned_slab_memory final : public slab_memory {
  public:
@@ -53968,7 +53968,7 @@ std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinn
 #include <ATen/ops/empty.h>
 #include <c10/core/Layout.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 dtype dtype_of(at::ScalarType t) {
   switch (t) {
@@ -54063,7 +54063,7 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
 /// \file
 /// The bodies of what torch/tensor_dataset.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
   tensor_ = rows_on_cpu(t, std::string("tensor_dataset: ") + what);
@@ -54134,7 +54134,7 @@ template class tensor_source<memory_view>;
 
 #include <ATen/Parallel.h>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::size_t limit_torch_threads(const executor& workers, std::size_t at_least) {
   const std::size_t all = detail::available_cpus();
@@ -54160,7 +54160,7 @@ std::size_t limit_torch_threads(const executor& workers, std::size_t at_least) {
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct transfer_stage::copy {
   /// The tensors that leave the pipeline; weak, so that their addresses can't be those of others meanwhile.
@@ -54341,7 +54341,7 @@ void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
 /// \file
 /// The bodies of what torch/windows.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline series series_of_tensor(const at::Tensor& t, const std::string& name) {
   auto kept = std::make_shared<const at::Tensor>(rows_on_cpu(t, name));
@@ -54385,7 +54385,7 @@ std::vector<series> series_access<std::vector<at::Tensor>>::of(const std::vector
 /// cheapest scale that covers it, row by row into the resize. It is there where CMake found libjpeg-turbo,
 /// or, with the single header, where there is a jpeglib.h of it.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Baseline and progressive JPEG of 8 bits: gray, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
 /// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
@@ -54419,7 +54419,7 @@ extern const codec libjpeg_turbo_codec;
 /// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after
 /// each one. Only for libjpeg_turbo.hpp beside it, which includes jpeglib.h before this.
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A jpeg_memory_mgr. What a decompressor is made of still comes from libjpeg's own; all that a picture asks
 /// for, its tables too, which libjpeg would keep, comes from a block that is kept, and grows to the most that
@@ -54578,7 +54578,7 @@ struct jpeg_memory {
     "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// libjpeg's decompressor of one thread, and all that it keeps.
 ///
@@ -54841,7 +54841,7 @@ class jpeg_decompressor {
 
 }  // namespace wick::detail
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The few pixels above libjpeg's limit are left to the next decoder.
 inline bool libjpeg_turbo_probe(std::span<const std::byte> encoded, picture_info& info) {

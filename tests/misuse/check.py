@@ -32,7 +32,7 @@ def main() -> int:
         errors="replace",
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )
-    output = run.stdout
+    output = re.sub(r"\bwick::v\d+_\d+::", "wick::", run.stdout)  # g++ names the inline namespace of the version, clang does not
     errors = [line for line in output.splitlines() if re.search(r"\berror:", line)]
     text = case.read_text(encoding="utf-8")
     expected = re.findall(r"^\s*// expect: (.*\S)\s*$", text, re.MULTILINE)

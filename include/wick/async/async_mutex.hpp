@@ -7,7 +7,7 @@
 #include <wick/async/async_semaphore.hpp>
 #include <wick/async/environment.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A mutex that may be held across a `co_await`. A std::mutex must not: the coroutine may resume on another
 /// thread. First come, first served: unlocking hands it to the coroutine that has waited longest. It is not

@@ -9,7 +9,7 @@
 #include <wick/async/detail/line.hpp>
 #include <wick/async/environment.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A number of permits that coroutines share. First come, first served: requests for few permits don't
 /// overtake one for many, so no coroutine starves. A request for more than there ever are waits until it

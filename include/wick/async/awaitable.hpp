@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <class A>
 concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_await(); };

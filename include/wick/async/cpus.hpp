@@ -9,7 +9,7 @@
 
 #include <wick/async/detail/cpu_set.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
 std::size_t parse_cpu_max(const char* text) noexcept;

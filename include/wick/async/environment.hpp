@@ -8,7 +8,7 @@
 
 #include <wick/async/stop_token.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class executor;
 

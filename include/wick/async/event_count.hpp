@@ -9,7 +9,7 @@
 #include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/futex.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Counts the workers that search for work and those that sleep, in one word, so that each decision is one
 /// atomic operation on it and no fence is needed.

@@ -22,7 +22,7 @@
 #include <wick/async/job.hpp>
 #include <wick/async/timer_queue.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// How many threads an executor has, and which.
 struct executor_options {

@@ -20,7 +20,7 @@
 #include <wick/async/detail/ticks.hpp>
 #include <wick/async/job.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class executor;
 

@@ -3,7 +3,7 @@
 /// frame, a loader), so queueing it allocates nothing.
 #pragma once
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until
 /// it is executed, is in one queue at a time, and is executed once for each time it was handed over. From

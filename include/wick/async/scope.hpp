@@ -13,7 +13,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
 /// see it at stop()), all are awaited, and join rethrows it.

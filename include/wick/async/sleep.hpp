@@ -13,7 +13,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/timer_queue.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

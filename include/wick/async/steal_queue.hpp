@@ -11,7 +11,7 @@
 #include <wick/async/detail/futex.hpp>
 #include <wick/async/detail/owned.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
 /// batches leave in order and the oldest sample holds up all others.

@@ -12,7 +12,7 @@
 
 #include <wick/async/detail/futex.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

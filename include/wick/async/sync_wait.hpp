@@ -10,7 +10,7 @@
 #include <wick/async/detail/outcome.hpp>
 #include <wick/async/task.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

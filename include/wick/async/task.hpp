@@ -16,7 +16,7 @@
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/job.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 template <class T = void>
 class task;

@@ -10,7 +10,7 @@
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/process.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
 /// true. Its other members belong to the queue.

@@ -15,7 +15,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

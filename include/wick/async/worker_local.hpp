@@ -10,7 +10,7 @@
 
 #include <wick/async/executor.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines
 /// of its own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.

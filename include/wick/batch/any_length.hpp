@@ -11,7 +11,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A field of any length in a batch: the samples' rows, each filled up to the longest, and how long each is.
 template <class Column>

@@ -17,7 +17,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of batch().
 struct batch_options {

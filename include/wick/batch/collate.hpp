@@ -20,7 +20,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A column of objects: a vector.
 template <class T>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What loader::fingerprint(epoch) gives. The sum over the ranks is that of one rank, and the sum over the
 /// parts of an epoch that was stopped and resumed is that of the whole.

@@ -15,7 +15,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How a value says its shape and writes itself into its slot: by members of these names, unless this is
 /// specialized for a type that can't have them.

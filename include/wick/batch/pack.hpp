@@ -22,7 +22,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What pack() does about a sample that is longer than a row.
 enum class too_long : unsigned char {

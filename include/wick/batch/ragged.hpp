@@ -14,7 +14,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of pad_with().
 struct pad_with_options {

@@ -13,7 +13,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
 /// std::vector of keys.

@@ -18,7 +18,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of cache_in_memory().
 struct cache_in_memory_options {

@@ -25,7 +25,7 @@
 #include <wick/pipeline/source.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of cache_on_disk().
 struct cache_on_disk_options {

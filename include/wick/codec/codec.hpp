@@ -17,7 +17,7 @@
 #include <wick/pixels/row_sink.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 struct codec;
 

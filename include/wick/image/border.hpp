@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
 struct edges {

@@ -13,7 +13,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Boxes and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
 /// pads. A crop cuts them, and those of which nothing is left are gone, with what belongs to them;

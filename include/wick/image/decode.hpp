@@ -18,7 +18,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
 /// not blended.

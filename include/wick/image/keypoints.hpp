@@ -9,7 +9,7 @@
 
 #include <wick/image/detail/steps.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Points, of which none is ever dropped: the k-th stays the k-th. In a sample they go along with the
 /// picture's crops, resizes, flips and pads. What a flip makes of left and right hands is not known here.

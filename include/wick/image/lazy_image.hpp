@@ -22,7 +22,7 @@
 #include <wick/pixels/warp.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Where a stage of geometry or color is not to look for parts: in a type that has none, and that it can't
 /// look into: `template <> inline constexpr bool wick::has_no_parts<my_record> = true;`.

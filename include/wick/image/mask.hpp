@@ -18,7 +18,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Numbers of classes, or depths, one a pixel. In a sample it goes along with the picture's crops, resizes,
 /// flips and pads; colors leave it alone. It is decoded when its slot in the batch is known, and batches as

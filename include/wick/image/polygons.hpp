@@ -9,7 +9,7 @@
 
 #include <wick/image/detail/steps.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Outlines and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
 /// pads. A crop cuts them (Sutherland and Hodgman, "Reentrant polygon clipping", 1974: the parts of one that

@@ -9,7 +9,7 @@
 #include <wick/image/decode.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// All pixels of an encoded picture: [H, W, C], levels of 8 bits. The options of the crop index are ignored,
 /// and

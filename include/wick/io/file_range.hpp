@@ -6,7 +6,7 @@
 
 #include <wick/pipeline/sample.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -8,13 +8,13 @@
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_system.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class fingerprint_hash;
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
 /// address with each range of that file.

@@ -27,7 +27,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of read().
 struct read_options {

@@ -33,7 +33,7 @@
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/receipt.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.

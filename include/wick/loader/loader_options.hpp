@@ -11,7 +11,7 @@
 #include <wick/async/detail/hang_handler.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 class executor;
 namespace detail {

@@ -21,7 +21,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/timer_queue.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class byte_budget;
 

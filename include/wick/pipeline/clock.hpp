@@ -7,7 +7,7 @@
 #include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/ticks.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
 /// it.

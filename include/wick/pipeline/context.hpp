@@ -20,7 +20,7 @@
 #include <wick/pipeline/budget.hpp>
 #include <wick/pipeline/random.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

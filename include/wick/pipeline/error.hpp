@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Base of all that wick throws. The text says what is wrong and what to do about it.
 class error : public std::runtime_error {

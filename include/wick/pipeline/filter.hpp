@@ -14,7 +14,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Adds up names, sizes and labels to 64 bits, the same in every run and, for the same bytes, on every
 /// machine. Each addition counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents,

@@ -10,7 +10,7 @@
 
 #include <wick/pipeline/clock.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class phase : std::uint8_t { decode, resize, color, none };
 inline constexpr std::size_t phase_count = 3;  // but for none

@@ -17,7 +17,7 @@
 #include <wick/pipeline/source.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

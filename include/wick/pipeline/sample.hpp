@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
 /// Built-in stages work on `data` and carry `target` along; masks, boxes and other parts in it follow the

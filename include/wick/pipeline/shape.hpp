@@ -13,7 +13,7 @@
 
 #include <wick/pipeline/error.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The type of a number in a sample or a batch. boolean is one byte.
 enum class dtype : std::uint8_t {

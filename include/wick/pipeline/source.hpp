@@ -11,7 +11,7 @@
 
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The kind of a stage that maps positions to indexes of the source, before anything is read: see
 /// order_stage.

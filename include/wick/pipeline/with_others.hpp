@@ -19,7 +19,7 @@
 #include <wick/pipeline/random.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
 template <class Item>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -13,7 +13,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -12,7 +12,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
 /// unless it says otherwise.

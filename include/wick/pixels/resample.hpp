@@ -8,7 +8,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
 /// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -9,7 +9,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct point {
   double x = 0, y = 0;

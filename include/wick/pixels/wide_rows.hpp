@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Rows of a picture at 16 bits a channel, in its full width.
 struct wide_rows {

@@ -15,7 +15,7 @@
 #include <wick/pipeline/clock.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of progress(): `wick::progress(train.epoch(e), {.description = "train"})`.
 struct progress_options {

@@ -11,7 +11,7 @@
 #include <wick/profile/detail/load_model.hpp>
 #include <wick/profile/what_if.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

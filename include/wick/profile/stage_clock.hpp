@@ -9,7 +9,7 @@
 #include <wick/async/detail/activity.hpp>
 #include <wick/profile/detail/durations.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Some work: how long it took, and how much of that it had a processor.
 struct probe {

@@ -9,7 +9,7 @@
 
 #include <wick/profile/detail/durations.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of
 /// the share over all iterations since the last reset (in bins of 0.1 %), and how long waiting, iterations

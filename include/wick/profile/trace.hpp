@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// `train.trace("trace.json", {.max_bytes = 1 << 30})`.
 struct trace_options {

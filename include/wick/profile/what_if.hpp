@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What is changed; what is left out stays as it was measured. Several changes are made together:
 /// `report.predict({.workers = 8, .step_ms = 0})`.

@@ -21,7 +21,7 @@
 #include <wick/python/detail/module_types.hpp>
 #include <wick/python/detail/python_loader.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <class F>
 struct call_of;
@@ -68,7 +68,7 @@ struct python_pipeline<std::variant<P...>> {
 
 }  // namespace wick::detail
 
-namespace wick::python {
+namespace wick::inline v0_1::python {
 
 /// Adds the function `name` to a Python module:
 ///

@@ -22,7 +22,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// LibTorch's, known by its members, so that this header needs none of LibTorch's.
 template <class T>
@@ -35,7 +35,7 @@ concept device_tensor = requires(const T& t) {
 
 }  // namespace wick::detail
 
-namespace wick::python {
+namespace wick::inline v0_1::python {
 
 /// What arrays become: numpy.ndarray, or torch.Tensor.
 enum class tensors : std::uint8_t { numpy, torch };
@@ -128,7 +128,7 @@ struct to_python<T> {
 
 }  // namespace wick::python
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline nanobind::dlpack::dtype dlpack_type(dtype t) noexcept {
   using code = nanobind::dlpack::dtype_code;
@@ -186,7 +186,7 @@ nanobind::object to_shared(const shared_numbers& of, Owner&& owner, python::tens
 
 }  // namespace wick::detail
 
-namespace wick::python {
+namespace wick::inline v0_1::python {
 
 inline nanobind::object to_python<array>::make(array&& value, tensors as) {
   const detail::shared_numbers numbers(value.data(), value.extents(), value.strides(), value.type());

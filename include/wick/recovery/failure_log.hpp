@@ -10,7 +10,7 @@
 
 #include <wick/recovery/on_error.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What kind of failure it was.
 enum class error_kind : std::uint8_t {

@@ -14,7 +14,7 @@
 #include <wick/io/detail/line_file.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A source of a mix() and its share of the turns.
 struct source_weight {

@@ -15,7 +15,7 @@
 #include <wick/async/detail/duration.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The action that was taken on a failure.
 enum class error_action : std::uint8_t {

@@ -12,7 +12,7 @@
 
 #include <wick/pipeline/source.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Indexes of a source, each with the stage in which the sample failed. Once it is made, any thread may ask.
 class quarantine {

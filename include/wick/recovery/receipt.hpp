@@ -10,7 +10,7 @@
 
 #include <wick/recovery/failure_log.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Whose part of a batch loader.replay() makes: `train.replay(3, 40, {.rank = 2})`.
 struct replay_options {

@@ -13,7 +13,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
 struct stage_identity {

@@ -9,7 +9,7 @@
 
 #include <wick/recovery/state.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Replaces the file at `path` by these bytes: they are written to a neighbor, flushed to the disk, and then
 /// take the name. A reader finds the whole old or the whole new file, at any time and after a crash. Any

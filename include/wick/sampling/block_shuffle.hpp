@@ -15,7 +15,7 @@
 #include <wick/sampling/detail/permutation.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

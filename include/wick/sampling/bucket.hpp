@@ -10,7 +10,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of bucket().
 struct bucket_options {

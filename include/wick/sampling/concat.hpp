@@ -13,7 +13,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/source.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -24,7 +24,7 @@
 #include <wick/sampling/detail/interleave.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// When an epoch of a mix ends.
 enum class mix_until {

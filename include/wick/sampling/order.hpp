@@ -14,7 +14,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/sampling/detail/permutation.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 /// Where in the source position p of prepared order stages is; the stage nearest to the source has the last

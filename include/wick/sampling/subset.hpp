@@ -17,7 +17,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

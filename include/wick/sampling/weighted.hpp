@@ -15,7 +15,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of weighted().
 struct weighted_options {

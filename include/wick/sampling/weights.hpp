@@ -13,7 +13,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/sampling/weighted.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 struct weights_store;

@@ -19,7 +19,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/source.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Which samples of the sources of a zip() belong together.
 enum class pair_by : std::uint8_t {

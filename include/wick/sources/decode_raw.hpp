@@ -15,7 +15,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/sources/memory_view.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -11,7 +11,7 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/windows.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

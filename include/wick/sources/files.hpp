@@ -15,7 +15,7 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
 /// is missing or unreadable is an error of its sample when it is read. Files on servers are given by

@@ -13,7 +13,7 @@
 #include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What a framing says of a record, counted in bytes from the beginning of its frame.
 struct record_frame {

@@ -9,7 +9,7 @@
 
 #include <wick/sources/memory.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of idx().
 struct idx_options {

@@ -12,7 +12,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of image_folder.
 struct image_folder_options {

@@ -8,7 +8,7 @@
 
 #include <wick/io/file_range.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of lmdb().
 struct lmdb_options {

@@ -11,7 +11,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -6,7 +6,7 @@
 
 #include <wick/sources/detail/array_file.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// An array [N, …] that numpy.save() or numpy.savez() wrote, plain or compressed: sample i is its row i,
 /// without a copy before batch(). Two arrays side by side are `zip(npy("x.npy"), npy("y.npy"))`. The array is

@@ -21,7 +21,7 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/memory.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of records().
 struct records_options {

@@ -19,7 +19,7 @@
 #include <wick/pipeline/source.hpp>
 #include <wick/sampling/weights.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -6,7 +6,7 @@
 
 #include <wick/sources/detail/array_file.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A tensor [N, …] of a file that safetensors' save_file() wrote: sample i is its row i, without a copy
 /// before batch(). Two tensors side by side are `zip(safetensors(path, "x"), safetensors(path, "y"))`. The

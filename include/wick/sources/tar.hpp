@@ -17,7 +17,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/tar_index.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What becomes of a sample that lacks a wanted member.
 enum class missing_member : unsigned char {

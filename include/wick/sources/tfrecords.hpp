@@ -16,7 +16,7 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/framed_records.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

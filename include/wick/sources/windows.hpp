@@ -16,7 +16,7 @@
 #include <wick/pipeline/source.hpp>
 #include <wick/sources/memory_view.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -10,7 +10,7 @@
 
 #include <wick/io/detail/object_store.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// How servers are asked.
 struct remote_options {

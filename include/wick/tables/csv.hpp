@@ -13,7 +13,7 @@
 #include <wick/sources/memory.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of csv.
 struct csv_options {

@@ -24,7 +24,7 @@
 #include <wick/sources/files.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -12,7 +12,7 @@
 #include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of lines().
 struct lines_options {

@@ -22,7 +22,7 @@
 #include <wick/text/detail/token_ids.hpp>
 #include <wick/text/detail/token_store.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of tokens().
 struct tokens_options {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// How audit() judges.
 struct audit_options {

@@ -28,7 +28,7 @@
 #include <wick/tools/detail/isolated_loop.hpp>
 #include <wick/tools/detail/isolated_runs.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

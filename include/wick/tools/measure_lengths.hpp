@@ -16,7 +16,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/pipeline.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

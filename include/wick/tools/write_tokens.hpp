@@ -13,7 +13,7 @@
 #include <wick/text/detail/token_ids.hpp>
 #include <wick/tools/detail/token_writer.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of write_tokens().
 struct write_tokens_options {

@@ -13,7 +13,7 @@
 
 #include <wick/recovery/state.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 // torch::serialize::OutputArchive and InputArchive, without their headers: a program that has an

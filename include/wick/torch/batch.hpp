@@ -13,7 +13,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

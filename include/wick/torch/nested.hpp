@@ -6,7 +6,7 @@
 
 #include <wick/batch/ragged.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A nested tensor of the samples' own values, without the padding: what nn::TransformerEncoder's fast path
 /// and scaled dot-product attention take. Copies them, on the device where they are. `lengths` on a device is

@@ -12,7 +12,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/transforms/normalize.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -9,7 +9,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

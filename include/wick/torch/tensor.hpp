@@ -18,7 +18,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
   switch (t) {

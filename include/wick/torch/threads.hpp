@@ -6,7 +6,7 @@
 
 #include <wick/async/executor.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Leaves Torch's operators on the CPU as many threads as there are processors without a worker of `workers`,
 /// at least `at_least`, and says how many. Torch takes all processors otherwise: where the model runs on the

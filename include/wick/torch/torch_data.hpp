@@ -18,7 +18,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 struct read_options;
 

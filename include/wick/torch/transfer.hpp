@@ -20,7 +20,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -9,7 +9,7 @@
 
 #include <wick/sources/windows.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

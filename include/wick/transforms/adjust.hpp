@@ -7,7 +7,7 @@
 
 #include <wick/transforms/detail/op_stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -15,7 +15,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A range of degrees: one number for -it to it, or both ends.
 struct degree_range {

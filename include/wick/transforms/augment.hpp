@@ -16,7 +16,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// For which data auto_augment's list of operations was searched.
 enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };

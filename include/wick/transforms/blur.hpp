@@ -13,7 +13,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// The pixels that a blur looks at, across and down; odd numbers.
 struct kernel_size {

@@ -15,7 +15,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/pad.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 // ---- center_crop ----
 

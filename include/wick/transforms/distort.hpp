@@ -13,7 +13,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of random_photometric_distort().
 struct random_photometric_distort_options {

@@ -14,7 +14,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/normalize.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of random_erasing().
 struct random_erasing_options {

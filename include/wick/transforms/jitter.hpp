@@ -16,7 +16,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

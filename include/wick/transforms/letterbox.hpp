@@ -12,7 +12,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of letterbox().
 struct letterbox_options {

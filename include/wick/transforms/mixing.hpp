@@ -24,7 +24,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// How much a sample is of each class: not negative, 1 together. Batches as [classes], float32, which
 /// cross_entropy takes in place of a class number.

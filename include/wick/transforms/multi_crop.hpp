@@ -19,7 +19,7 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -17,7 +17,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
 struct channel_values {

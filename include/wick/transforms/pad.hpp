@@ -12,7 +12,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of pad().
 struct pad_options {

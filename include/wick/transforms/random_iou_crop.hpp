@@ -18,7 +18,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of random_iou_crop().
 struct random_iou_crop_options {

@@ -13,7 +13,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of resize().
 struct resize_options {

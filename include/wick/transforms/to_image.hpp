@@ -23,7 +23,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Options of to_image().
 struct to_image_options {

@@ -12,7 +12,7 @@
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/detail/ticks.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What is waited for. `nothing`: it runs, or waits for what is not wick's.
 enum class wait_for : std::uint8_t {

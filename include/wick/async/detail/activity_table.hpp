@@ -9,7 +9,7 @@
 
 #include <wick/async/detail/activity.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// begin() and end() cost a store and an exchange. Without room nothing is kept.
 class activity_table {

@@ -19,7 +19,7 @@
 #include <wick/async/detail/signal_mask.hpp>
 #include <wick/async/stop_token.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Calls f(0), …, f(count - 1), on so many threads, or on as many as can be made, of which this is one. When
 /// a call throws, or this thread is interrupted, the calls that wait for servers give up.

@@ -6,7 +6,7 @@
 
 #include <wick/async/detail/futex.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Spins for some microseconds before it sleeps. A std::mutex sleeps at once, and a wake-up takes a hundred
 /// times as long as the few instructions under the lock. So two threads that both lock one for each small

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A limit that follows goodput: it is tried higher and lower, and stays where more calls end a second. What
 /// is read lies on a local disk, or behind a network; a disk with a head is slower with many calls, a network

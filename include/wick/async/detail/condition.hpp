@@ -8,7 +8,7 @@
 #include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/futex.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
 /// several threads wait (its bug 25847): a job would lie there while all workers that could take it sleep. It

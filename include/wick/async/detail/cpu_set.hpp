@@ -9,7 +9,7 @@
 #include <sched.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The system's bit mask, as long as the kernel's is. Empty where there is no such thing.
 class cpu_set {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Asks for the lines of an object that another processor has written and this one is about to, all at once:
 /// each takes a third of a microsecond where the two share no cache, one after the other when they are waited

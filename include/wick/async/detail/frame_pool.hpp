@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
 inline constexpr bool frames_from_heap = true;

@@ -20,7 +20,7 @@
 
 #include <wick/async/detail/duration.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Sleeps while `word` holds `expected`; may return for no reason.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
 /// them said.

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whatever can be called with a text, or nothing. A value; copies call the same.
 class hang_handler {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `text` as text of HTML, also in an attribute. Control characters, and bytes that are no UTF-8, are written
 /// as the characters \xNN, as printable() does.

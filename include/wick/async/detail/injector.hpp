@@ -9,7 +9,7 @@
 #include <wick/async/detail/futex.hpp>
 #include <wick/async/job.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
 template <class Atomics = std_atomics>

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Throws when the program is to end what it does, as Python's after Ctrl-C. Null: no such thing is known.
 using interruption_check = void (*)();

@@ -11,7 +11,7 @@
 
 #include <wick/async/detail/json_string.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Nine digits of it, whatever the locale is.
 inline std::string number_text(double value) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
 /// overlong forms, no surrogates, nothing above U+10FFFF).

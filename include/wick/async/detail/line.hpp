@@ -12,7 +12,7 @@
 #include <wick/async/job.hpp>
 #include <wick/async/stop_token.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One coroutine that waits; lies in its frame. The links and `stage` belong to the owner of the line and are
 /// read and written under its mutex; from `served` or `called_off` on they are the coroutine's.

@@ -10,7 +10,7 @@
 
 #include <wick/async/task.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Written once, by settle(); read once, after the signal that it is there.
 template <class T>

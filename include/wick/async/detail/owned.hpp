@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// std::unique_ptr without deleters. A program that includes wick compiles each type of it that a header
 /// names: with g++ 12 a std::unique_ptr takes 6 ms (its tuple, and what that asks of assignments), this one

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
 /// the system for the process id at each use is a system call.

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <time.h>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a thread has had of processors.
 struct thread_usage {

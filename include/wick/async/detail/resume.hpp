@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A coroutine to resume; lies in the frame of one that stays alive until then.
 struct resume_node {

@@ -20,7 +20,7 @@
 #include <wick/async/job.hpp>
 #include <wick/async/steal_queue.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// All of the executor but its threads: which worker gets which job, and when workers sleep. post and stop:
 /// any thread. next: one thread a worker number. A posted job is handed out once, and does not stay queued

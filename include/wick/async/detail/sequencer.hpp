@@ -13,7 +13,7 @@
 #include <wick/async/detail/futex.hpp>
 #include <wick/async/executor.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
 /// most `capacity` numbers may be under way at a time: the code that hands them out keeps to that (taken() +

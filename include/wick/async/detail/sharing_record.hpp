@@ -9,7 +9,7 @@
 
 #include <wick/async/detail/duration.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
 /// along, which costs each of the two 100 ns and more. So a burst of shorter jobs is done sooner, and for a

@@ -16,7 +16,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Lies in the frame of the waiting coroutine. The last to end resumes it, and touches nothing of this then.
 class siblings {

@@ -8,7 +8,7 @@
 #include <signal.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// As long as one lives, the calling thread has all signals blocked but those below. A thread that it starts
 /// meanwhile inherits that, from its first instruction on: a handler of the program's (for SIGINT, SIGTERM,

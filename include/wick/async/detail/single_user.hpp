@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Each thread's has another address. How often it is lent to an executor now (see executor::helper): then it
 /// does a worker's work, and is not the user.

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread. A tenant counts its own time; only ticks_of_others() asks for it.
 class tenants {

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// "wick-3"; the system keeps 15 characters.
 inline void name_this_thread(const char* name, std::size_t number) noexcept {

@@ -6,7 +6,7 @@
 
 #include <wick/async/detail/duration.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
 /// between two processors they may differ by a few, so subtract with care what another thread has read.

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Taken by many threads at once, never waited for: a thread that finds none leaves. give() returns true when
 /// there was none before, so that its caller can fetch another thread. Any thread. The limit may change:

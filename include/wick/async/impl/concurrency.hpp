@@ -9,7 +9,7 @@
 
 #include <wick/async/detail/concurrency.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

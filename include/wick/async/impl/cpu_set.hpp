@@ -9,7 +9,7 @@
 
 #include <wick/async/detail/cpu_set.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 cpu_set cpu_set::of_this_thread() {
   cpu_set out;

@@ -12,7 +12,7 @@
 
 #include <wick/async/cpus.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::size_t parse_cpu_max(const char* text) noexcept {
   char* end = nullptr;

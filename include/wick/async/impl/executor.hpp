@@ -26,7 +26,7 @@
 #include <wick/async/io_pool.hpp>
 #include <wick/async/timer_queue.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 struct executor::threads {
   /// What others may look at of a worker's, as long as it lives.

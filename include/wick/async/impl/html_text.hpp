@@ -9,7 +9,7 @@
 #include <wick/async/detail/html_text.hpp>
 #include <wick/async/detail/json_string.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string html_text(std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";

@@ -7,7 +7,7 @@
 #include <wick/async/detail/interruption.hpp>
 #include <wick/async/stop_token.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::atomic<interruption_check>& interruption() noexcept {
   static constinit std::atomic<interruption_check> check{nullptr};

@@ -22,7 +22,7 @@
 #include <wick/async/io_pool.hpp>
 #include <wick/async/job.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct io_pool::shared {
   explicit shared(const concurrency& c) : at_a_time(c) {}

@@ -8,7 +8,7 @@
 
 #include <wick/async/detail/json_string.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::size_t utf8_character(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };

@@ -10,7 +10,7 @@
 
 #include <wick/async/detail/process.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 process_mark::process_mark() noexcept {
 #if defined(__unix__) || defined(__APPLE__)

@@ -15,7 +15,7 @@
 
 #include <wick/async/detail/processor_time.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 double seconds_on(clockid_t id) noexcept {
   std::timespec t{};

@@ -7,7 +7,7 @@
 
 #include <wick/async/detail/single_user.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void single_user::refuse(const char* call) {
   throw std::logic_error(

@@ -8,7 +8,7 @@
 
 #include <wick/async/detail/tenants.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void tenants::enter(const void* who, std::uint64_t (*ticks)(const void*)) {
   const std::lock_guard lock(mutex_);

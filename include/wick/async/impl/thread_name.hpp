@@ -14,7 +14,7 @@
 
 #include <wick/async/detail/thread_name.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 int this_thread_id() noexcept {
 #ifdef __linux__

@@ -17,7 +17,7 @@
 #include <wick/async/detail/thread_name.hpp>
 #include <wick/async/timer_queue.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct timer_queue::shared {
   std::mutex mutex;

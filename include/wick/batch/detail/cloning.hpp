@@ -11,7 +11,7 @@
 #include <wick/batch/fields.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
 template <class T>

@@ -15,7 +15,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of
 /// memory.

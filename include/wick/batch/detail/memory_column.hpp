@@ -23,7 +23,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/source.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A column of values of a fixed shape. The first sample to arrive sets the shape and gets the memory.
 template <class T, class Output>

@@ -11,7 +11,7 @@
 #include <wick/batch/collate.hpp>
 #include <wick/batch/fields.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// References to all fields of a value, in order; in place of one that has fields, those.
 template <class T>

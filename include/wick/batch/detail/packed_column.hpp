@@ -26,7 +26,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where the samples of a batch lie in its rows, in the order of both.
 struct pack_table {

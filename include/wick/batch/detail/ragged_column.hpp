@@ -22,7 +22,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What columns get when a batch begins. Those of a fixed shape use only the layout of pictures.
 struct ragged_order {

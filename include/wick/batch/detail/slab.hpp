@@ -20,7 +20,7 @@
 #include <sched.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A block of memory, and what frees it: `free(context)`, once, on any thread.
 struct memory_block {

@@ -10,7 +10,7 @@
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
   const auto word = [](const std::byte* at, std::size_t n) {

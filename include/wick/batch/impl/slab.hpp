@@ -13,7 +13,7 @@
 #include <wick/async/detail/brief_lock.hpp>
 #include <wick/batch/detail/slab.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 slab_pool::slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead,
                      std::size_t most)

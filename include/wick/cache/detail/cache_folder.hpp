@@ -11,7 +11,7 @@
 
 #include <wick/io/detail/plain_file.hpp>
 
-namespace wick::detail::cache_folder {
+namespace wick::inline v0_1::detail::cache_folder {
 
 std::string in_quotes(const std::string& path);
 [[noreturn]] void refuse(const std::string& path, const char* what, int fault);

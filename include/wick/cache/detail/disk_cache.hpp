@@ -16,7 +16,7 @@
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A folder has a subfolder for each set: a source with the stages before the cache, as a fingerprint. In it
 /// lie `index`, records of 64 bytes, and segments, bytes of samples behind each other. An index record is

@@ -19,7 +19,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pipeline/with_others.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Carries out deferred work, at any depth: a picture is decoded, cropped and resized as planned by then.
 template <class T>

@@ -11,7 +11,7 @@
 
 #include <wick/async/detail/owned.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread finds and adds. An entry stays until the cache goes; once the next one has no room, the cache
 /// is full, and keeps its entries: of a shuffled epoch any fixed part is as good as another.

@@ -13,7 +13,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A file's path, size and time, and which bytes of it. May block.
 void add_origin(fingerprint_hash& h, const file_range& where);

@@ -16,7 +16,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// It writes and reads itself: pictures, masks, tensors, types of the user's.
 template <class T>

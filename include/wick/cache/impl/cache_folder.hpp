@@ -24,7 +24,7 @@
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail::cache_folder {
+namespace wick::inline v0_1::detail::cache_folder {
 
 std::string in_quotes(const std::string& path) { return '"' + printable(path) + '"'; }
 

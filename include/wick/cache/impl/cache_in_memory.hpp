@@ -4,7 +4,7 @@
 
 #include <wick/cache/cache_in_memory.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& options) {
   return detail::cache_in_memory_stage(options);

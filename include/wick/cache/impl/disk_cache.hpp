@@ -30,7 +30,7 @@
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct disk_cache::record {
   static constexpr std::uint32_t kind_of_sample = 0x6B636977;  // "wick", in this machine's byte order

@@ -9,7 +9,7 @@
 #include <wick/cache/detail/keeping.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void refuse_random_before(std::string_view cache, std::uint32_t stage) {
   throw error(

@@ -16,7 +16,7 @@
 #include <wick/async/detail/owned.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 memory_cache::memory_cache(std::uint64_t samples, std::size_t most)
     : samples_(samples),

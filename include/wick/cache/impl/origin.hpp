@@ -12,7 +12,7 @@
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {

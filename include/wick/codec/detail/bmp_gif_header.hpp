@@ -15,7 +15,7 @@
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// \throws wick::error when the file ends inside the header
 inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {

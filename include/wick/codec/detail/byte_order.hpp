@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// 0 past the end: a header's reader checks the size where it matters.
 inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {

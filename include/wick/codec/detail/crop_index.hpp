@@ -17,7 +17,7 @@
 #include <wick/codec/detail/jpeg_walk.hpp>
 #include <wick/codec/detail/packed_places.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The places of many pictures, each under a hash of all its bytes. Any thread may call it. Nothing is ever
 /// removed for want of room: an epoch takes each picture once, and the one that was not looked at for longest

@@ -8,7 +8,7 @@
 #include <wick/codec/codec.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The most bytes that stb_image gets in one piece. A larger request gets no memory.
 struct stb_limit {

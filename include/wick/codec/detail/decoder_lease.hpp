@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The thread's decoder, taken while it is used: a sink may decode something in its turn. Only for code that
 /// is compiled once.

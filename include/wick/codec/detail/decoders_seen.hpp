@@ -10,7 +10,7 @@
 
 #include <wick/codec/codec.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What reads the pixels of such a format where `decoder` takes it. Some formats of stb_image's codec are
 /// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".

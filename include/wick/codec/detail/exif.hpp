@@ -11,7 +11,7 @@
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
 inline int exif_orientation(std::span<const std::byte> encoded) noexcept {

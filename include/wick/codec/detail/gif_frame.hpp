@@ -9,7 +9,7 @@
 
 #include <wick/codec/detail/byte_order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where the first frame lies in the file, and in the picture.
 struct gif_frame {

@@ -11,7 +11,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/row_sink.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The picture is there when the decoder returns.
 class image_sink final : public row_sink {

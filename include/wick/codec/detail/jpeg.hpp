@@ -5,7 +5,7 @@
 
 #include <wick/codec/codec.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Baseline JPEG of 8 bits in one scan: gray, and YCbCr whose colors have all pixels or half of them across,
 /// down or both, with restart markers or without. Pixels are those of libjpeg-turbo, to the bit, and of

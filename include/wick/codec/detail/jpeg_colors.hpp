@@ -11,7 +11,7 @@
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/signature.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// CMYK's components are stored inverted, as Adobe does it.
 enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };

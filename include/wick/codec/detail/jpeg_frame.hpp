@@ -14,7 +14,7 @@
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/jpeg_huffman.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A baseline JPEG of 8 bits, gray or YCbCr in one scan, whose colors have all pixels, or half of them
 /// across, down, or both: what cameras and encoders write unless asked for something else.

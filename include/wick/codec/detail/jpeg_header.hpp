@@ -14,7 +14,7 @@
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
 /// ITU-T T.81, annex B.

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The bits of a scan without the zeros that follow each FF. Past a marker, or the end, they are zeros.
 struct jpeg_bits {

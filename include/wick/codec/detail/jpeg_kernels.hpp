@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many bytes a kernel may read in front of a row's first sample, and behind its last one. None writes
 /// there.

@@ -19,7 +19,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
 class jpeg_layout {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a reader of Huffman codes knows in front of an MCU, but for the restart markers, which follow from
 /// the MCU's number.

@@ -11,7 +11,7 @@
 #include <wick/codec/detail/jpeg_huffman.hpp>
 #include <wick/codec/detail/jpeg_place.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The one scan of a baseline JPEG, MCU by MCU.
 class jpeg_scan {

@@ -11,7 +11,7 @@
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/jpeg_scan.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The MCUs of a scan, one after the other. It notes the places of some as it passes them: of the first in
 /// each row, of each eighth behind it, and the end. Those of an earlier walk may be given to it: then it only

@@ -6,7 +6,7 @@
 
 #include <wick/codec/codec.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Baseline and progressive JPEG of 8 bits: gray, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
 /// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is

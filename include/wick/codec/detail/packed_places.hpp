@@ -9,7 +9,7 @@
 
 #include <wick/codec/detail/jpeg_place.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Places as differences from place to place, in base 128 (as in DWARF's LEB128): some 6 bytes a place
 /// instead of 12.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Pillow's convert("L"): ITU-R 601-2 luma, rounded. Of 16 bits as well.
 constexpr std::uint32_t rounded_luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {

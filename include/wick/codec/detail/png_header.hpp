@@ -14,7 +14,7 @@
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
 

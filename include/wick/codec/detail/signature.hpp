@@ -10,7 +10,7 @@
 
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline bool starts_with(std::span<const std::byte> data, std::string_view start,
                         std::size_t at = 0) noexcept {

@@ -22,7 +22,7 @@
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/png_header.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // Defined in codec/detail/stb.hpp.
 

@@ -10,7 +10,7 @@
 #include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/stb.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #ifdef WICK_HAS_LIBJPEG_TURBO
 extern const codec libjpeg_turbo_codec;

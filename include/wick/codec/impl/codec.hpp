@@ -16,7 +16,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 codec_list::codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
   std::copy(known.begin(), known.end(), codecs_.begin());
@@ -72,7 +72,7 @@ void check_size(const picture_info& info, std::int64_t max_pixels) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::codec_list& codecs() noexcept {
   static detail::codec_list list(detail::builtin_codecs());

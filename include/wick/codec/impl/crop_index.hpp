@@ -21,7 +21,7 @@
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t crop_index::key_of(std::span<const std::byte> encoded) noexcept {
   std::array<fingerprint_hash, 8> lanes;  // side by side, since one waits for its multiplications

@@ -11,7 +11,7 @@
 #include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/codec/detail/stb.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string_view reader_of(const codec& decoder, std::string_view format) noexcept {
   if (&decoder != &stb_codec) return decoder.name;

@@ -19,7 +19,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 [[noreturn]] inline void throw_damaged_gif(const std::string& what) {
   throw error("damaged GIF: " + what + "; write the file again" + or_leave_it_out);

@@ -21,7 +21,7 @@
 #include <wick/codec/impl/jpeg_kernels.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline bool jpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && jpeg_frame::read(encoded).has_value();

@@ -24,7 +24,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/row_sink.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The decoder of one thread, and all that it keeps: two rows of MCUs, and some rows of samples.
 ///

@@ -30,7 +30,7 @@
     "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// libjpeg's decompressor of one thread, and all that it keeps.
 ///

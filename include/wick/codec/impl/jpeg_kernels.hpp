@@ -14,7 +14,7 @@
 #include <wick/codec/impl/jpeg_neon_kernels.hpp>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::span<const jpeg_kernels* const> available_jpeg_kernels() noexcept {
   struct list {

@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A jpeg_memory_mgr. What a decompressor is made of still comes from libjpeg's own; all that a picture asks
 /// for, its tables too, which libjpeg would keep, comes from a block that is kept, and grows to the most that

@@ -10,7 +10,7 @@
 #include <wick/codec/detail/jpeg_kernels.hpp>
 #include <wick/codec/impl/jpeg_portable_kernels.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace dct_neon {
 

@@ -13,7 +13,7 @@
 
 #include <wick/codec/detail/jpeg_kernels.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Cosines and their sums, times 8192.
 namespace dct {

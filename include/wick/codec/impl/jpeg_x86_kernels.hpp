@@ -12,7 +12,7 @@
 #include <wick/codec/impl/jpeg_portable_kernels.hpp>
 #include <wick/codec/impl/jpeg_x86_dct.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #define WICK_AVX2 __attribute__((target("avx2")))
 #define WICK_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline

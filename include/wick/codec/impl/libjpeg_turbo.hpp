@@ -13,7 +13,7 @@
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/impl/jpeg_decompressor.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The few pixels above libjpeg's limit are left to the next decoder.
 inline bool libjpeg_turbo_probe(std::span<const std::byte> encoded, picture_info& info) {

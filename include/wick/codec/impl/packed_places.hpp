@@ -11,7 +11,7 @@
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/packed_places.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void packed_places::put(std::uint32_t number) {
   for (; number >= 128; number >>= 7) packed_.push_back(static_cast<std::uint8_t>(number | 128));

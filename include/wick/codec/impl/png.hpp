@@ -25,7 +25,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What stands before the pixels.
 struct png_head {

@@ -22,7 +22,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 [[noreturn]] inline void throw_damaged_png(const std::string& what) {
   throw error("damaged PNG: " + what + "; write the file again" + or_leave_it_out);

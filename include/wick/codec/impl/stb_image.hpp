@@ -35,7 +35,7 @@
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline thread_local bool stb_memory_is_cleared = false;
 inline thread_local stb_limit* stb_limited_by = nullptr;
@@ -101,7 +101,7 @@ inline void* stb_resized(void* data, std::size_t size) noexcept {
 
 #include <wick/codec/impl/stb_jpeg.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why, stb_limit& limit, bool cleared) noexcept {

@@ -12,7 +12,7 @@
 #include <wick/codec/detail/jpeg_layout.hpp>
 #include <wick/codec/detail/palette.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A component's samples, of which `across` x `down` become as many pixels.
 class jpeg_plane {

@@ -6,7 +6,7 @@
 
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_size(std::string_view stage, int height, int width);
 

@@ -10,7 +10,7 @@
 
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct still_bytes {
   template <class T>

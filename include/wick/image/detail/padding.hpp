@@ -9,7 +9,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// \throws wick::error for negative ones
 void require_edges(std::string_view stage, const edges& e);

@@ -11,7 +11,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/warp.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The size of all parts of a sample that have pixels.
 struct frame {

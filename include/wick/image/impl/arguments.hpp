@@ -9,7 +9,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/geometry.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_size(std::string_view stage, int height, int width) {
   if (height < 1 || width < 1) {

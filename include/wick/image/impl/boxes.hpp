@@ -18,7 +18,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/warp.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail::boxing {
 

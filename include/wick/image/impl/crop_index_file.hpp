@@ -18,7 +18,7 @@
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Read when it is made, written when it goes. Nothing of the file is ever an error of the training.
 class crop_index_file {

@@ -23,7 +23,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 decode_stage::decode_stage(const decode_options& options, const char* called)
     : options_(options),
@@ -149,7 +149,7 @@ int decode_stage::channels(const picture_info& info) const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::decode_stage decode(const decode_options& options) { return detail::decode_stage(options); }
 

@@ -10,7 +10,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/warp.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
   using kind = detail::geometry_step::kind;

@@ -23,7 +23,7 @@
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/pixels/resample.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bool exact,
                        const detail::pixel_numbers& as, std::shared_ptr<detail::crop_index> index) noexcept

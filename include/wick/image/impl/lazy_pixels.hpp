@@ -17,7 +17,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 image lazy_image::pixels() const& {
   refuse_normalized("pixels as wick::image");

@@ -16,7 +16,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail::masks {
 

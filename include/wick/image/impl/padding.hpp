@@ -16,7 +16,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_edges(std::string_view stage, const edges& e) {
   if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {

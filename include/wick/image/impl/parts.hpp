@@ -14,7 +14,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/warp.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 geometry_step geometry_step::crop(const rect& part) noexcept {
   geometry_step s;

@@ -17,7 +17,7 @@
 #include <wick/pixels/warp.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void lazy_image::warp_wide(const detail::geometry_step& step) {
   carry_out();

@@ -9,7 +9,7 @@
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Tells the workers where a file lies that an I/O thread has opened by this path. May block.
 void note_place(const char* path, int file) noexcept;

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
 /// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line

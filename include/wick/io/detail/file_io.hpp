@@ -9,7 +9,7 @@
 
 #include <wick/io/detail/plain_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
 

@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
 /// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as

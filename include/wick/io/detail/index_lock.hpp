@@ -7,7 +7,7 @@
 
 #include <wick/io/detail/file_io.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Held while a source looks through its files to make an index that is kept. Of several processes of a user
 /// one holds it. The others wait until it is done, for ten minutes at most, and then hold nothing: what is

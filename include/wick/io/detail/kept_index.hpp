@@ -10,7 +10,7 @@
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/io/file_stamp.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
 /// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last

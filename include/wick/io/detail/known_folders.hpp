@@ -10,7 +10,7 @@
 
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A map of 64 bits to 64 bits that only grows. Any thread, at any time. It neither locks nor moves an entry,
 /// so a forked child can use it. It never frees memory, so the last thread of a process can use it, too. An

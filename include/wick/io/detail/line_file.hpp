@@ -10,7 +10,7 @@
 
 #include <wick/io/detail/plain_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether `text` is one JSON object from its first to its last character, as far as braces and quotes tell.
 bool is_whole_object(std::string_view text) noexcept;

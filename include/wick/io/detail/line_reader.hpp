@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
 class line_reader {

@@ -10,7 +10,7 @@
 
 #include <wick/io/detail/line_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A file that grows line by line. Each is written at once and whole, so any number of ranks may have the
 /// same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a full

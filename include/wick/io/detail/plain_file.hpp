@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A file descriptor that closes itself.
 class file_handle {

@@ -14,7 +14,7 @@
 #include <wick/io/detail/file_system.hpp>
 #include <wick/io/detail/plain_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 [[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
                                    const char* kind = "state");

@@ -9,7 +9,7 @@
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// "No such file or directory".
 inline std::string system_text(int code) { return std::generic_category().message(code); }

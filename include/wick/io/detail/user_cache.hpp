@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The path of a file in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick) that belongs to
 /// `what` alone. Makes the folder where it can.

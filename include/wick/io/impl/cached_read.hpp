@@ -25,7 +25,7 @@
 #define WICK_DETAIL_CACHED_READS 1
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #ifdef WICK_DETAIL_CACHED_READS
 namespace cached {

@@ -9,7 +9,7 @@
 
 #include <wick/io/detail/file_extents.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void file_extents::add(extent next) {
   if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});

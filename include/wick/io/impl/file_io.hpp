@@ -15,7 +15,7 @@
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void throw_io(const char* doing, int code) {
   throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +

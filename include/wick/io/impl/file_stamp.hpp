@@ -14,7 +14,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 file_stamp file_stamp::of(int file) {
   struct ::stat about {};

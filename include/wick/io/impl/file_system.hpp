@@ -7,7 +7,7 @@
 
 #include <wick/io/detail/file_system.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool is_local(int file) noexcept {
 #ifdef __linux__

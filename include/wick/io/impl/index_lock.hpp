@@ -21,7 +21,7 @@
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/user_cache.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void index_lock::take(const std::string& index) {
   for (state was = untaken; !state_.compare_exchange_weak(was, being_taken); was = untaken) {

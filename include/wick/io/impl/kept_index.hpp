@@ -22,7 +22,7 @@
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace kept_form {
 

@@ -17,7 +17,7 @@
 #include <wick/io/detail/line_file.hpp>
 #include <wick/io/detail/plain_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool is_whole_object(std::string_view text) noexcept {
   std::size_t depth = 0;

@@ -10,7 +10,7 @@
 #include <wick/io/detail/log_file.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 log_file::log_file(std::string path, std::string_view option, std::string_view head)
     : path_(std::move(path)), option_(option), file_(path_.c_str(), head) {

@@ -11,7 +11,7 @@
 
 #include <wick/io/detail/plain_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 file_handle& file_handle::operator=(file_handle&& other) noexcept {
   std::swap(fd_, other.fd_);

@@ -21,7 +21,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t length_of(const file_range& where) {
   if (where.length != file_range::whole) return where.length;
@@ -101,7 +101,7 @@ read_operation<record<file_range>> read_stage::operator()(record<file_range> whe
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::read_stage read(read_options options) noexcept { return detail::read_stage(options); }
 

@@ -12,7 +12,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 record_fields::record_fields(const std::vector<std::string>& wanted) {
   if (wanted.empty() || wanted.size() > max_fields) {

@@ -25,7 +25,7 @@
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
                       const char* kind) {

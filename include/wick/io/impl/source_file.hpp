@@ -10,7 +10,7 @@
 #include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 error source_error(std::string_view path, std::string_view who, const std::string& what) {
   return error(printable(path) + ": " + std::string(who) + ": " + what);

@@ -13,7 +13,7 @@
 #include <wick/io/detail/user_cache.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string user_cache_path(std::string_view what, const char* extension) {
   const char* const cache = std::getenv("XDG_CACHE_HOME");

@@ -21,7 +21,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `Path` has the source and the stages.
 template <class Path>

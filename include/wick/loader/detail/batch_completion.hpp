@@ -15,7 +15,7 @@
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches that have
 /// nothing to do with each other are finished in any order, but compaction goes by their numbers: what fills

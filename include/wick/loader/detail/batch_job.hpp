@@ -17,7 +17,7 @@
 #include <wick/async/detail/activity_table.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where a batch is on its way.
 enum class batch_state : unsigned char {

@@ -11,7 +11,7 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class batch_completion;
 

@@ -12,7 +12,7 @@
 #include <wick/recovery/detail/dropped_counts.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct delivery_records {
   error_account account;

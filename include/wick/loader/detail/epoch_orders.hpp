@@ -10,7 +10,7 @@
 
 #include <wick/loader/detail/erased_pipeline.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The consumer calls everything but wanted() and prepare(), which workers call.
 class epoch_orders {

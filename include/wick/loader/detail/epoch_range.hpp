@@ -10,7 +10,7 @@
 
 #include <wick/loader/detail/loader_of.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Its iterators take batches as they advance. It refers to what the loader holds, which may be moved
 /// meanwhile.

@@ -27,7 +27,7 @@
 #include <wick/sampling/detail/group_plan.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What is the same for all of a pipeline's life.
 struct pipeline_facts {

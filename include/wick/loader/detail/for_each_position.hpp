@@ -9,7 +9,7 @@
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/profile/detail/run_mark.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
 /// for a few of them at a time, `computed(position, indexes, how many)`, and `prefetch(index)` for a sample

@@ -33,7 +33,7 @@
 #include <wick/recovery/receipt.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Asked now and then while a thread waits for a batch: false ends the wait. It throws nothing.
 struct wait_check {

@@ -20,7 +20,7 @@
 #include <wick/recovery/receipt.hpp>
 #include <wick/version.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// \throws std::logic_error
 [[noreturn]] void refuse_empty_loader();

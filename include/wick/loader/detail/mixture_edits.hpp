@@ -15,7 +15,7 @@
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a scheduler needs to go by another plan.
 struct next_plan {

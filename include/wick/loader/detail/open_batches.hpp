@@ -10,7 +10,7 @@
 
 #include <wick/async/detail/owned.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
 /// positions from the oldest that has any left, without a lock. The thread that opens a batch must know that

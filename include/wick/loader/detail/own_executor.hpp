@@ -12,7 +12,7 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Nothing when it was given one. \param device  whether the loader feeds one \throws wick::error for workers
 /// beside it

@@ -25,7 +25,7 @@
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/quarantine.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A pipeline and the rules by which a loader runs it: the same for its epochs and for what is made again.
 ///

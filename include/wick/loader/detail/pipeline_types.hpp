@@ -17,7 +17,7 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether a stage has samples for later epochs: `find<Item>(context)` gives one, or null.
 template <class S>

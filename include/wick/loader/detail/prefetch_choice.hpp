@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// So many samples ahead, so many bytes of each.
 struct prefetch_depth {

@@ -22,7 +22,7 @@
 #include <wick/recovery/receipt.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Lives until the batch is taken. A few coroutines, as many as keep the workers busy, take up the samples
 /// one after the other; nothing of the run waits for them, and they count nowhere. Its owner calls start(),

@@ -26,7 +26,7 @@
 #include <wick/profile/trace.hpp>
 #include <wick/recovery/failure_log.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_recorder {

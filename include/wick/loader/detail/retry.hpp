@@ -11,7 +11,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Runs a sample through stages that may suspend, once. \throws what it fails with
 task<void> run_suspending(pipeline_run* run, batch_job* j, std::uint64_t slot, context* c);

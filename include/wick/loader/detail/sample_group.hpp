@@ -16,7 +16,7 @@
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where the consumer is in the group that it has taken. The samples themselves are the typed loader's.
 class sample_group {

@@ -15,7 +15,7 @@
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class scheduler;
 

@@ -29,7 +29,7 @@
 #include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One consumer, which calls everything public, except where it says "worker", and opens batches. The mutex
 /// guards starting and putting away worker jobs, about once a batch; samples are claimed and finished without

@@ -6,7 +6,7 @@
 
 #include <wick/loader/detail/erased_pipeline.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Asked by the consumer.
 class source_size {

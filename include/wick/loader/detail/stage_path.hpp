@@ -33,7 +33,7 @@
 #include <wick/sampling/detail/epoch_plan.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A batch with its columns.
 template <class Types>

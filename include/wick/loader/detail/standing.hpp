@@ -13,7 +13,7 @@
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What may fail is done before: a change is from one place to the next, whole, and throws nothing.
 struct standing {

@@ -31,7 +31,7 @@
 #include <wick/sampling/detail/epoch_plan.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The plan of a path's epochs.
 template <class Path>

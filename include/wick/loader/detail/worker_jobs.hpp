@@ -14,7 +14,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/pipeline/clock.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class scheduler;
 

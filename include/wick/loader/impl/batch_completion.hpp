@@ -20,7 +20,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void batch_completion::begin(batch_job& j, std::optional<std::uint64_t> moved) {
   j.forget();

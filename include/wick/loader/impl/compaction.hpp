@@ -18,7 +18,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `ended` has only samples that have ended; `settled` is done with. Returns the batch whose turn it is, for
 /// the caller to settle; null when another thread settles it or it is not ready.

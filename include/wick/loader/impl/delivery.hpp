@@ -22,7 +22,7 @@
 #include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -27,7 +27,7 @@
 #include <wick/recovery/state.hpp>
 #include <wick/version.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <>
 void compiled_for_these_headers::here() noexcept {}

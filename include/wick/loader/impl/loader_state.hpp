@@ -16,7 +16,7 @@
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t loader_core::data() const {
   if (!data_) data_ = settings_.pipeline->source_fingerprint();

@@ -14,7 +14,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void mixture_edits::require_possible() const {
   if (possible()) return;

@@ -18,7 +18,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include <wick/recovery/detail/receipt_writer.hpp>
 #include <wick/recovery/detail/replayable.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run, const which& what,
                                const replay_options& options, bool with_notes)

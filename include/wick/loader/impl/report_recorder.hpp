@@ -25,7 +25,7 @@
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/failure_log.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void report_recorder::usage::add(const usage& until, const usage& since) {
   // What may throw comes first, so that nothing is counted by half.

@@ -16,7 +16,7 @@
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/trace.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void report_recorder::trace(const subject& of, const std::vector<std::string>& names, std::uint64_t positions,
                             const std::string& path, const trace_options& options) {

@@ -19,7 +19,7 @@
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
 struct end_of_sample {

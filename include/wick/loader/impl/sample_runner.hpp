@@ -18,7 +18,7 @@
 #include <wick/loader/detail/scheduler.hpp>
 #include <wick/pipeline/clock.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
   const std::uint64_t first = j.first + from, moved_from = run_.moved_from(j);

@@ -24,7 +24,7 @@
 #include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void source_size::require_same() const {
   const std::uint64_t found = of_.samples();

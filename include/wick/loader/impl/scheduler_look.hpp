@@ -14,7 +14,7 @@
 #include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/run_mark.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void scheduler::look(std::uint64_t sequence, hang_scene& out) {
   const std::uint64_t end = ahead_.opened();

@@ -15,7 +15,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/stage.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- calling ----
 

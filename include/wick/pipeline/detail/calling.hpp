@@ -8,7 +8,7 @@
 #include <wick/async/awaitable.hpp>
 #include <wick/pipeline/context.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- awaiting ----
 

@@ -4,7 +4,7 @@
 
 #include <exception>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Thrown in place of a sample that filter() leaves out: always this one, so that a comparison distinguishes
 /// it from a failure.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <exception>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Thrown through the stage that wanted the other.
 struct failed_other {

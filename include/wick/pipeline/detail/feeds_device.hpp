@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A stage says so by a member of that name.
 template <class Stage>

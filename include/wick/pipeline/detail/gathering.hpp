@@ -19,7 +19,7 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/with_others.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `Path` has the source and the stages, the batch the plan of the epoch.
 template <class Path>

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// In the machine's byte order.
 class kept_writer {

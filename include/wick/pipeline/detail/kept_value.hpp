@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Any thread may take and keep at any time. The stage's class need not know the value's type. A copy of the
 /// stage makes a value of its own.

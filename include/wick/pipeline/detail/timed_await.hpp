@@ -16,7 +16,7 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <class A>
 decltype(auto) awaiter_in(A& a) {

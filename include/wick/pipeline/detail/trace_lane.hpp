@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class span_kind : std::uint8_t {
   work,       ///< of a sample in a stage, on the worker

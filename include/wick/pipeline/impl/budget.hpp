@@ -12,7 +12,7 @@
 #include <wick/async/timer_queue.hpp>
 #include <wick/pipeline/budget.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void byte_budget::let_through(job**& end) noexcept {
   auto chosen = waiting_.end();

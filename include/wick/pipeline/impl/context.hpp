@@ -6,7 +6,7 @@
 
 #include <wick/pipeline/context.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string context::key() const {
   return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());

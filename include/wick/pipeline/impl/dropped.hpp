@@ -7,7 +7,7 @@
 #include <wick/pipeline/detail/dropped.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 const std::exception_ptr& dropped() noexcept {
   static const std::exception_ptr it = std::make_exception_ptr(error("left out by filter()"));

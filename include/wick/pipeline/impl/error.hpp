@@ -9,7 +9,7 @@
 
 #include <wick/pipeline/error.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 sample_error::sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
                            const std::string& text, std::exception_ptr cause)
@@ -22,7 +22,7 @@ sample_error::sample_error(std::string key, std::string stage, std::uint64_t epo
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string printable(std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";

@@ -7,7 +7,7 @@
 
 #include <wick/pipeline/random.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 double random_stream::normal() noexcept {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));

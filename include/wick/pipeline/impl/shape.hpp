@@ -7,7 +7,7 @@
 
 #include <wick/pipeline/shape.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string to_string(const shape& s) {
   std::string out = "[";

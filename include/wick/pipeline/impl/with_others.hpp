@@ -15,7 +15,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/with_others.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

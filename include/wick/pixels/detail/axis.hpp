@@ -12,7 +12,7 @@
 #include <wick/pixels/detail/resample_kernels.hpp>
 #include <wick/pixels/geometry.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
 /// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole

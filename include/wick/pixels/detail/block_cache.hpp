@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct block_header {
   std::size_t capacity;  // bytes behind the header

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
 /// 1, so a constant picture stays what it is.

@@ -21,7 +21,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/row_sink.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a thread keeps between pictures: tables and a few rows.
 struct resample_scratch {

@@ -17,7 +17,7 @@
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
 /// weights without a fixed point would give.

@@ -9,7 +9,7 @@
 
 #include <wick/pixels/detail/block_cache.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 block_cache::~block_cache() {
   while (count != 0) std::free(remove(0));

@@ -8,7 +8,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/geometry.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string size_text(std::int64_t width, std::int64_t height) {
   return std::to_string(width) + " x " + std::to_string(height);

@@ -15,7 +15,7 @@
 #include <wick/pixels/detail/block_cache.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 picture_view picture_view::part(int x, int y, int part_width, int part_height) const noexcept {
   return {data + y * stride + std::ptrdiff_t{x} * channels, part_width, part_height, channels, stride};
@@ -54,7 +54,7 @@ void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 image::image(int width, int height, int channels) : image(nullptr, width, height, channels) {
   if (width < 0 || height < 0 || channels < 1 || channels > 4) {

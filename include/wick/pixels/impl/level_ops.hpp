@@ -15,7 +15,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How many channels are colors.
 constexpr int colors(int channels) noexcept { return channels >= 3 ? 3 : 1; }

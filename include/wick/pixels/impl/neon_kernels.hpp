@@ -9,7 +9,7 @@
 #include <wick/pixels/detail/resample_kernels.hpp>
 #include <wick/pixels/impl/portable_kernels.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline void blend_16_neon(std::size_t i, const std::uint8_t* const* rows, const std::int16_t* weights,
                           int taps, std::int16_t* out) noexcept {

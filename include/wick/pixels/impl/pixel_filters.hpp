@@ -15,7 +15,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/impl/level_ops.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Pixels in rows, channels side by side: a whole interleaved picture, or one plane of a planar one.
 struct pixel_strip {

@@ -20,7 +20,7 @@
 #include <wick/pixels/impl/pixel_filters.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   const float first = static_cast<float>(value) * static_cast<float>(a),

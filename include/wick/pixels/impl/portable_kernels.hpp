@@ -9,7 +9,7 @@
 
 #include <wick/pixels/detail/resample_kernels.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline constexpr int column_shift = weight_bits + row_bits;
 /// Half a level to round by, and the 128 levels that a row's values lack.

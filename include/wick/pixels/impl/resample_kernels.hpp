@@ -15,7 +15,7 @@
 #include <wick/pixels/impl/neon_kernels.hpp>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
                      std::int16_t* out, std::size_t n) noexcept {

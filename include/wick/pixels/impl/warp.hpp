@@ -14,7 +14,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/warp.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 point projection::operator()(const point& p) const noexcept {
   const double d = m[6] * p.x + m[7] * p.y + m[8];

@@ -10,7 +10,7 @@
 #include <wick/pixels/detail/resample_kernels.hpp>
 #include <wick/pixels/impl/portable_kernels.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- SSSE3: 128 bits
 

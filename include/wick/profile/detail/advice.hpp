@@ -8,11 +8,11 @@
 #include <wick/profile/detail/load_model.hpp>
 #include <wick/profile/what_if.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 struct report;
 }
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What the pipeline would be faster without.
 enum class bound : std::uint8_t {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Eight bins for each power of two, so that a quantile is off by at most a sixteenth; below eight one each.
 struct duration_bins {

@@ -11,7 +11,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/pipeline/clock.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct hang_scene {
   /// A sample; or a run of them of which one hangs; or the stages behind batch().

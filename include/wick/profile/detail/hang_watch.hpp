@@ -13,7 +13,7 @@
 #include <wick/pipeline/clock.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The consumer notes when it begins and ends to wait; a timer of the executor's looks now and then whether
 /// that is long ago. While a thread looks where the samples are, the consumer does not leave. The message is

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How long something takes, one occasion like another: quantiles in equal steps, as multiples of the mean.
 /// Empty: always the mean.

@@ -9,7 +9,7 @@
 
 #include <wick/pipeline/clock.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where an epoch is.
 struct progress_left {

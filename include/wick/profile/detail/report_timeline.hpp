@@ -10,7 +10,7 @@
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/report.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Kept by the consumer. At first each iteration is a piece. When there are too many, those that lie close
 /// become one, and pieces are that long from then on. Times are in ticks.

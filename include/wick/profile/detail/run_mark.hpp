@@ -9,7 +9,7 @@
 #include <wick/async/detail/resume.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One slot of an executor writes it, once a run and at each few of its samples; samples that are timed one
 /// by one note each, and its stage. Any thread reads it.

@@ -18,7 +18,7 @@
 #include <wick/profile/detail/run_mark.hpp>
 #include <wick/profile/stage_clock.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The clocks of stages that don't suspend are read for some samples only, and what the others took is
 /// inferred. How long runs of samples took is known of each: nothing that is said of a stage may be more than

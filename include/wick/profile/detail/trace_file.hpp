@@ -13,7 +13,7 @@
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/trace.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What a trace is of.
 struct trace_subject {

@@ -15,7 +15,7 @@
 #include <wick/profile/report.hpp>
 #include <wick/profile/what_if.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Predicts what each change to the pipeline gives, and names the one that gives the most.
 class adviser {

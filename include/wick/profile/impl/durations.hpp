@@ -9,7 +9,7 @@
 
 #include <wick/profile/detail/durations.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void durations::add(const duration_counts& of) noexcept {
   for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += of.in(i);

@@ -12,7 +12,7 @@
 #include <wick/async/detail/thread_name.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include <wick/async/timer_queue.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct hang_watch::state : timer {
   hang_watch* of = nullptr;

@@ -13,7 +13,7 @@
 #include <wick/profile/detail/load_model.hpp>
 #include <wick/profile/impl/load_simulation.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void load_simulation::plan() {
   leg l;

@@ -12,7 +12,7 @@
 
 #include <wick/profile/detail/load_model.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One run of a load_model. A unit is some samples that are claimed together, or a part of those.
 class load_simulation {

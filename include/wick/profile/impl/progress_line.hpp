@@ -20,7 +20,7 @@
 #include <wick/pipeline/clock.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- text ----
 

@@ -12,7 +12,7 @@
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/report.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string format_duration(double seconds) {
   struct unit {
@@ -35,7 +35,7 @@ std::string format_duration(double seconds) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 double report::busy() const noexcept {
   double sum = 0;
@@ -60,7 +60,7 @@ bool report::print_if_stalled(std::size_t rank) const {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Characters on a terminal: UTF-8's continuation bytes are none.
 std::size_t columns(std::string_view text) noexcept {
@@ -171,7 +171,7 @@ report_lines::report_lines(const report& r) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string report::to_string() const {
   using detail::format_duration;

@@ -14,7 +14,7 @@
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/report.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string report_json(const timing_report& t) {
   return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
@@ -87,7 +87,7 @@ std::string label(std::string_view text) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string report::to_json() const {
   using detail::json_object;

@@ -15,7 +15,7 @@
 #include <wick/async/detail/html_text.hpp>
 #include <wick/profile/report.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// With so many decimals at most, whatever the locale is.
 std::string decimal(double n, int decimals = 1) {
@@ -321,7 +321,7 @@ std::string report_page::text() {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string report::to_html() const { return detail::report_page(*this).text(); }
 

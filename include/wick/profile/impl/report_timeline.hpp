@@ -9,7 +9,7 @@
 
 #include <wick/profile/detail/report_timeline.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void report_timeline::piece::add(const piece& next) noexcept {
   end = next.end;

@@ -15,7 +15,7 @@
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/profile/stage_clock.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
                            bool suspend, bool counts)

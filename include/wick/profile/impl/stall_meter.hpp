@@ -7,7 +7,7 @@
 
 #include <wick/profile/stall_meter.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 double stall_meter::median() const noexcept {
   std::uint64_t below = 0;

@@ -24,7 +24,7 @@
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/impl/trace_text.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

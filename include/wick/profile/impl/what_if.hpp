@@ -17,7 +17,7 @@
 #include <wick/profile/report.hpp>
 #include <wick/profile/what_if.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The slowest share of what is drawn takes as long as the median. \returns the mean, as a share of what it
 /// was
@@ -107,7 +107,7 @@ prediction predict(const measured_load& load, const what_if& w) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::string prediction::to_string() const {
   char text[64];

@@ -26,7 +26,7 @@
 #include <wick/python/to_python.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 // ---- keywords ----
 

@@ -21,7 +21,7 @@
 #include <wick/python/detail/to_device.hpp>
 #include <wick/python/to_python.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One pass over the data.
 class python_range {

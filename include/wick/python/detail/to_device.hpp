@@ -20,7 +20,7 @@
 #include <wick/batch/detail/slab.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Memory of batches that can be page-locked, so that a device copies from it while the host computes.
 /// Workers allocate it without the GIL; the thread that takes batches locks each block when it sees it first.

@@ -12,7 +12,7 @@
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/io/detail/log_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What each line begins with.
 inline constexpr std::string_view delivery_head = "{\"loader\":\"0x";

@@ -9,7 +9,7 @@
 
 #include <wick/pipeline/context.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The numbers themselves are not kept: a stream gives them again. Any thread, several samples at a time.
 class draw_notes {

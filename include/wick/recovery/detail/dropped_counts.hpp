@@ -8,7 +8,7 @@
 #include <wick/recovery/detail/failed_sample.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether filter() has left this sample out in the end.
 inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }

@@ -24,7 +24,7 @@
 #include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A failure as it is counted: its entry in the failure log, and what that leaves out.
 struct told_failure {

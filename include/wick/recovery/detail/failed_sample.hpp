@@ -8,7 +8,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// In place of a sample that is known to be bad.
 class quarantined_sample : public error {

@@ -8,7 +8,7 @@
 #include <wick/io/detail/log_file.hpp>
 #include <wick/recovery/failure_log.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",

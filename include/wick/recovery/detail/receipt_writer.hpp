@@ -11,7 +11,7 @@
 #include <wick/recovery/detail/draw_notes.hpp>
 #include <wick/recovery/receipt.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Fills a receipt from draw_notes.
 class receipt_writer {

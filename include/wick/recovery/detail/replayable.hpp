@@ -10,7 +10,7 @@
 #include <wick/recovery/receipt.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Which epochs are of the data as they are now. Without refresh() all are.
 struct data_round {

@@ -16,7 +16,7 @@
 #include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <wick/recovery/detail/draw_notes.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void draw_notes::add(const line& l) {
   std::lock_guard lock(mutex_);

@@ -8,7 +8,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/detail/dropped_counts.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void dropped_counts::refuse(std::uint64_t epoch, std::uint64_t dropped) {
   throw error("filter: all " + std::to_string(dropped) + " samples of epoch " + std::to_string(epoch) +

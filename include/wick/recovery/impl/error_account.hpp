@@ -27,7 +27,7 @@
 #include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
   const auto is = [&](error_kind kind, std::string text) {

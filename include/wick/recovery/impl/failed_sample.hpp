@@ -10,7 +10,7 @@
 #include <wick/pipeline/detail/failed_other.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
   dropped = what == detail::dropped();

@@ -7,7 +7,7 @@
 #include <wick/recovery/failure_log.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void failure_log::add(failure_log_entry e) {
   if (e.action != error_action::retry) ++total_;

@@ -9,7 +9,7 @@
 #include <wick/recovery/detail/failure_log_file.hpp>
 #include <wick/recovery/failure_log.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string to_json(const failure_log_entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +

@@ -29,7 +29,7 @@
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

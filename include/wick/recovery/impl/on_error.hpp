@@ -15,7 +15,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/on_error.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 on_error::on_error(const detail::error_rule& for_all, error_options options)
     : for_all_(for_all), options_(options) {

@@ -24,7 +24,7 @@
 #include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 quarantine::quarantine(std::vector<entry> entries, std::vector<std::string> stages)
     : entries_(std::move(entries)), stages_(std::move(stages)) {

@@ -19,7 +19,7 @@
 #include <wick/recovery/detail/receipt_writer.hpp>
 #include <wick/recovery/receipt.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -11,7 +11,7 @@
 #include <wick/recovery/receipt.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void refuse_replay(const std::string& what) { throw error("replay: " + what); }
 

@@ -15,7 +15,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/recovery/state.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void loader_state::begin_next_epoch() noexcept {
   ++epoch;

@@ -16,7 +16,7 @@
 #include <wick/recovery/state.hpp>
 #include <wick/recovery/state_file.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void write_state(const std::string& path, std::span<const std::byte> bytes) {
   detail::replace_file(path, bytes, "state");

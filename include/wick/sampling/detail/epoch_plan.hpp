@@ -15,7 +15,7 @@
 #include <wick/sampling/detail/group_plan.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Whether loader.set_mix_weights() can change the order: a mix, and no order stage behind it.
 template <class Types>

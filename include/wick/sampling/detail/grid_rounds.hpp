@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A place is a row and a column of a grid of 2^column_bits columns. Each pair of rounds moves the row by a
 /// function of the column, then changes the column by a function of the row. See wick::permutation.

@@ -19,7 +19,7 @@
 #include <wick/sampling/detail/grouping.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A part of what is numbered: positions, or rows.
 struct position_range {

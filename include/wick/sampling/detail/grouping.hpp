@@ -11,7 +11,7 @@
 
 #include <wick/sampling/detail/permutation.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What an epoch's samples are, from the longest to the shortest.
 struct lengthy {

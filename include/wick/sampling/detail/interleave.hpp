@@ -9,7 +9,7 @@
 
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
 /// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0

@@ -10,7 +10,7 @@
 #include <wick/pipeline/random.hpp>
 #include <wick/sampling/detail/grid_rounds.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A Feistel network over the smallest grid of 2^b columns and as many rows as it takes, about as many of
 /// each, walked until it lands below n (cycle walking). Black, Rogaway: "Ciphers with arbitrary finite

@@ -18,7 +18,7 @@
 #include <wick/sampling/detail/permutation.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 block_order::block_order(std::uint64_t n, std::uint64_t block, std::uint64_t window, std::uint64_t seed,
                          std::uint64_t epoch, std::uint32_t stage) noexcept
@@ -114,7 +114,7 @@ std::uint64_t unequal_block_shuffle_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
   if (block == 0 || window == 0) {

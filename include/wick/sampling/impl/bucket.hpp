@@ -11,7 +11,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sampling/bucket.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 #if defined(__x86_64__)
 #pragma GCC diagnostic push

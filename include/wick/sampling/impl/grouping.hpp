@@ -15,7 +15,7 @@
 #include <wick/sampling/detail/grouping.hpp>
 #include <wick/sampling/detail/permutation.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void grouping::sort(std::vector<lengthy>& samples) {
   std::stable_sort(samples.begin(), samples.end(),

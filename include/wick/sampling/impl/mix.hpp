@@ -13,7 +13,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/sampling/mix.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares) {
   double left = 0;

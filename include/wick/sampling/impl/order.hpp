@@ -18,7 +18,7 @@
 #include <wick/sampling/detail/permutation.hpp>
 #include <wick/sampling/order.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 permutation shuffle_stage::prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
                                    std::uint32_t stage) const noexcept {
@@ -88,7 +88,7 @@ std::uint64_t repeat_stage::size(std::uint64_t n) const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
   if (world == 0 || rank >= world) {

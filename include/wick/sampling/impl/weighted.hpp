@@ -21,7 +21,7 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/weighted.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.size()) {
   const double most = *std::max_element(weights.begin(), weights.end());
@@ -147,7 +147,7 @@ detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::weighted_stage weighted(std::vector<double> weights, weighted_options options) {
   return {std::move(weights), options};

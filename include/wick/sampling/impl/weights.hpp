@@ -18,7 +18,7 @@
 #include <wick/sampling/weighted.hpp>
 #include <wick/sampling/weights.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// By the blocks' times a sum_tree finds the changes that it does not have yet.
 struct weights_store {
@@ -141,7 +141,7 @@ std::uint64_t changing_weights_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 weights::weights(std::vector<double> values) : store_(std::make_shared<detail::weights_store>()) {
   for (std::size_t i = 0; i < values.size(); ++i) detail::weights_store::require(i, values[i]);

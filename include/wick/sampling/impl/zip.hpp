@@ -13,7 +13,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/sampling/zip.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace zipping {
 

@@ -11,7 +11,7 @@
 #include <wick/sources/memory.hpp>
 #include <wick/sources/memory_view.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class array_file {
  public:

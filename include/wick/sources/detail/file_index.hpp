@@ -13,7 +13,7 @@
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// How a source finds the samples of a file.
 class extent_finder {

@@ -12,7 +12,7 @@
 
 #include <wick/io/detail/source_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class entry_kind : unsigned char {
   file,  ///< a regular file, or a link that leads nowhere: reading it says so

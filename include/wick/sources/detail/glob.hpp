@@ -15,7 +15,7 @@
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/walk.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Numbers within names compare as numbers: "f2" before "f10". A total order.
 inline bool natural_less(std::string_view a, std::string_view b) noexcept {

@@ -16,7 +16,7 @@
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class gzip_file {
  public:

@@ -18,7 +18,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/detail/gzip_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// An array [count, …] in memory, elements in the machine's byte order.
 struct idx_array {

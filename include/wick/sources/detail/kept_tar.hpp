@@ -11,7 +11,7 @@
 #include <wick/io/file_stamp.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The file, SHARD.wickidx: "wicktar1", then little-endian numbers of 8 bytes: size of the shard, seconds and
 /// nanoseconds of its last change, number of members; the members; last a checksum of all before it. A member

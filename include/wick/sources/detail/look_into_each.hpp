@@ -12,7 +12,7 @@
 #include <wick/async/detail/interruption.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Opens each file, calls look_into(number, look), and keeps it. On servers several calls run at a time.
 template <class F>

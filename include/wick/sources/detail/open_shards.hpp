@@ -10,7 +10,7 @@
 
 #include <wick/io/detail/file_io.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A share of the descriptors that this process may have. All sources together keep a quarter of
 /// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.

@@ -16,7 +16,7 @@
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class opened_files {
  public:

@@ -10,7 +10,7 @@
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class row_files {
  public:

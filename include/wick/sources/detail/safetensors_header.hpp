@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The header of a safetensors file: an object of JSON, {"NAME": {"dtype": "F32", "shape": [2, 3],
 /// "data_offsets": [0, 24]}, …, "__metadata__": {…}}. Other members are passed over.

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline constexpr std::size_t tar_block = 512;
 

@@ -22,7 +22,7 @@
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class tar_index {
  public:

@@ -12,7 +12,7 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/sources/detail/tar_header.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Reads parts of a file that lie further and further on. Fetches 4 KiB where it must leap, and up to 64 KiB
 /// at a time where what is asked for lies close together.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct folder_files {
   std::string folder;

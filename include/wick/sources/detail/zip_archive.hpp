@@ -10,7 +10,7 @@
 
 #include <wick/io/detail/source_file.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// PKWARE: "APPNOTE.TXT, .ZIP File Format Specification", 6.3. Stored and deflated members, with ZIP64.
 class zip_archive {

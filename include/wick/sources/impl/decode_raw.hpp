@@ -10,7 +10,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/decode_raw.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
     : format_(std::make_shared<const row_format>(of, type)) {}

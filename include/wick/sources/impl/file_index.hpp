@@ -23,7 +23,7 @@
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 file_index::file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept)
     : files_(paths, who) {

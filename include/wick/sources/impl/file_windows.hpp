@@ -12,7 +12,7 @@
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/file_windows.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

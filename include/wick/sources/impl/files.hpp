@@ -20,7 +20,7 @@
 #include <wick/sources/detail/glob.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store) {
   if (paths.empty()) throw error("files: the list is empty; give it at least one path");

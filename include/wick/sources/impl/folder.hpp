@@ -10,7 +10,7 @@
 
 #include <wick/sources/detail/folder.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
   switch (entry.d_type) {

@@ -19,7 +19,7 @@
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/framed_records.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include <wick/sources/idx.hpp>
 #include <wick/sources/memory.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 idx::idx(const std::string& data, const std::string& labels, idx_options options)
     : data_path_(data), rows_(load(data, labels, options)) {}

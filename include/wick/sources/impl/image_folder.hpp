@@ -25,7 +25,7 @@
 #include <wick/sources/detail/walk.hpp>
 #include <wick/sources/image_folder.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// What the folders held when they were listed.
 struct image_folder::table {

@@ -18,7 +18,7 @@
 #include <wick/sources/detail/kept_tar.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace kept_tar {
 

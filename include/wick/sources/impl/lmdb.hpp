@@ -23,7 +23,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/lmdb.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -236,7 +236,7 @@ std::uint64_t lmdb_records::fingerprint() const noexcept { return index_->print;
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::lmdb_records lmdb(const std::string& path, const lmdb_options& options) { return {path, options}; }
 

@@ -16,7 +16,7 @@
 #include <wick/sources/memory.hpp>
 #include <wick/sources/memory_view.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 array_rows::array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
                        std::uint64_t count)

@@ -10,7 +10,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 strided_loop::strided_loop(const shape& extents, const shape& strides, std::size_t element) noexcept
     : run_(element) {
@@ -75,7 +75,7 @@ row_format::row_format(const shape& of, dtype element, const shape& strides) : r
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void memory_view::refuse() const {
   throw error(

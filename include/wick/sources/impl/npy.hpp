@@ -19,7 +19,7 @@
 #include <wick/sources/detail/zip_archive.hpp>
 #include <wick/sources/npy.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -9,7 +9,7 @@
 
 #include <wick/sources/detail/open_shards.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 descriptor_share::descriptor_share(std::size_t wanted) noexcept {
   ::rlimit limit{};

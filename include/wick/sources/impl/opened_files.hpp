@@ -20,7 +20,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(who), open_(size()) {
   stamps_.reserve(size());

@@ -20,7 +20,7 @@
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/records.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

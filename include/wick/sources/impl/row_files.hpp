@@ -11,7 +11,7 @@
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/detail/row_files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 row_files::row_files(const files& of, const form& rows, const char* who, const char* advice)
     : files_(of, who), form_(rows) {

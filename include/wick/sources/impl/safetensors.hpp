@@ -19,7 +19,7 @@
 #include <wick/sources/detail/safetensors_header.hpp>
 #include <wick/sources/safetensors.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -14,7 +14,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/safetensors_header.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 safetensors_header::safetensors_header(std::string_view json) : left_(json) {
   object([&](std::string name) {

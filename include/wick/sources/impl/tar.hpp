@@ -25,7 +25,7 @@
 #include <wick/sources/detail/tar_scan.hpp>
 #include <wick/sources/tar.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void shard_list::add_all(std::span<const std::string> patterns) {
   for (const std::string& p : patterns) add(p);
@@ -47,7 +47,7 @@ void shard_list::add(const std::string& pattern) {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
@@ -86,7 +86,7 @@ std::string tar_records::key(std::uint64_t i) const {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::tar_samples tar(shard_list shards, tar_options options) {
   return detail::tar_samples(std::move(shards), options);

@@ -11,7 +11,7 @@
 
 #include <wick/sources/detail/tar_header.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool tar_header::all_zero() const noexcept {
   return block_[0] == 0 && std::memcmp(block_, block_ + 1, tar_block - 1) == 0;

@@ -31,7 +31,7 @@
 #include <wick/sources/detail/tar_index.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store,
                      record_fields fields, bool labels, bool skip_incomplete, bool keep)

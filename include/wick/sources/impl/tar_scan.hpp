@@ -17,7 +17,7 @@
 #include <wick/sources/detail/tar_header.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size) {
   if (offset < first_ || offset + size > first_ + filled_) {

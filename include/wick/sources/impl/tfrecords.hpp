@@ -19,7 +19,7 @@
 #include <wick/sources/framed_records.hpp>
 #include <wick/sources/tfrecords.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -173,7 +173,7 @@ tf_records::tf_records(const files& of, const framed_options& options)
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::tf_records tfrecords(const files& of, const framed_options& options) { return {of, options}; }
 

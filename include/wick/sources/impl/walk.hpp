@@ -14,7 +14,7 @@
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/walk.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
   const auto same = [](char a, char lower) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == lower; };

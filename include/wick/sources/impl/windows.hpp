@@ -17,7 +17,7 @@
 #include <wick/sources/memory_view.hpp>
 #include <wick/sources/windows.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
                       const shape& row) {

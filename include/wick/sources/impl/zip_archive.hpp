@@ -15,7 +15,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/zip_archive.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

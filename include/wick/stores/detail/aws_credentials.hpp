@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct aws_settings {
   std::string access_key = {};

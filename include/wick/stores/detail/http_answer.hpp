@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The head of an answer, line by line. RFC 9110.
 struct http_answer {

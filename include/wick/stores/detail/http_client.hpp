@@ -13,7 +13,7 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/stores/remote.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What one attempt at a request sends.
 struct http_address {

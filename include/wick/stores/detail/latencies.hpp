@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Of the last 256. One thread adds and asks for a limit; any thread asks for the quantiles.
 class latencies {

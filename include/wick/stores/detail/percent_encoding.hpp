@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The parameters of a query, or the fields of a header.
 using name_values = std::vector<std::pair<std::string, std::string>>;

@@ -8,7 +8,7 @@
 
 #include <wick/stores/detail/aws_credentials.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct s3_address {
   std::string bucket = {};

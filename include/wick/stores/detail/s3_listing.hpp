@@ -10,7 +10,7 @@
 
 #include <wick/stores/detail/percent_encoding.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct s3_object {
   std::string key = {};

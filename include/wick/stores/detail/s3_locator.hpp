@@ -15,7 +15,7 @@
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/remote.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The addresses of a store: those of s3:// by the keys that are valid now, all others as they are.
 class s3_locator : public http_locator {

@@ -19,7 +19,7 @@
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/percent_encoding.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -18,7 +18,7 @@
 #include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/percent_encoding.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

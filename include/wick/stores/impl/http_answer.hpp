@@ -14,7 +14,7 @@
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/percent_encoding.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

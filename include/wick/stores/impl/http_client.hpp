@@ -29,7 +29,7 @@
 #include <wick/stores/impl/http_transfers.hpp>
 #include <wick/stores/remote.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct http_client::state : http_transfers {
   using http_transfers::http_transfers;

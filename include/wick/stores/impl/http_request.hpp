@@ -25,7 +25,7 @@
 #include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/remote.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 using http_clock = std::chrono::steady_clock;
 

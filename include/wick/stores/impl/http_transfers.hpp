@@ -35,7 +35,7 @@
 #include <wick/stores/impl/http_request.hpp>
 #include <wick/stores/remote.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

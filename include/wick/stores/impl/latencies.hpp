@@ -8,7 +8,7 @@
 
 #include <wick/stores/detail/latencies.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void latencies::add(double seconds) noexcept {
   last_[count_++ % kept] = static_cast<float>(seconds);

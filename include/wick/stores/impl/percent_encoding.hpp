@@ -10,7 +10,7 @@
 
 #include <wick/stores/detail/percent_encoding.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::string percent_encoded(std::string_view bytes, slashes how) {
   static constexpr char digits[] = "0123456789ABCDEF";

@@ -18,7 +18,7 @@
 #include <wick/stores/detail/s3_locator.hpp>
 #include <wick/stores/remote.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::shared_ptr<detail::object_store> detail::open_store(const remote_options& options) {
   return std::make_shared<http_client>(options, std::make_unique<s3_locator>(options));

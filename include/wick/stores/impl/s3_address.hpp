@@ -15,7 +15,7 @@
 #include <wick/stores/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -26,7 +26,7 @@
 #include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/detail/s3_locator.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 aws_settings s3_locator::settings() const {
   aws_settings out = find_aws_settings({.profile = options_.profile, .anonymous = options_.anonymous});

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Where some characters stand in 64 of them, a bit each; `others` are quotes and NULs.
 struct csv_marks {

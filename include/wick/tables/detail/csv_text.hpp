@@ -13,7 +13,7 @@
 
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
 class csv_text {

@@ -15,7 +15,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/sources/files.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 /// Which row groups are left out.
 struct parquet_range {
@@ -38,7 +38,7 @@ struct parquet_options {
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class number_kind : std::uint8_t {
   boolean,

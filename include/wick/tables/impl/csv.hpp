@@ -20,7 +20,7 @@
 #include <wick/tables/csv.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 
@@ -42,7 +42,7 @@ std::string_view trimmed(std::string_view field) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 csv::csv(const std::string& path, const csv_options& options)
     : path_(path), options_(options), text_(path, options.separator, options.header) {

@@ -24,7 +24,7 @@
 #include <wick/tables/detail/csv_marks.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

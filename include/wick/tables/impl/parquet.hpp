@@ -26,7 +26,7 @@
 #include <wick/tables/impl/parquet_files.hpp>
 #include <wick/tables/impl/parquet_groups.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct parquet_table::state : parquet_files, std::enable_shared_from_this<state> {
   state(const files& of, const std::vector<std::string>& names, const std::vector<parquet_field>& fields,

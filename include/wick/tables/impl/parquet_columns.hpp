@@ -18,7 +18,7 @@
 #include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_types.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A row group in memory.
 struct parquet_group {

@@ -30,7 +30,7 @@
 #include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_types.hpp>
 
-namespace wick::detail::with_arrow {
+namespace wick::inline v0_1::detail::with_arrow {
 
 /// What Arrow throws, as wick's.
 template <class F>

@@ -34,7 +34,7 @@
 #include <wick/tables/impl/parquet_memory.hpp>
 #include <wick/tables/impl/parquet_types.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 using namespace with_arrow;
 

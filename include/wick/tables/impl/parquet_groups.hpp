@@ -21,7 +21,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/tables/impl/parquet_columns.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 using group_ptr = std::shared_ptr<const parquet_group>;
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace wick::detail::with_arrow {
+namespace wick::inline v0_1::detail::with_arrow {
 
 /// Row groups are made on one thread and dropped on another, so that Arrow's own pools give most of them back
 /// to the system: a third of the time goes into pages that are cleared once more. Large blocks stay here.

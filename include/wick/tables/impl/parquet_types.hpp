@@ -14,7 +14,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
 
-namespace wick::detail::with_arrow {
+namespace wick::inline v0_1::detail::with_arrow {
 
 [[noreturn]] void throw_arrow(const std::string& message) { throw error(printable(message)); }
 void require(const arrow::Status& status) {

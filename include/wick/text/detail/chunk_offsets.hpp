@@ -8,7 +8,7 @@
 
 #include <wick/text/detail/token_ids.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What chunks(length) says.
 struct chunk_plan {

@@ -9,7 +9,7 @@
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What is one sample of a text file.
 struct text_rule {

@@ -12,7 +12,7 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 template <class T>
 concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);

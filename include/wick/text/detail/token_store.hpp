@@ -12,7 +12,7 @@
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/token_ids.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class token_store {
  public:

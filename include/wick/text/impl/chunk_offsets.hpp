@@ -11,7 +11,7 @@
 #include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_ids.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 chunk_offsets::chunk_offsets(std::uint64_t tokens, const chunk_plan& plan) noexcept
     : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}

@@ -13,7 +13,7 @@
 #include <wick/text/detail/text_scan.hpp>
 #include <wick/text/lines.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

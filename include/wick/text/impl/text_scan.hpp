@@ -16,7 +16,7 @@
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/text/detail/text_scan.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 std::uint64_t text_rule::fingerprint() const noexcept {
   fingerprint_hash h;

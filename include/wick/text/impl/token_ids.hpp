@@ -11,7 +11,7 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/text/detail/token_ids.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// A plain loop: g++ makes poor code of vectors of eight that are converted, and good one of this.
 template <class T>

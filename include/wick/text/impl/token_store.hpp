@@ -20,7 +20,7 @@
 #include <wick/text/detail/token_ids.hpp>
 #include <wick/text/detail/token_store.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What the header of a NumPy array takes, or 0 when there is none.
 inline std::uint64_t numpy_header(const opened_files::look& file) {

@@ -14,7 +14,7 @@
 #include <wick/text/detail/token_store.hpp>
 #include <wick/text/tokens.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline std::shared_ptr<const chunk_offsets> some_chunks(chunk_offsets places, std::uint64_t tokens) {
   if (places.size() == 0) {

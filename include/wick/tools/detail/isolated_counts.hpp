@@ -13,7 +13,7 @@
 #include <wick/pipeline/clock.hpp>
 #include <wick/recovery/failure_log.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// Workers add, the thread that measures looks.
 class isolated_counts {

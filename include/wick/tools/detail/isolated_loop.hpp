@@ -12,7 +12,7 @@
 #include <wick/tools/detail/isolated_counts.hpp>
 #include <wick/tools/detail/isolated_runs.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// As many walks as samples may be under way at a time: each is a coroutine that takes a sample (where none
 /// suspends, a run of samples) through the stages, then the next.

@@ -40,7 +40,7 @@
 #include <wick/recovery/failure_log.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// What becomes of a sample behind the last stage of a run.
 enum class isolated_end {

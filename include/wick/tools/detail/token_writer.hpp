@@ -11,7 +11,7 @@
 
 #include <wick/text/detail/token_ids.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class file_replacement;
 

@@ -21,7 +21,7 @@
 #include <wick/recovery/state.hpp>
 #include <wick/tools/audit.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

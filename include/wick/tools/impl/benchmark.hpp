@@ -22,7 +22,7 @@
 #include <wick/tools/benchmark.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -11,7 +11,7 @@
 #include <wick/io/detail/source_file.hpp>
 #include <wick/tools/detail/token_writer.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 token_writer::token_writer(const std::string& path)
     : path_(path), file_(std::make_shared<file_replacement>(path, "tokens")) {

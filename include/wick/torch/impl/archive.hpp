@@ -18,7 +18,7 @@
 #include <wick/torch/archive.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 at::Tensor tensor_of_state(std::span<const std::byte> state) {
   return at::from_blob(const_cast<std::byte*>(state.data()), {static_cast<std::int64_t>(state.size())},

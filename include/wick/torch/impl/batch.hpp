@@ -16,7 +16,7 @@
 #include <wick/torch/batch.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 at::Tensor tensor_output::make(slab memory, const column_description& about) {
   const shape sizes = about.extents(), strides = about.strides();

@@ -15,7 +15,7 @@
 #include <wick/torch/nested.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 at::Tensor nested(const padded<at::Tensor>& field) {
   const at::Tensor lengths = field.lengths.to(at::kCPU, at::kLong).contiguous();

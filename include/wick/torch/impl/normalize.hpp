@@ -21,7 +21,7 @@
 #include <wick/torch/tensor.hpp>
 #include <wick/transforms/normalize.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include <wick/batch/detail/slab.hpp>
 #include <wick/torch/pin.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 class pinned_slab_memory final : public slab_memory {
  public:

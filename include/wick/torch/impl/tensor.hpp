@@ -20,7 +20,7 @@
 #include <wick/sources/memory_view.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 dtype dtype_of(at::ScalarType t) {
   switch (t) {

@@ -19,7 +19,7 @@
 #include <wick/torch/tensor.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
   tensor_ = rows_on_cpu(t, std::string("tensor_dataset: ") + what);

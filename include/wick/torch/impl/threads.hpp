@@ -11,7 +11,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/torch/threads.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 std::size_t limit_torch_threads(const executor& workers, std::size_t at_least) {
   const std::size_t all = detail::available_cpus();

@@ -27,7 +27,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/torch/transfer.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 struct transfer_stage::copy {
   /// The tensors that leave the pipeline; weak, so that their addresses can't be those of others meanwhile.

@@ -14,7 +14,7 @@
 #include <wick/torch/tensor.hpp>
 #include <wick/torch/windows.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline series series_of_tensor(const at::Tensor& t, const std::string& name) {
   auto kept = std::make_shared<const at::Tensor>(rows_on_cpu(t, name));

@@ -14,7 +14,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// `Named` has the stage's name.
 template <class Named>

@@ -11,7 +11,7 @@
 #include <wick/transforms/adjust.hpp>
 #include <wick/transforms/detail/op_stage.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -22,7 +22,7 @@
 #include <wick/pixels/warp.hpp>
 #include <wick/transforms/affine.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 using center_point = std::optional<std::array<double, 2>>;
 
@@ -271,7 +271,7 @@ std::uint64_t random_perspective_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::affine_stage affine(const affine_options& options) { return detail::affine_stage(options); }
 

@@ -25,7 +25,7 @@
 #include <wick/transforms/impl/affine.hpp>
 #include <wick/transforms/impl/augment_policies.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 /// The strongest of each kind.
 struct augment_space {
@@ -230,7 +230,7 @@ std::uint64_t auto_augment_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::rand_augment_stage rand_augment(const rand_augment_options& options) {
   return detail::rand_augment_stage(options);

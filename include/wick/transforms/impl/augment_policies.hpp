@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 enum class augmentation : std::uint8_t {
   identity,

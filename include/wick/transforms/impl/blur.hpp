@@ -14,7 +14,7 @@
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/transforms/blur.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 void require_kernel(std::string_view stage, const kernel_size& size, double least, double most) {
   if (size.width < 1 || size.height < 1 || size.width % 2 == 0 || size.height % 2 == 0) {
@@ -63,7 +63,7 @@ void random_gaussian_blur_stage::apply(lazy_image& picture, double sigma) const 
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma) {
   return {kernel_size, sigma};

@@ -18,7 +18,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/crop.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 center_crop_stage::center_crop_stage(int height, int width) : height_(height), width_(width) {
   detail::require_size(name, height, width);
@@ -117,7 +117,7 @@ int random_resized_crop_stage::at_least_one(double side, int most) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_crop_stage random_crop(int height, int width, const random_crop_options& options) {
   return {height, width, options};

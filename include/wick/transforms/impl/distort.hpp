@@ -19,7 +19,7 @@
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/transforms/distort.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 inline void require_range(std::string_view what, const std::array<double, 2>& range, double least,
                           double most) {
@@ -84,7 +84,7 @@ pixel_op random_channel_permutation_stage::draw(context& ctx) const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_photometric_distort_stage random_photometric_distort(
     const random_photometric_distort_options& options) {

@@ -20,7 +20,7 @@
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/transforms/erasing.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 random_erasing_stage::random_erasing_stage(const random_erasing_options& options) : options_(options) {
   detail::require_probability(name, options.p);
@@ -102,7 +102,7 @@ std::uint64_t random_erasing_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_erasing_stage random_erasing(const random_erasing_options& options) {
   return detail::random_erasing_stage(options);

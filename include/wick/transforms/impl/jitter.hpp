@@ -16,7 +16,7 @@
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/transforms/jitter.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 color_jitter_stage::color_jitter_stage(double brightness, double contrast, double saturation, double hue)
     : amount_{brightness, contrast, saturation, hue} {
@@ -67,7 +67,7 @@ void random_grayscale_stage::apply(lazy_image& picture, bool gray) const {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
   return {brightness, contrast, saturation, hue};

@@ -13,7 +13,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/letterbox.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 letterbox_stage::letterbox_stage(int height, int width, const letterbox_options& options)
     : height_(height), width_(width), options_(options) {
@@ -45,7 +45,7 @@ std::uint64_t letterbox_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options) {
   return {height, width, options};

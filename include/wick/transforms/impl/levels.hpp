@@ -10,7 +10,7 @@
 #include <wick/transforms/detail/op_stage.hpp>
 #include <wick/transforms/levels.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 namespace detail {
 

@@ -23,7 +23,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/transforms/mixing.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 void soft_label::write_to(slot to) const noexcept {
   if (!shares.empty()) std::memcpy(to.data, shares.data(), shares.size() * sizeof(float));

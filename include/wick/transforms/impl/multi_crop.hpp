@@ -16,7 +16,7 @@
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/multi_crop.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 five_crop_stage::five_crop_stage(int height, int width) : height_(height), width_(width) {
   detail::require_size(name, height, width);
@@ -42,7 +42,7 @@ std::uint64_t five_crop_stage::fingerprint() const noexcept { return fingerprint
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::five_crop_stage five_crop(int height, int width) { return {height, width}; }
 

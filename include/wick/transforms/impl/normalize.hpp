@@ -16,7 +16,7 @@
 #include <wick/pipeline/stage.hpp>
 #include <wick/transforms/normalize.hpp>
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 channel_values::channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
   if (each.size() < 1 || each.size() > values.size()) {
@@ -29,7 +29,7 @@ channel_values::channel_values(std::initializer_list<double> each) : count(stati
 
 }  // namespace wick
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 normalize_stage::normalize_stage(const channel_values& mean, const channel_values& deviation)
     : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
@@ -60,7 +60,7 @@ std::uint64_t normalize_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::normalize_stage normalize(const channel_values& mean, const channel_values& std) {
   return {mean, std};

@@ -10,7 +10,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/transforms/pad.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
   detail::require_edges(name, by);
@@ -28,7 +28,7 @@ std::uint64_t pad_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::pad_stage pad(const edges& by, const pad_options& options) { return {by, options}; }
 

@@ -18,7 +18,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/random_iou_crop.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 namespace boxing {
 
@@ -98,7 +98,7 @@ std::uint64_t random_iou_crop_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& options) {
   return detail::random_iou_crop_stage(options);

@@ -16,7 +16,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/resize.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 resize_stage::resize_stage(int height, int width, const resize_options& options)
     : height_(height), width_(width), options_(options) {
@@ -69,7 +69,7 @@ std::uint64_t resize_stage::fingerprint() const noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::resize_stage resize(int height, int width, const resize_options& options) {
   return {height, width, options};

@@ -11,7 +11,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/transforms/to_image.hpp>
 
-namespace wick::detail {
+namespace wick::inline v0_1::detail {
 
 picture_axes::picture_axes(const shape& extents, dtype type, const to_image_options& options) {
   if (type != dtype::uint8) {
@@ -54,7 +54,7 @@ void picture_axes::interleave(const std::byte* planes, image& to) noexcept {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::inline v0_1 {
 
 detail::to_image_stage to_image(const to_image_options& options) { return detail::to_image_stage(options); }
 detail::to_mask_stage to_mask(const to_image_options& options) { return detail::to_mask_stage(options); }
