@@ -1,6 +1,7 @@
 // The number of calls at a time, against storages that answer in different ways. No thread and no clock: a
 // storage is a function from calls at a time to calls a second.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,13 +23,12 @@ using storage = std::function<double(double)>;
 /// A storage for some time: what the calls gave a second, from `from` seconds on.
 double goodput(concurrency& c, const storage& s, double& now, double seconds, double from, unsigned seed,
                double wanted = 1e9) {
-  std::mt19937 random(seed);
-  std::exponential_distribution<double> gap(1);
+  std::minstd_rand random(seed);
   const double end = now + seconds, counted = now + from;
   std::uint64_t calls = 0;
   while (now < end) {
     const double can = s(static_cast<double>(c.limit())), rate = std::min(can, wanted);
-    now += gap(random) / rate;
+    now -= std::log(static_cast<double>(random()) / static_cast<double>(random.max())) / rate;
     if (now >= counted) ++calls;
     c.ended(now, can < wanted);
   }
@@ -68,6 +68,7 @@ const std::vector<std::pair<std::string, storage>>& storages() {
 }  // namespace
 
 TEST_CASE("after 30 s the calls at a time give 94 % of the best on average, trials included") {
+  double all = 0;
   for (const auto& [name, s] : storages()) {
     constexpr unsigned runs = 10;
     double sum = 0;
@@ -80,20 +81,46 @@ TEST_CASE("after 30 s the calls at a time give 94 % of the best on average, tria
                     name << ", seed " << seed << ": " << got << " of " << best(s) << " with " << c.limit());
     }
     CHECK_MESSAGE(sum / runs >= 0.94 * best(s), name << ": " << sum / runs << " of " << best(s));
+    all += sum / runs / best(s);
   }
+  CHECK(all / static_cast<double>(storages().size()) >= 0.984);
+}
+
+TEST_CASE("a few calls at a time are found to one") {
+  const storage s = [](double c) {  // 10 ms a call, 800 a second, and less with more than 8
+    return std::min(c / 10e-3, 800 * (c > 8 ? 0.5 + 0.5 * 8 / c : 1));
+  };
+  double sum = 0;
+  int runs = 0;
+  for (const std::size_t first : {5u, 7u, 9u, 11u, 82u}) {
+    for (unsigned seed = 1; seed <= 4; ++seed, ++runs) {
+      concurrency c(first, 1, 256);
+      double now = 0;
+      sum += goodput(c, s, now, 120, 60, seed);
+    }
+  }
+  CHECK(sum / runs >= 0.97 * best(s));
 }
 
 TEST_CASE("it follows a storage that becomes another") {
+  double sum = 0;
+  int runs = 0, missed = 0;
   for (const auto& [before, a] : storages()) {
     for (const auto& [after, b] : storages()) {
-      concurrency c(4, 1, 256);
-      double now = 0;
-      goodput(c, a, now, 60, 30, 1);
-      const double got = goodput(c, b, now, 120, 60, 2);
-      CHECK_MESSAGE(got >= 0.8 * best(b), before << ", then " << after << ": " << got << " of " << best(b)
-                                                 << " with " << c.limit());
+      for (unsigned seed = 1; seed <= 2; ++seed, ++runs) {
+        concurrency c(4, 1, 256);
+        double now = 0;
+        goodput(c, a, now, 60, 30, seed);
+        const double got = goodput(c, b, now, 120, 60, seed + 9) / best(b);
+        sum += got;
+        if (got >= 0.8) continue;
+        ++missed;
+        MESSAGE(before << ", then " << after << ": " << got << " of the best, with " << c.limit());
+      }
     }
   }
+  CHECK(sum / runs >= 0.965);
+  CHECK(missed <= runs / 20);
 }
 
 TEST_CASE("where calls don't wait for threads their number stays") {
@@ -113,7 +140,7 @@ TEST_CASE("a number that is given stays, and none leaves its bounds") {
   concurrency some(4, 2, 20);
   std::size_t least = 4, most = 4;
   for (int i = 0; i < 40; ++i) {
-    goodput(some, i % 2 == 0 ? latency(20e-3, 1e9) : thrashing(5e-3, 1), now, 3, 0, static_cast<unsigned>(i));
+    goodput(some, i % 2 == 0 ? latency(20e-3, 1e9) : thrashing(5e-3, 1), now, 6, 0, static_cast<unsigned>(i));
     least = std::min(least, some.limit());
     most = std::max(most, some.limit());
   }

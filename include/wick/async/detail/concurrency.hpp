@@ -12,8 +12,9 @@ namespace wick::inline v0_1::detail {
 /// needs hundreds. One thread at a time.
 ///
 /// A window is some calls at one limit. Calls that began under another limit are not in it. A higher limit
-/// must give 5 % more, a lower one may give 2 % less. What fails is tried again after a pause, each time
-/// twice as long; when the calls take another time than before, the pauses end.
+/// must give 5 % more, a lower one may give 2 % less; a trial that gives much less ends before its window
+/// does. What fails is tried again after a pause, each time twice as long; when the calls take another time
+/// than before, the pauses end.
 class concurrency {
  public:
   /// Begins at `first`; stays in [least, most].

@@ -15,8 +15,10 @@ namespace {
 
 constexpr double least_seconds = 0.2, most_seconds = 1.5;
 /// Ways from the base, tried one after the other; the one that helped is tried again first.
-constexpr double steps[] = {2, 0.5, 1.25, 0.8};
+constexpr double steps[] = {2, 0.5, 1.25, 0.8, 0.9};
 constexpr std::size_t ways = sizeof steps / sizeof *steps;
+/// Up to here the last way is one call less, which a quarter more and a fifth less can miss: 9, 11 and 7.
+constexpr std::size_t few = 10;
 
 }  // namespace
 
@@ -30,9 +32,12 @@ bool concurrency::ended(double now, bool more_wait) noexcept {
   waits_ += more_wait ? 1u : 0u;
   const double took = now - begun_;
   const bool enough = calls_ >= std::max<std::uint64_t>(400, 4 * limit_) && took >= least_seconds;
-  if (!enough && !(calls_ >= 32 && took >= most_seconds)) return false;
+  const double rate = static_cast<double>(calls_) / took;
+  const bool worse = limit_ != base_ && rate < 0.75 * rate_ && took >= least_seconds / 2 &&
+                     calls_ >= std::max<std::uint64_t>(100, 2 * limit_);
+  if (!enough && !worse && !(calls_ >= 32 && took >= most_seconds)) return false;
   const std::size_t before = limit_;
-  judge(static_cast<double>(calls_) / took, 2 * waits_ >= calls_);
+  judge(rate, 2 * waits_ >= calls_);
   if (limit_ != before)
     skip_ = std::max(before, limit_);
   else
@@ -78,6 +83,7 @@ void concurrency::judge(double rate, bool wanted) noexcept {
     return;
   }
   for (; way_ < ways; ++way_) {
+    if (way_ == ways - 1 && base_ > few) continue;
     const auto to = static_cast<std::size_t>(std::lround(steps[way_] * static_cast<double>(base_)));
     limit_ = std::clamp(to, least_, most_);
     if (limit_ != base_) return;
