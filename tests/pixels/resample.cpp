@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../support/doctest.hpp"
@@ -193,6 +194,39 @@ TEST_CASE("weights of a scaled source box sum to one and stay inside it") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("weights that are kept from picture to picture are those of the present one") {
+  const auto weights = [](const wick::detail::axis& of) {
+    std::vector<int> out{of.low(), of.high(), of.most_taps(), of.copies() ? 1 : 0};
+    for (int i = 0; i < of.size(); ++i) {
+      out.push_back(of.first(i));
+      for (int k = 0; k < of.count(i); ++k) out.push_back(of.weights(i)[k]);
+    }
+    return out;
+  };
+  const wick::detail::axis_request some{3.5, 90, 40, 0, 40, false, interpolation::bilinear};
+  std::vector<wick::detail::axis_request> wanted(9, some);
+  wanted[1].low = 3;
+  wanted[2].high = 91;
+  wanted[3].size = 41;
+  wanted[4].window_first = 1, wanted[4].window_size = 39;
+  wanted[5].mirrored = true;
+  wanted[6].filter = interpolation::bicubic;
+  wanted[7] = {3, 43, 40, 0, 40, false, interpolation::bilinear};  // copies
+  wick::detail::axis kept;
+  for (const auto& other : wanted) {
+    kept.build(some);
+    for (const auto& now : {other, other, some}) {
+      kept.build(now);
+      wick::detail::axis fresh;
+      fresh.build(now);
+      CHECK(weights(kept) == weights(fresh));
+    }
+    wick::detail::axis away = std::move(kept);  // as a decoder that resizes meanwhile finds it
+    kept.build(some);
+    CHECK(weights(kept) == weights(away));
   }
 }
 

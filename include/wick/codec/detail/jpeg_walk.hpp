@@ -65,9 +65,7 @@ class jpeg_walk {
   /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
   outcome next(std::int16_t (*const* to)[64]) noexcept {
     if (!notes_) return scan_.next(to) ? outcome::good : outcome::unreadable;
-    const bool counts =
-        to == nullptr && asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
-    if (!counts) {
+    if (to != nullptr || !may_count()) {
       if (const outcome o = go_to_asked(); o != outcome::good) return o;
       if (const outcome o = step(to); o != outcome::good) return o;
     }
@@ -75,8 +73,28 @@ class jpeg_walk {
     if (++column_ == columns_) column_ = 0;
     return outcome::good;
   }
+  /// The next `mcus`, of which none is wanted.
+  outcome skip(std::size_t mcus) noexcept {
+    while (mcus != 0) {
+      std::size_t some = 1;
+      if (notes_ && may_count()) {
+        some = std::min(mcus, known_ - asked_);
+        asked_ += some;
+        column_ = (column_ + some) % columns_;
+      } else if (const outcome o = next(nullptr); o != outcome::good) {
+        return o;
+      }
+      mcus -= some;
+    }
+    return outcome::good;
+  }
 
  private:
+  /// Whether an unwanted MCU is passed without a look at it: there is a place behind it, and the walk does
+  /// not stand between two.
+  bool may_count() const noexcept {
+    return asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
+  }
   std::size_t mcu_at(std::size_t place) const noexcept {
     return place / each_row_ * columns_ + place % each_row_ * stride;
   }

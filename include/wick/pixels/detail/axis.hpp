@@ -24,11 +24,14 @@ struct axis_request {
   bool mirrored = false;
   interpolation filter = interpolation::bilinear;
   bool small = false;  ///< width and height of the whole result are at most 128 px together
+
+  bool operator==(const axis_request&) const = default;
 };
 
 /// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
 class axis {
  public:
+  /// Does nothing where it is built so already, as for the pictures of one size in a validation.
   void build(const axis_request& wanted);
 
   int size() const noexcept { return static_cast<int>(first_.size()); }
@@ -59,9 +62,11 @@ class axis {
     return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
   }
   static int nearest(const axis_request& wanted, int out, int length) noexcept;
+  void make(const axis_request& wanted);
   void fill(int i, const axis_request& wanted, int left, int length);
   void copy(const axis_request& wanted);
 
+  axis_request of_;
   std::vector<std::int32_t> first_, count_;
   std::vector<std::int16_t> weights_;
   std::vector<double> exact_;
@@ -72,6 +77,13 @@ class axis {
 };
 
 inline void axis::build(const axis_request& wanted) {
+  if (of_ == wanted && !first_.empty()) return;  // what is moved from is empty
+  of_ = {};                                      // until it is built: memory may be out
+  make(wanted);
+  of_ = wanted;
+}
+
+inline void axis::make(const axis_request& wanted) {
   if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
   scale_ = (wanted.high - wanted.low) / wanted.size;
   narrowed_ = 1 / std::max(scale_, 1.0);
