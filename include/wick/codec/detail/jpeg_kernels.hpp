@@ -10,8 +10,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// How many bytes a kernel may read in front of a row's first sample, and behind its last one. None writes
-/// there.
+/// How many bytes a kernel may read in front of a row's first sample, and behind its last one. Behind a
+/// widened row it may write as many.
 inline constexpr std::size_t jpeg_slack = 64;
 
 /// One set of loops. All sets give the same bytes, which are those of libjpeg-turbo's code for x86-64.

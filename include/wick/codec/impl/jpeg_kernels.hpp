@@ -9,6 +9,7 @@
 #include <wick/codec/detail/jpeg_kernels.hpp>
 #include <wick/codec/impl/jpeg_portable_kernels.hpp>
 #if defined(__x86_64__)
+#include <wick/codec/impl/jpeg_avx512_kernels.hpp>
 #include <wick/codec/impl/jpeg_x86_kernels.hpp>
 #elif defined(__aarch64__)
 #include <wick/codec/impl/jpeg_neon_kernels.hpp>
@@ -18,11 +19,14 @@ namespace wick::inline v0_1::detail {
 
 std::span<const jpeg_kernels* const> available_jpeg_kernels() noexcept {
   struct list {
-    const jpeg_kernels* sets[2] = {&portable_jpeg_kernels};
+    const jpeg_kernels* sets[3] = {&portable_jpeg_kernels};
     std::size_t count = 1;
     list() noexcept {
 #if defined(__x86_64__)
       if (__builtin_cpu_supports("avx2")) sets[count++] = &avx2_jpeg_kernels;
+      if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+          __builtin_cpu_supports("avx512vbmi"))
+        sets[count++] = &avx512_jpeg_kernels;
 #elif defined(__aarch64__)
       sets[count++] = &neon_jpeg_kernels;
 #endif
