@@ -387,4 +387,5 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(list(loader)))
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell runs this in the background, SIGINT is ignored
     unittest.main()

@@ -312,4 +312,5 @@ class Memory(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell runs this in the background, SIGINT is ignored
     unittest.main()
