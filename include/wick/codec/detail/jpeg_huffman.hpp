@@ -198,11 +198,13 @@ class jpeg_huffman {
       for (int i = 0; i < 2; ++i) {
         const std::uint32_t e = steps_[in.peek(step_bits)];
         const unsigned to = k + (e >> 8);
-        // 63 by coefficients alone, or an end before that; anything else is looked at symbol by symbol.
+        // 63 by coefficients alone, or an end before that; for anything else one symbol is looked at.
         if (to > 63 && (to < end_of_block || to > end_of_block + 62)) {
-          const stepped rest = step_over_singly(in, k);
-          in = rest.in;
-          return rest.good;
+          const stepped one = step_over_one(in);
+          in = one.in;
+          k += one.step;
+          if (k >= 63) return k == 63 || k >= end_of_block;
+          break;
         }
         in.drop(static_cast<int>(e & 0xFF));
         if (to >= 63) return true;
@@ -293,15 +295,13 @@ class jpeg_huffman {
   }
   struct stepped {
     jpeg_bits in;
-    bool good;
+    unsigned step;
   };
-  [[gnu::noinline]] stepped step_over_singly(jpeg_bits in, unsigned k) const noexcept {
-    while (k < 63) {
-      in.refill();
-      bool whole;
-      k += read(in, whole).step;
-    }
-    return {in, k == 63 || k >= end_of_block};
+  [[gnu::noinline]] stepped step_over_one(jpeg_bits in) const noexcept {
+    in.refill();
+    bool whole;
+    const unsigned step = read(in, whole).step;
+    return {in, step};
   }
 
   /// Two symbols where both are within the look. From the lowest byte on: their bits; the first one's step,

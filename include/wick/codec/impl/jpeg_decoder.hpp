@@ -219,7 +219,7 @@ class jpeg_decoder {
     if (!step_over(first_column_)) return false;
     for (std::size_t from = first_column_; from <= last_column_; from += most_together) {
       const std::size_t count = std::min(most_together, last_column_ + 1 - from);
-      std::memset(coefficients_.data(), 0, coefficients_.size() * sizeof coefficients_[0]);
+      clear(count);
       for (std::size_t k = 0; k < count; ++k) {
         if (!is_read(walk_.next(blocks_of(k)))) return false;
       }
@@ -230,6 +230,14 @@ class jpeg_decoder {
     // To the end of the row, so that what a place of the index led to is found to be right before it is
     // shown.
     return step_over(columns_ - 1 - last_column_);
+  }
+  /// The coefficients of so many MCUs; of a block without them the first is always written.
+  void clear(std::size_t mcus) noexcept {
+    for (std::size_t c = 0; c < frame_->components; ++c) {
+      const plane& p = planes_[c];
+      for (std::size_t v = 0; v < p.down && p.wanted && p.side > 1; ++v)
+        std::memset(p.blocks[v], 0, mcus * p.across * 64 * sizeof(std::int16_t));
+    }
   }
   /// Where the blocks of the k-th MCU go.
   std::int16_t (*const* blocks_of(std::size_t k) noexcept)[64] {
