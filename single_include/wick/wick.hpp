@@ -1759,8 +1759,9 @@ namespace wick::inline v0_1::detail {
 /// needs hundreds. One thread at a time.
 ///
 /// A window is some calls at one limit. Calls that began under another limit are not in it. A higher limit
-/// must give 5 % more, a lower one may give 2 % less. What fails is tried again after a pause, each time
-/// twice as long; when the calls take another time than before, the pauses end.
+/// must give 5 % more, a lower one may give 2 % less; a trial that gives much less ends before its window
+/// does. What fails is tried again after a pause, each time twice as long; when the calls take another time
+/// than before, the pauses end.
 class concurrency {
  public:
   /// Begins at `first`; stays in [least, most].
@@ -26993,8 +26994,10 @@ namespace {
 
 constexpr double least_seconds = 0.2, most_seconds = 1.5;
 /// Ways from the base, tried one after the other; the one that helped is tried again first.
-constexpr double steps[] = {2, 0.5, 1.25, 0.8};
+constexpr double steps[] = {2, 0.5, 1.25, 0.8, 0.9};
 constexpr std::size_t ways = sizeof steps / sizeof *steps;
+/// Up to here the last way is one call less, which a quarter more and a fifth less can miss: 9, 11 and 7.
+constexpr std::size_t few = 10;
 
 }  // namespace
 
@@ -27008,9 +27011,12 @@ bool concurrency::ended(double now, bool more_wait) noexcept {
   waits_ += more_wait ? 1u : 0u;
   const double took = now - begun_;
   const bool enough = calls_ >= std::max<std::uint64_t>(400, 4 * limit_) && took >= least_seconds;
-  if (!enough && !(calls_ >= 32 && took >= most_seconds)) return false;
+  const double rate = static_cast<double>(calls_) / took;
+  const bool worse = limit_ != base_ && rate < 0.75 * rate_ && took >= least_seconds / 2 &&
+                     calls_ >= std::max<std::uint64_t>(100, 2 * limit_);
+  if (!enough && !worse && !(calls_ >= 32 && took >= most_seconds)) return false;
   const std::size_t before = limit_;
-  judge(static_cast<double>(calls_) / took, 2 * waits_ >= calls_);
+  judge(rate, 2 * waits_ >= calls_);
   if (limit_ != before)
     skip_ = std::max(before, limit_);
   else
@@ -27056,6 +27062,7 @@ void concurrency::judge(double rate, bool wanted) noexcept {
     return;
   }
   for (; way_ < ways; ++way_) {
+    if (way_ == ways - 1 && base_ > few) continue;
     const auto to = static_cast<std::size_t>(std::lround(steps[way_] * static_cast<double>(base_)));
     limit_ = std::clamp(to, least_, most_);
     if (limit_ != base_) return;
@@ -29617,11 +29624,13 @@ class jpeg_huffman {
       for (int i = 0; i < 2; ++i) {
         const std::uint32_t e = steps_[in.peek(step_bits)];
         const unsigned to = k + (e >> 8);
-        // 63 by coefficients alone, or an end before that; anything else is looked at symbol by symbol.
+        // 63 by coefficients alone, or an end before that; for anything else one symbol is looked at.
         if (to > 63 && (to < end_of_block || to > end_of_block + 62)) {
-          const stepped rest = step_over_singly(in, k);
-          in = rest.in;
-          return rest.good;
+          const stepped one = step_over_one(in);
+          in = one.in;
+          k += one.step;
+          if (k >= 63) return k == 63 || k >= end_of_block;
+          break;
         }
         in.drop(static_cast<int>(e & 0xFF));
         if (to >= 63) return true;
@@ -29712,15 +29721,13 @@ class jpeg_huffman {
   }
   struct stepped {
     jpeg_bits in;
-    bool good;
+    unsigned step;
   };
-  [[gnu::noinline]] stepped step_over_singly(jpeg_bits in, unsigned k) const noexcept {
-    while (k < 63) {
-      in.refill();
-      bool whole;
-      k += read(in, whole).step;
-    }
-    return {in, k == 63 || k >= end_of_block};
+  [[gnu::noinline]] stepped step_over_one(jpeg_bits in) const noexcept {
+    in.refill();
+    bool whole;
+    const unsigned step = read(in, whole).step;
+    return {in, step};
   }
 
   /// Two symbols where both are within the look. From the lowest byte on: their bits; the first one's step,
@@ -29898,9 +29905,7 @@ class jpeg_walk {
   /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
   outcome next(std::int16_t (*const* to)[64]) noexcept {
     if (!notes_) return scan_.next(to) ? outcome::good : outcome::unreadable;
-    const bool counts =
-        to == nullptr && asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
-    if (!counts) {
+    if (to != nullptr || !may_count()) {
       if (const outcome o = go_to_asked(); o != outcome::good) return o;
       if (const outcome o = step(to); o != outcome::good) return o;
     }
@@ -29908,8 +29913,28 @@ class jpeg_walk {
     if (++column_ == columns_) column_ = 0;
     return outcome::good;
   }
+  /// The next `mcus`, of which none is wanted.
+  outcome skip(std::size_t mcus) noexcept {
+    while (mcus != 0) {
+      std::size_t some = 1;
+      if (notes_ && may_count()) {
+        some = std::min(mcus, known_ - asked_);
+        asked_ += some;
+        column_ = (column_ + some) % columns_;
+      } else if (const outcome o = next(nullptr); o != outcome::good) {
+        return o;
+      }
+      mcus -= some;
+    }
+    return outcome::good;
+  }
 
  private:
+  /// Whether an unwanted MCU is passed without a look at it: there is a place behind it, and the walk does
+  /// not stand between two.
+  bool may_count() const noexcept {
+    return asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
+  }
   std::size_t mcu_at(std::size_t place) const noexcept {
     return place / each_row_ * columns_ + place % each_row_ * stride;
   }
@@ -30662,8 +30687,8 @@ inline std::optional<jpeg_frame> jpeg_frame::read(std::span<const std::byte> enc
 
 namespace wick::inline v0_1::detail {
 
-/// How many bytes a kernel may read in front of a row's first sample, and behind its last one. None writes
-/// there.
+/// How many bytes a kernel may read in front of a row's first sample, and behind its last one. Behind a
+/// widened row it may write as many.
 inline constexpr std::size_t jpeg_slack = 64;
 
 /// One set of loops. All sets give the same bytes, which are those of libjpeg-turbo's code for x86-64.
@@ -31092,12 +31117,7 @@ class jpeg_decoder {
     return true;
   }
 
-  bool step_over(std::size_t mcus) {
-    for (; mcus != 0; --mcus) {
-      if (!is_read(walk_.next(nullptr))) return false;
-    }
-    return true;
-  }
+  bool step_over(std::size_t mcus) { return is_read(walk_.skip(mcus)); }
   static bool is_read(jpeg_walk::outcome o) {
     if (o == jpeg_walk::outcome::misplaced) throw wrong_jpeg_place();
     return o == jpeg_walk::outcome::good;
@@ -31107,7 +31127,7 @@ class jpeg_decoder {
     if (!step_over(first_column_)) return false;
     for (std::size_t from = first_column_; from <= last_column_; from += most_together) {
       const std::size_t count = std::min(most_together, last_column_ + 1 - from);
-      std::memset(coefficients_.data(), 0, coefficients_.size() * sizeof coefficients_[0]);
+      clear(count);
       for (std::size_t k = 0; k < count; ++k) {
         if (!is_read(walk_.next(blocks_of(k)))) return false;
       }
@@ -31118,6 +31138,14 @@ class jpeg_decoder {
     // To the end of the row, so that what a place of the index led to is found to be right before it is
     // shown.
     return step_over(columns_ - 1 - last_column_);
+  }
+  /// The coefficients of so many MCUs; of a block without them the first is always written.
+  void clear(std::size_t mcus) noexcept {
+    for (std::size_t c = 0; c < frame_->components; ++c) {
+      const plane& p = planes_[c];
+      for (std::size_t v = 0; v < p.down && p.wanted && p.side > 1; ++v)
+        std::memset(p.blocks[v], 0, mcus * p.across * 64 * sizeof(std::int16_t));
+    }
   }
   /// Where the blocks of the k-th MCU go.
   std::int16_t (*const* blocks_of(std::size_t k) noexcept)[64] {
@@ -31231,6 +31259,12 @@ class jpeg_decoder {
 /// file of a program.
 
 #if defined(__x86_64__)
+// ==== wick/codec/impl/jpeg_avx512_kernels.hpp
+/// \file
+/// The colors of the JPEG decoder for x86 with AVX-512 (Ice Lake, Zen 4 and later): 64 pixels at a time.
+
+#include <immintrin.h>
+
 // ==== wick/codec/impl/jpeg_x86_kernels.hpp
 /// \file
 /// The inner loops of the JPEG decoder for x86 with AVX2: colors; the inverse transforms are beside it.
@@ -31691,6 +31725,132 @@ inline constexpr jpeg_kernels avx2_jpeg_kernels{"avx2",      &to_8_avx2,        
 
 }  // namespace wick::detail
 
+namespace wick::inline v0_1::detail {
+
+#define WICK_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vbmi")))
+#define WICK_AVX512_INLINE WICK_AVX512 __attribute__((always_inline)) inline
+
+namespace jpeg_avx512 {
+
+WICK_AVX512_INLINE __m512i load(const void* from) noexcept { return _mm512_loadu_si512(from); }
+WICK_AVX512_INLINE __m512i words(short v) noexcept { return _mm512_set1_epi16(v); }
+
+WICK_AVX512_INLINE __m512i bytes_as_words(const std::uint8_t* from) noexcept {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+/// Three times `near` and `far`, of 32 samples.
+WICK_AVX512_INLINE __m512i four_of(const std::uint8_t* near, const std::uint8_t* far) noexcept {
+  return _mm512_add_epi16(_mm512_mullo_epi16(bytes_as_words(near), words(3)), bytes_as_words(far));
+}
+
+/// Which words of two registers are the one before each of the second's, and the one behind each of the
+/// first's.
+struct neighbors {
+  std::array<std::int16_t, 32> before, behind;
+};
+alignas(64) inline constexpr neighbors neighbors_of_words = [] {
+  neighbors out{};
+  for (std::size_t i = 0; i < 32; ++i) {
+    out.before[i] = static_cast<std::int16_t>(31 + i);
+    out.behind[i] = static_cast<std::int16_t>(1 + i);
+  }
+  return out;
+}();
+
+/// Which bytes of red and green, and of blue, 64 pixels each, are bytes 64 k to 64 k + 63 of them all.
+struct triples {
+  std::array<std::array<std::uint8_t, 64>, 3> red_green, blue;
+  std::array<std::uint64_t, 3> are_blue;
+};
+alignas(64) inline constexpr triples triples_of_64 = [] {
+  triples out{};
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::size_t pixel = (64 * k + i) / 3, channel = (64 * k + i) % 3;
+      out.red_green[k][i] = static_cast<std::uint8_t>(pixel + (channel == 1 ? 64 : 0));
+      out.blue[k][i] = static_cast<std::uint8_t>(pixel);
+      if (channel == 2) out.are_blue[k] |= std::uint64_t{1} << i;
+    }
+  }
+  return out;
+}();
+
+/// As dct_avx2::part.
+WICK_AVX512_INLINE __m512i part(__m512i doubled, short by) noexcept {
+  return _mm512_mulhrs_epi16(_mm512_mulhi_epi16(doubled, words(by)), words(1 << 14));
+}
+/// 65536ths to wholes. With a mask, since g++ 12 warns of what the other function leaves undefined.
+WICK_AVX512_INLINE __m512i rounded(__m512i v) noexcept {
+  return _mm512_maskz_srai_epi32(0xFFFF, _mm512_add_epi32(v, _mm512_set1_epi32(1 << 15)), 16);
+}
+struct pixels {
+  __m512i red, green, blue;
+};
+/// 32 pixels, 16 bits each. The arithmetic is that of dct_avx2::pixels_to_rgb.
+WICK_AVX512_INLINE pixels pixels_of(__m512i level, __m512i cb, __m512i cr) noexcept {
+  const __m512i b = _mm512_sub_epi16(cb, words(128)), r = _mm512_sub_epi16(cr, words(128));
+  const __m512i b2 = _mm512_add_epi16(b, b), r2 = _mm512_add_epi16(r, r);
+  const __m512i by = _mm512_set1_epi32(((65536 - 46802) * 65536) | (-22554 & 0xFFFF));
+  const __m512i sum = _mm512_packs_epi32(rounded(_mm512_madd_epi16(_mm512_unpacklo_epi16(b, r), by)),
+                                         rounded(_mm512_madd_epi16(_mm512_unpackhi_epi16(b, r), by)));
+  return {_mm512_add_epi16(level, _mm512_add_epi16(r, part(r2, 26345))),
+          _mm512_add_epi16(level, _mm512_sub_epi16(sum, r)),
+          _mm512_add_epi16(level, _mm512_add_epi16(b2, part(b2, -14942)))};
+}
+
+}  // namespace jpeg_avx512
+
+/// Writes up to jpeg_slack bytes behind the row.
+WICK_AVX512 inline void widen_between_avx512(const std::uint8_t* near, const std::uint8_t* far,
+                                             std::uint8_t* out, std::size_t n) {
+  using namespace jpeg_avx512;
+  const __m512i behind_of = load(neighbors_of_words.behind.data()),
+                before_of = load(neighbors_of_words.before.data());
+  __m512i last = four_of(near - 32, far - 32), now = four_of(near, far);
+  for (std::size_t i = 0; i < n; i += 32) {
+    const __m512i next = four_of(near + i + 32, far + i + 32);
+    const __m512i before = _mm512_permutex2var_epi16(last, before_of, now),
+                  behind = _mm512_permutex2var_epi16(now, behind_of, next);
+    const __m512i at = _mm512_mullo_epi16(now, words(3));
+    const __m512i even = _mm512_srli_epi16(_mm512_add_epi16(_mm512_add_epi16(at, before), words(8)), 4),
+                  odd = _mm512_srli_epi16(_mm512_add_epi16(_mm512_add_epi16(at, behind), words(7)), 4);
+    _mm512_storeu_si512(out + 2 * i, _mm512_or_si512(even, _mm512_slli_epi16(odd, 8)));
+    last = now;
+    now = next;
+  }
+}
+
+WICK_AVX512 inline void to_rgb_avx512(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                                      std::uint8_t* out, std::size_t n) {
+  using namespace jpeg_avx512;
+  const __m512i zero = _mm512_setzero_si512();
+  for (std::size_t i = 0; i < n; i += 64) {  // beyond n there is jpeg_slack
+    const __m512i level = load(y + i), b = load(cb + i), r = load(cr + i);
+    const pixels first = pixels_of(_mm512_unpacklo_epi8(level, zero), _mm512_unpacklo_epi8(b, zero),
+                                   _mm512_unpacklo_epi8(r, zero)),
+                 second = pixels_of(_mm512_unpackhi_epi8(level, zero), _mm512_unpackhi_epi8(b, zero),
+                                    _mm512_unpackhi_epi8(r, zero));
+    const __m512i red = _mm512_packus_epi16(first.red, second.red),
+                  green = _mm512_packus_epi16(first.green, second.green),
+                  blue = _mm512_packus_epi16(first.blue, second.blue);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const __m512i two = _mm512_permutex2var_epi8(red, load(triples_of_64.red_green[k].data()), green);
+      const __m512i all = _mm512_mask_permutexvar_epi8(two, triples_of_64.are_blue[k],
+                                                       load(triples_of_64.blue[k].data()), blue);
+      const std::size_t at = 3 * i + 64 * k, left = 3 * n > at ? 3 * n - at : 0;
+      _mm512_mask_storeu_epi8(out + at, left < 64 ? (std::uint64_t{1} << left) - 1 : ~std::uint64_t{0}, all);
+    }
+  }
+}
+
+inline constexpr jpeg_kernels avx512_jpeg_kernels{
+    "avx512", &to_8_avx2, &to_4_avx2, &to_2_avx2, &widen_avx2, &widen_between_avx512, &to_rgb_avx512};
+
+#undef WICK_AVX512
+#undef WICK_AVX512_INLINE
+
+}  // namespace wick::detail
+
 #elif defined(__aarch64__)
 // ==== wick/codec/impl/jpeg_neon_kernels.hpp
 /// \file
@@ -31923,11 +32083,14 @@ namespace wick::inline v0_1::detail {
 
 std::span<const jpeg_kernels* const> available_jpeg_kernels() noexcept {
   struct list {
-    const jpeg_kernels* sets[2] = {&portable_jpeg_kernels};
+    const jpeg_kernels* sets[3] = {&portable_jpeg_kernels};
     std::size_t count = 1;
     list() noexcept {
 #if defined(__x86_64__)
       if (__builtin_cpu_supports("avx2")) sets[count++] = &avx2_jpeg_kernels;
+      if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+          __builtin_cpu_supports("avx512vbmi"))
+        sets[count++] = &avx512_jpeg_kernels;
 #elif defined(__aarch64__)
       sets[count++] = &neon_jpeg_kernels;
 #endif
@@ -33256,11 +33419,14 @@ struct axis_request {
   bool mirrored = false;
   interpolation filter = interpolation::bilinear;
   bool small = false;  ///< width and height of the whole result are at most 128 px together
+
+  bool operator==(const axis_request&) const = default;
 };
 
 /// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
 class axis {
  public:
+  /// Does nothing where it is built so already, as for the pictures of one size in a validation.
   void build(const axis_request& wanted);
 
   int size() const noexcept { return static_cast<int>(first_.size()); }
@@ -33291,9 +33457,11 @@ class axis {
     return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
   }
   static int nearest(const axis_request& wanted, int out, int length) noexcept;
+  void make(const axis_request& wanted);
   void fill(int i, const axis_request& wanted, int left, int length);
   void copy(const axis_request& wanted);
 
+  axis_request of_;
   std::vector<std::int32_t> first_, count_;
   std::vector<std::int16_t> weights_;
   std::vector<double> exact_;
@@ -33304,6 +33472,13 @@ class axis {
 };
 
 inline void axis::build(const axis_request& wanted) {
+  if (of_ == wanted && !first_.empty()) return;  // what is moved from is empty
+  of_ = {};                                      // until it is built: memory may be out
+  make(wanted);
+  of_ = wanted;
+}
+
+inline void axis::make(const axis_request& wanted) {
   if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
   scale_ = (wanted.high - wanted.low) / wanted.size;
   narrowed_ = 1 / std::max(scale_, 1.0);
