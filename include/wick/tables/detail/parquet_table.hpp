@@ -13,6 +13,7 @@
 
 #include <wick/async/task.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/files.hpp>
 
 namespace wick::inline v0_1 {
