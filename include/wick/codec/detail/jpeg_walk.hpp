@@ -65,10 +65,8 @@ class jpeg_walk {
   /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
   outcome next(std::int16_t (*const* to)[64]) noexcept {
     if (!notes_) return scan_.next(to) ? outcome::good : outcome::unreadable;
-    if (to != nullptr || !may_count()) {
-      if (const outcome o = go_to_asked(); o != outcome::good) return o;
-      if (const outcome o = step(to); o != outcome::good) return o;
-    }
+    if (const outcome o = go_to_asked(); o != outcome::good) return o;
+    if (const outcome o = step(to); o != outcome::good) return o;
     ++asked_;
     if (++column_ == columns_) column_ = 0;
     return outcome::good;
@@ -77,7 +75,7 @@ class jpeg_walk {
   outcome skip(std::size_t mcus) noexcept {
     while (mcus != 0) {
       std::size_t some = 1;
-      if (notes_ && may_count()) {
+      if (may_count()) {
         some = std::min(mcus, known_ - asked_);
         asked_ += some;
         column_ = (column_ + some) % columns_;
