@@ -1,5 +1,6 @@
 // Places in JPEGs that are kept from epoch to epoch: the pixels of a crop must be those of a decoding without
 // them, whatever is known, and whatever is wrong.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -165,6 +166,16 @@ TEST_CASE("a place that is wrong by one in any of its fields is found before it 
     const std::uint64_t key = crop_index::key_of(std::as_bytes(std::span(file)));
     const std::vector<jpeg_place> good = places_of(file, width, height);
     REQUIRE(good.size() > 12);
+    const auto side = [](const std::array<int, 4>& blocks) { return 8 * *std::ranges::max_element(blocks); };
+    const std::size_t columns = static_cast<std::size_t>((width - 1) / side(kind.across) + 1);
+    const std::size_t each_row =
+        (columns + wick::detail::jpeg_walk::stride - 1) / wick::detail::jpeg_walk::stride;
+    /// Pixels of the MCU at a place, and none of the MCU in front of it or of one at another place.
+    const auto pixels_at = [&](std::size_t place) {
+      const auto x = static_cast<int>(place % each_row * wick::detail::jpeg_walk::stride) * side(kind.across),
+                 y = static_cast<int>(place / each_row) * side(kind.down);
+      return y < height ? rect{x + 2, y + 2, 3, 3} : rect{width - 1, height - 1, 1, 1};
+    };
     std::size_t found = 0;
     for (std::size_t i = 0; i < good.size(); ++i) {
       for (unsigned field = 0; field < 5; ++field) {
@@ -181,7 +192,9 @@ TEST_CASE("a place that is wrong by one in any of its fields is found before it 
           crop_index index(enough);
           index.keep(key, wrong, wrong.size());
           for (int crop = 0; crop < 3; ++crop) {
-            const rect part = crop == 0 ? rect{1, 1, width - 1, height - 1} : random_part(r, width, height);
+            const rect part = crop == 0   ? pixels_at(i)
+                              : crop == 1 ? rect{1, 1, width - 1, height - 1}
+                                          : random_part(r, width, height);
             const outcome with = decoded(file, part, &index);
             CHECK(index.dropped() == (with.misplaced ? 1 : 0));
             const outcome without = decoded(file, part, nullptr);

@@ -32,6 +32,7 @@ DELIVERY = "include/wick/loader/impl/delivery.hpp"
 ANSWER = "include/wick/stores/impl/http_answer.hpp"
 REQUEST = "include/wick/stores/impl/http_request.hpp"
 JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.hpp"
+JPEG_WALK = "include/wick/codec/detail/jpeg_walk.hpp"
 TRANSFERS = "include/wick/stores/impl/http_transfers.hpp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.hpp"
 
@@ -168,6 +169,22 @@ MUTANTS = [
         JPEG_DECODER,
         "return step_over(columns_ - 1 - last_column_);",
         "return true;",
+        "codec",
+        "codec/crop_index",
+    ),
+    (
+        "JPEG: a walk starts where a restart marker hides that the place is wrong",
+        JPEG_WALK,
+        " && restarts_behind(nearest)",
+        " && false",
+        "codec",
+        "codec/crop_index",
+    ),
+    (
+        "JPEG: unwanted MCUs are passed before the next place has shown that the last one was right",
+        JPEG_WALK,
+        " && (walked_ != asked_ || walked_column_ % stride == 0)",
+        "",
         "codec",
         "codec/crop_index",
     ),
