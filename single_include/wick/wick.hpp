@@ -29859,7 +29859,8 @@ namespace wick::inline v0_1::detail {
 ///
 /// Places are noted without a gap, from the start on, and behind MCUs that could be read: in front of the
 /// last one nothing is damaged. What it walks from one of them ends at the next, at the latest at the end of
-/// the row, and must arrive exactly there. So it never starts at the last one.
+/// the row, and must arrive exactly there. So it never starts at the last one, nor at one behind which a
+/// restart marker comes before the next.
 class jpeg_walk {
  public:
   enum class outcome : std::uint8_t {
@@ -29875,6 +29876,7 @@ class jpeg_walk {
              unsigned restart_interval, std::size_t columns, std::size_t rows) noexcept {
     scan_.begin(data, blocks, restart_interval);
     columns_ = columns;
+    interval_ = restart_interval;
     each_row_ = (columns + stride - 1) / stride;
     total_ =
         data.size() < jpeg_scan::most_bytes && rows <= most_places / each_row_ ? each_row_ * rows + 1 : 0;
@@ -29905,10 +29907,8 @@ class jpeg_walk {
   /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
   outcome next(std::int16_t (*const* to)[64]) noexcept {
     if (!notes_) return scan_.next(to) ? outcome::good : outcome::unreadable;
-    if (to != nullptr || !may_count()) {
-      if (const outcome o = go_to_asked(); o != outcome::good) return o;
-      if (const outcome o = step(to); o != outcome::good) return o;
-    }
+    if (const outcome o = go_to_asked(); o != outcome::good) return o;
+    if (const outcome o = step(to); o != outcome::good) return o;
     ++asked_;
     if (++column_ == columns_) column_ = 0;
     return outcome::good;
@@ -29917,7 +29917,7 @@ class jpeg_walk {
   outcome skip(std::size_t mcus) noexcept {
     while (mcus != 0) {
       std::size_t some = 1;
-      if (notes_ && may_count()) {
+      if (may_count()) {
         some = std::min(mcus, known_ - asked_);
         asked_ += some;
         column_ = (column_ + some) % columns_;
@@ -29938,10 +29938,16 @@ class jpeg_walk {
   std::size_t mcu_at(std::size_t place) const noexcept {
     return place / each_row_ * columns_ + place % each_row_ * stride;
   }
+  /// Whether a restart marker comes before the next place. The walk is right again behind it, and would
+  /// arrive there from a wrong place, too.
+  bool restarts_behind(std::size_t place) const noexcept {
+    return interval_ != 0 && (mcu_at(place + 1) - 1) / interval_ > mcu_at(place) / interval_;
+  }
   outcome go_to_asked() noexcept {
     if (walked_ == asked_) return outcome::good;
-    const std::size_t nearest = std::min(asked_ / columns_ * each_row_ + column_ / stride,
-                                         std::max<std::size_t>(places_.size(), 2) - 2);
+    std::size_t nearest = std::min(asked_ / columns_ * each_row_ + column_ / stride,
+                                   std::max<std::size_t>(places_.size(), 2) - 2);
+    while (mcu_at(nearest) > walked_ && restarts_behind(nearest)) --nearest;
     if (const std::size_t mcu = mcu_at(nearest); mcu > walked_) {
       if (!scan_.go_to(places_[nearest], mcu)) return outcome::misplaced;
       walked_ = mcu;
@@ -29973,6 +29979,7 @@ class jpeg_walk {
   jpeg_scan scan_;
   std::vector<jpeg_place> places_;
   std::size_t columns_ = 1, each_row_ = 1, total_ = 0;  // of MCUs; of places
+  std::size_t interval_ = 0;                            // MCUs between restart markers
   std::size_t asked_ = 0, column_ = 0;                  // the next MCU
   std::size_t walked_ = 0, walked_column_ = 0;          // the one that scan_ is in front of
   std::size_t known_ = 0;                               // the one at the last place
