@@ -65,7 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         first, last = self.headers.get("Range", f"bytes=0-{size - 1}").split("=")[1].split("-")
         return int(first), min(int(last), size - 1)
 
-    def serve_ok(self, file, times, cut=None, etag=None, status=206, shift=0, pause=0.0):
+    def serve_ok(self, file, times, cut=None, etag=None, status=206, shift=0, pause=0.0, silent_from=None):
         if not file.is_file():
             return self.text(404, b"nothing here")
         data = file.read_bytes()
@@ -81,6 +81,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         if pause:
             time.sleep(pause)
+        if silent_from is not None:
+            self.wfile.write(part[:silent_from])
+            self.wfile.flush()
+            time.sleep(3600)
         self.wfile.write(part if cut is None else part[:cut])
         with LOCK:
             LOG["bytes"] += len(part)
@@ -155,10 +159,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(3600)
         self.serve_ok(file, times)
 
-    def serve_once(self, file, times):  # the first request of each path gets no answer
-        if times == 1:
-            time.sleep(3600)
-        self.serve_ok(file, times)
+    def serve_once(self, file, times):  # the first request of each path gets a quarter of its answer
+        self.serve_ok(file, times, silent_from=file.stat().st_size // 4 if times == 1 else None)
 
     def serve_unsteady(self, file, times):
         self.serve_stuck(file, times, 22)
