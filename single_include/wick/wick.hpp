@@ -20766,8 +20766,14 @@ class token_store {
   /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
   /// no token that ends one
   std::vector<std::uint64_t> documents(std::int64_t end) const;
+  /// All tokens, side by side. Reads all files, and blocks. \throws wick::error when one can't be read, or
+  /// has changed
+  void read_into(std::byte* to) const;
 
  private:
+  /// Calls f(const bytes&) with all tokens, some at a time.
+  template <class F>
+  void for_each_piece(F&& f) const;
   std::size_t file_of(std::uint64_t token) const noexcept;
   std::vector<file_range> parts(std::uint64_t first, std::uint64_t count) const;
   std::uint64_t make_fingerprint() const;
@@ -20938,6 +20944,12 @@ detail::token_array tokens(std::vector<T> all) {
   const std::uint64_t size = owner->size();
   return {std::move(owner), data, size, detail::token_format::of<T>()};
 }
+
+/// The same of tokens in files, all of which are read into memory here:
+/// `in_memory(tokens("train.bin")) | chunks(1024) | shuffle() | batch(32)` has no read(), and takes a chunk
+/// about as fast as memory gives it. Each process has its own copy. Blocks. \throws wick::error when a file
+/// can't be read or changes meanwhile
+detail::token_array in_memory(const detail::token_files& of);
 
 /// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
 /// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
@@ -51524,13 +51536,24 @@ std::uint64_t token_store::make_fingerprint() const {
   return h.value();
 }
 
-std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+template <class F>
+void token_store::for_each_piece(F&& f) const {
   const std::uint64_t piece = std::uint64_t{1} << (files_.on_servers() ? 23 : 19);
-  document_borders borders(format_, end);
   for (std::uint64_t first = 0; first < size(); first += piece) {
-    for (const bytes& some : files_.read(parts(first, std::min(piece, size() - first))))
-      borders.take(some.data(), some.size() / format_.size);
+    for (const bytes& some : files_.read(parts(first, std::min(piece, size() - first)))) f(some);
   }
+}
+
+void token_store::read_into(std::byte* to) const {
+  for_each_piece([&](const bytes& some) {
+    std::memcpy(to, some.data(), some.size());
+    to += some.size();
+  });
+}
+
+std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+  document_borders borders(format_, end);
+  for_each_piece([&](const bytes& some) { borders.take(some.data(), some.size() / format_.size); });
   if (borders.ended() == 0) {
     throw error(files_.paths().key(0) + ": chunks: has no token " + std::to_string(end) +
                 ", which .within_documents says to be the end of each document; give the number that this "
@@ -51590,6 +51613,19 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
 }
 
 }  // namespace wick::detail
+
+namespace wick::inline v0_1 {
+
+detail::token_array in_memory(const detail::token_files& of) {
+  const detail::token_store& store = *of.store;
+  const auto size = static_cast<std::size_t>(store.size()) * store.format().size;
+  auto all = std::make_shared_for_overwrite<std::byte[]>(size);
+  store.read_into(all.get());
+  const std::byte* const data = all.get();
+  return {std::move(all), data, store.size(), store.format()};
+}
+
+}  // namespace wick
 
 // ==== wick/tools/impl/all.hpp
 /// \file

@@ -85,7 +85,8 @@ auto sentence_pieces(const std::string& model) {
 [[maybe_unused]] void other_chunks() {
   auto anywhere = wick::tokens<std::uint32_t>("train-*.bin") | wick::chunks(1024, {.stride = 1});
   auto inside = wick::tokens("train.bin") | wick::chunks(1024, {.within_documents = 256});
-  static_cast<void>(anywhere), static_cast<void>(inside);
+  auto kept = wick::in_memory(wick::tokens("train.bin")) | wick::chunks(1024);
+  static_cast<void>(anywhere), static_cast<void>(inside), static_cast<void>(kept);
 }
 
 }  // namespace

@@ -188,6 +188,8 @@ TEST_CASE("files are one stream, wherever it is cut") {
     const pairs wanted = within < 0 ? naive(all, 64, 50) : naive_documents(all, 64, 50, within);
     CHECK(read_all(whole) == wanted);
     CHECK(read_all(parts, 4) == wanted);
+    CHECK(taken(wick::in_memory(wick::tokens(dir / "part-*.bin", {.header = 10})) |
+                wick::chunks(64, options)) == wanted);
     CHECK(whole.fingerprint() == parts.fingerprint());
     CHECK(parts.key(0) == (dir / "part-0.bin").string() + ": token 0");
   }
@@ -238,6 +240,20 @@ TEST_CASE("the fingerprint differs with the tokens and with what is cut of them"
   dir.write("a.bin", bytes_of(all));
   CHECK(of(64).first != same.first);
   CHECK(of(64).second != same.second);
+}
+
+TEST_CASE("tokens read into memory outlive their files, which must not change before") {
+  const std::vector<std::uint32_t> all = random_tokens<std::uint32_t>(3'000'000);  // several pieces
+  const temp_dir dir;
+  const auto path = dir.write("a.bin", bytes_of(all));
+  const auto stream = wick::tokens<std::uint32_t>(path);
+  const auto source = wick::in_memory(stream) | wick::chunks(1000);
+  fs::resize_file(path, 100);
+  CHECK(taken(source, 2) == naive(all, 1000, 1000));
+  CHECK(source.fingerprint() == (wick::tokens(all) | wick::chunks(1000)).fingerprint());
+  CHECK(contains(message_of([&] { return wick::in_memory(stream); }), "a.bin: ", "since it was indexed"));
+  fs::remove(path);
+  CHECK(contains(message_of([&] { return wick::in_memory(stream); }), "a.bin: "));
 }
 
 TEST_CASE("a file that changes or is cut after it was looked at is an error of its chunks") {

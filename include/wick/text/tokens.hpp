@@ -174,6 +174,12 @@ detail::token_array tokens(std::vector<T> all) {
   return {std::move(owner), data, size, detail::token_format::of<T>()};
 }
 
+/// The same of tokens in files, all of which are read into memory here:
+/// `in_memory(tokens("train.bin")) | chunks(1024) | shuffle() | batch(32)` has no read(), and takes a chunk
+/// about as fast as memory gives it. Each process has its own copy. Blocks. \throws wick::error when a file
+/// can't be read or changes meanwhile
+detail::token_array in_memory(const detail::token_files& of);
+
 /// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
 /// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
 /// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any

@@ -31,8 +31,14 @@ class token_store {
   /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
   /// no token that ends one
   std::vector<std::uint64_t> documents(std::int64_t end) const;
+  /// All tokens, side by side. Reads all files, and blocks. \throws wick::error when one can't be read, or
+  /// has changed
+  void read_into(std::byte* to) const;
 
  private:
+  /// Calls f(const bytes&) with all tokens, some at a time.
+  template <class F>
+  void for_each_piece(F&& f) const;
   std::size_t file_of(std::uint64_t token) const noexcept;
   std::vector<file_range> parts(std::uint64_t first, std::uint64_t count) const;
   std::uint64_t make_fingerprint() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -101,13 +102,24 @@ std::uint64_t token_store::make_fingerprint() const {
   return h.value();
 }
 
-std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+template <class F>
+void token_store::for_each_piece(F&& f) const {
   const std::uint64_t piece = std::uint64_t{1} << (files_.on_servers() ? 23 : 19);
-  document_borders borders(format_, end);
   for (std::uint64_t first = 0; first < size(); first += piece) {
-    for (const bytes& some : files_.read(parts(first, std::min(piece, size() - first))))
-      borders.take(some.data(), some.size() / format_.size);
+    for (const bytes& some : files_.read(parts(first, std::min(piece, size() - first)))) f(some);
   }
+}
+
+void token_store::read_into(std::byte* to) const {
+  for_each_piece([&](const bytes& some) {
+    std::memcpy(to, some.data(), some.size());
+    to += some.size();
+  });
+}
+
+std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+  document_borders borders(format_, end);
+  for_each_piece([&](const bytes& some) { borders.take(some.data(), some.size() / format_.size); });
   if (borders.ended() == 0) {
     throw error(files_.paths().key(0) + ": chunks: has no token " + std::to_string(end) +
                 ", which .within_documents says to be the end of each document; give the number that this "
