@@ -10580,6 +10580,13 @@ class duration_counts {
     std::atomic<std::uint32_t>& bin = bins_[duration_bins::of(ticks)];
     bin.store(bin.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  /// One that was counted as `from` is another. Of counts that are put to those by durations::with().
+  void move(std::uint64_t from, std::uint64_t to) noexcept {
+    const std::size_t of = duration_bins::of(from), is = duration_bins::of(to);
+    if (of == is) return;
+    bins_[of].store(bins_[of].load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    bins_[is].store(bins_[is].load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   std::uint32_t in(std::size_t bin) const noexcept { return bins_[bin].load(std::memory_order_relaxed); }
 
  private:
@@ -10596,7 +10603,10 @@ class durations {
   void clear() noexcept;
   /// What has come since `before`, an earlier value of the same counts.
   durations since(const durations& before) const;
+  /// These, with what duration_counts::move() has noted. The two may have been read at different moments.
+  durations with(const durations& moves) const;
 
+  bool none() const noexcept;
   std::uint64_t count() const noexcept;
   /// Ticks that the share `q` (0 … 1) of all did not exceed; between bins it is interpolated. 0 of none.
   double quantile(double q) const noexcept;
@@ -10822,6 +10832,8 @@ class stage_record {
     costliest_.store(nanoseconds, std::memory_order_relaxed);
     costliest_index_.store(index, std::memory_order_relaxed);
   }
+  /// Of a sample that took so long, this is what it had of a processor; it took no lock and made no call.
+  void had(std::uint64_t ticks, std::uint64_t of_processor) noexcept { turns_.move(ticks, of_processor); }
   /// A sample that took very long: these are probed each.
   void took_long(const probe& p) noexcept {
     add(long_[0], 1);
@@ -10838,6 +10850,8 @@ class stage_record {
   }
 
   const duration_counts& times() const noexcept { return times_; }
+  /// What had() says, as moves of times().
+  const duration_counts& turns() const noexcept { return turns_; }
   /// Bytes that samples reserved.
   const duration_counts& sizes() const noexcept { return sizes_; }
   probes long_ones() const noexcept {
@@ -10865,7 +10879,7 @@ class stage_record {
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
-  duration_counts times_, sizes_;
+  duration_counts times_, turns_, sizes_;
   std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, costliest_{0}, costliest_index_{0}, bytes_{0};
   std::array<std::atomic<std::uint64_t>, 5> long_{};
   std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them
@@ -10899,15 +10913,20 @@ class stage_clocks {
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
+    std::uint64_t least_cost = ~std::uint64_t{0};  // of one reading
     run_mark mark;
 
-    /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent.
+    /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent. Where
+    /// another thread had its turn in between, that is no cost of theirs.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
                     std::uint64_t readings) noexcept {
+      const std::uint64_t each = cost / readings;
+      least_cost = each < least_cost ? each : least_cost;
+      const std::uint64_t without_turns = each < 4 * least_cost ? each : 4 * least_cost;
       last = usage;
       last_at = at;
-      next_probe = at + 1000 * cost;
-      if (readings != 0) long_ticks = 1000 * cost / readings;
+      next_probe = at + 1000 * without_turns * readings;
+      long_ticks = 1000 * without_turns;
     }
   };
   /// The calling thread's; may be kept as long as the coroutine does not suspend.
@@ -10957,7 +10976,7 @@ class stage_clocks {
     probes probed, long_ones;
     std::uint64_t bytes = 0;
     activity::times waits{};
-    durations times, sizes;
+    durations times, turns, sizes;  // turns: of long samples, what of it others had the processor
 
     void add(const stage_clock& c, const stage_record* r);
     /// What has come since an earlier one.
@@ -11028,7 +11047,7 @@ class stopwatch {
     const std::uint64_t now = now_ticks(), ticks = now - last_;
     note(row, ticks);
     last_ = now;
-    ended(row, ticks, row);
+    ended(row, ticks, {row, ticks});
   }
   /// Whether a trace follows the sample at a position.
   bool follows(std::uint64_t position) noexcept { return worker_.lane->wants(position); }
@@ -11038,16 +11057,17 @@ class stopwatch {
     const std::uint64_t now = now_ticks();
     std::uint64_t rest = now - last_;
     const std::uint64_t ticks = rest;
-    std::size_t longest = row;
+    part longest{row, 0};
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
       if (followed_) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
-      if (2 * inside[p] > ticks) longest = parts + p;
+      if (2 * inside[p] > ticks) longest = {parts + p, inside[p]};
     }
     note(row, rest);
     last_ = now;
+    if (longest.row == row) longest.ticks = rest;
     ended(row, ticks, longest);
   }
 
@@ -11056,20 +11076,26 @@ class stopwatch {
     worker_.clocks[row].worked(0, weight_ * ticks);
     worker_.records[row].took(ticks, index_);
   }
-  /// All of `row` is over, at last_; most of it was `longest`, which is that row or one of its parts.
-  void ended(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+  /// A row, or a part of one with a row of its own.
+  struct part {
+    std::size_t row;
+    std::uint64_t ticks;
+  };
+  /// All of `row` is over, at last_; most of it was `longest`.
+  void ended(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
     if (followed_) write(row, ticks);
     if (probes_) return end_of(row, ticks, longest);
     if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks, longest);
   }
   void write(std::size_t row, std::uint64_t ticks) noexcept;
-  void took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
+  void took_long(std::size_t row, std::uint64_t ticks, const part& longest) noexcept;
   void begin_probe() noexcept;
-  void end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
-  void took_long(std::size_t row, const probe& p, std::size_t longest) noexcept {
+  void end_of(std::size_t row, std::uint64_t ticks, const part& longest) noexcept;
+  void took_long(std::size_t row, const probe& p, const part& longest) noexcept {
     worker_.records[row].took_long(p);
-    worker_.records[longest].cost(p.nanoseconds, index_);
+    worker_.records[longest.row].cost(p.nanoseconds, index_);
   }
+  void without_turns(const probe& p, const part& longest) noexcept;
   void end_probe() noexcept {
     if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
   }
@@ -38391,11 +38417,11 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   return r;
 }
 
-/// What is short of a mean because threads took turns on too few processors makes some samples seem slow:
-/// the longest are cut until the mean is as much less as there was of it.
-void without_turns(std::vector<float>& multiples, double turns) {
-  if (multiples.empty() || turns < 0.02) return;
-  double lost = turns * static_cast<double>(multiples.size());
+/// Where no long sample was probed, only the sum of what threads took turns for on too few processors is
+/// known: the longest are cut until the mean is as much less as there was of it.
+void without_turns(std::vector<float>& multiples, const stage_report& of) {
+  double lost = (1 - (of.processor + of.held) / of.busy) * static_cast<double>(multiples.size());
+  if (multiples.empty() || !(lost >= 0.02 * static_cast<double>(multiples.size()))) return;
   std::size_t i = multiples.size();
   float level = multiples.back();
   while (i > 0) {
@@ -38452,8 +38478,8 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
     out.wait = (s.waits.time + s.waits.other) / made;
     out.lock = s.waits.lock / made;
     out.bytes = static_cast<double>(s.bytes) / made;
-    out.times.multiples = since[row].times.multiples(steps);
-    if (s.blocked <= 0 && s.busy > 0) without_turns(out.times.multiples, 1 - (s.processor + s.held) / s.busy);
+    out.times.multiples = since[row].times.with(since[row].turns).multiples(steps);
+    if (since[row].turns.none() && s.blocked <= 0) without_turns(out.times.multiples, s);
     out.sizes.multiples = since[row].sizes.multiples(steps);
     const auto n = static_cast<double>(since[row].times.count());
     double variance = 0;
@@ -41708,6 +41734,20 @@ durations durations::since(const durations& before) const {
   return out;
 }
 
+durations durations::with(const durations& moves) const {
+  durations out = *this;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    const auto moved = static_cast<std::int32_t>(moves.bins_[i]);
+    const std::int64_t sum = std::int64_t{bins_[i]} + moved;
+    out.bins_[i] = static_cast<std::uint32_t>(std::max<std::int64_t>(sum, 0));
+  }
+  return out;
+}
+
+bool durations::none() const noexcept {
+  return std::all_of(bins_.begin(), bins_.end(), [](std::uint32_t n) { return n == 0; });
+}
+
 std::uint64_t durations::count() const noexcept {
   std::uint64_t n = 0;
   for (const std::uint32_t b : bins_) n += b;
@@ -43655,6 +43695,7 @@ void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
   waited += r->waited();
   bytes += r->bytes();
   times.add(r->times());
+  turns.add(r->turns());
   sizes.add(r->sizes());
   for (std::size_t i = 1; i < wait_kinds; ++i) waits[i] += r->waited(static_cast<wait_for>(i));
 }
@@ -43670,6 +43711,7 @@ stage_clocks::sum stage_clocks::sum::since(const sum& before) const {
   out.bytes -= before.bytes;
   for (std::size_t i = 1; i < wait_kinds; ++i) out.waits[i] -= before.waits[i];
   out.times = times.since(before.times);
+  out.turns = turns.since(before.turns);
   out.sizes = sizes.since(before.sizes);
   return out;
 }
@@ -43766,14 +43808,16 @@ void stopwatch::begin_probe() noexcept {
   last_ = now;
 }
 
-void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+void stopwatch::end_of(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
   const thread_usage now = usage_of_this_thread();
   if (now.nanoseconds == 0) return;  // the system doesn't say
   const probe p = between(usage_, now, ticks);
-  if (ticks > worker_.long_ticks)
+  if (ticks > worker_.long_ticks) {
     took_long(row, p, longest);
-  else
+    without_turns(p, longest);
+  } else {
     worker_.clocks[row].probed(p);
+  }
   usage_ = now;
   const std::uint64_t then = now_ticks();
   cost_ += then - last_;
@@ -43782,7 +43826,7 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest
 }
 
 /// At its beginning it is not known to take long: the time from the last probe to there is taken as work.
-void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+void stopwatch::took_long(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
   // A helper's slot may have been another thread's.
@@ -43793,9 +43837,18 @@ void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t long
     p.nanoseconds =
         static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
     took_long(row, p, longest);
+    without_turns(p, longest);
   }
   worker_.last = now;
   worker_.last_at = now_ticks();
+}
+
+void stopwatch::without_turns(const probe& p, const part& longest) noexcept {
+  const double all = 1e9 * worker_.scale->seconds_per_tick() * static_cast<double>(p.ticks);
+  if (p.blocked || all <= 0) return;
+  const double share = std::min(1.0, static_cast<double>(p.nanoseconds) / all);
+  worker_.records[longest.row].had(
+      longest.ticks, static_cast<std::uint64_t>(share * static_cast<double>(longest.ticks)));
 }
 
 void run_probe::begin() noexcept {
@@ -43807,7 +43860,7 @@ void run_probe::begin() noexcept {
 void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
   const thread_usage now = usage_of_this_thread();
   if (now.nanoseconds != 0) runs.probed(between(usage_, now, ticks));
-  worker_.has_probed(now, now_ticks(), 2 * cost_, 0);
+  worker_.has_probed(now, now_ticks(), 2 * cost_, 2);
 }
 
 }  // namespace wick::detail

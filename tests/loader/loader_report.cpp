@@ -4,7 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
+#include <sched.h>
 #include <string>
 #include <thread>
 #include <utility>
@@ -540,6 +542,41 @@ TEST_CASE(
   CHECK(s.costliest >= 0.005);
   CHECK(s.costliest < 0.03);
   CHECK(s.costliest_key.ends_with("7"));
+}
+
+TEST_CASE("what a sample had no processor for is not its own: the model draws the slow ones as they are") {
+  struct stage {
+    static cell uneven(cell c, wick::context& context) {
+      const auto used = [] { return wick::detail::usage_of_this_thread().nanoseconds; };
+      const std::uint64_t until = used() + (context.index() % 100 == 7 ? 20'000'000 : 1'000'000);
+      while (used() < until) {
+      }
+      return c;
+    }
+  };
+  // Two threads on one processor: turns of some milliseconds are half of all time.
+  ::cpu_set_t before, one;
+  REQUIRE(::sched_getaffinity(0, sizeof(before), &before) == 0);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+  REQUIRE(::sched_setaffinity(0, sizeof(one), &one) == 0);
+  std::atomic<bool> done{false};
+  std::thread other([&done] {
+    while (!done.load(std::memory_order_relaxed)) {
+    }
+  });
+  const auto [r, rows] = over_quietest_epoch(wick::from(numbers{400}) | wick::map("uneven", &stage::uneven) |
+                                             wick::array_batch(10));
+  done = true;
+  other.join();
+  REQUIRE(::sched_setaffinity(0, sizeof(before), &before) == 0);
+  INFO(r.to_string());
+  const std::vector<float>& times = r.load.model.stages[1].times.multiples;
+  REQUIRE(times.size() == 1000);
+  CHECK(stage_of(r, "uneven").processor < 0.8 * stage_of(r, "uneven").busy);
+  CHECK(times[900] < 2);
+  CHECK(times[993] > 10);  // one in a hundred takes 20 times as long, 17 times the mean
+  CHECK(times[993] < 25);
 }
 
 TEST_CASE("without a stage that was written for it, what the batch carries out is its own time") {

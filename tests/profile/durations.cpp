@@ -64,6 +64,26 @@ TEST_CASE("the difference from an earlier value is the part added in between") {
   CHECK(since.quantile(0.01) > 90'000);
 }
 
+TEST_CASE("moves are put to the counts that they are of, which may have been read before or after") {
+  duration_counts times, turns;
+  durations early, moves, all;
+  for (const std::uint64_t ticks : {100, 1000, 1000, 50'000}) times.add(ticks);
+  early.add(times);
+  CHECK(moves.none());
+  times.add(80'000);
+  turns.move(80'000, 1000);
+  turns.move(50'000, 50'100);  // of one bin
+  moves.add(turns);
+  all.add(times);
+  CHECK_FALSE(moves.none());
+  CHECK(all.with(moves).count() == 5);
+  CHECK(all.with(moves).quantile(0.5) == doctest::Approx(1000).epsilon(0.07));
+  CHECK(all.with(moves).quantile(1) == doctest::Approx(50'000).epsilon(0.07));
+  CHECK(early.with(moves).count() == 5);  // and no bin has fewer than none
+  CHECK(early.with(moves).quantile(1) == doctest::Approx(50'000).epsilon(0.07));
+  CHECK(all.since(early).with(moves.since(durations())).quantile(1) == doctest::Approx(1000).epsilon(0.07));
+}
+
 TEST_CASE("multiples keep the mean, also of a tail that is thinner than a step") {
   durations d;
   for (int i = 0; i < 100'000; ++i) d.add(1000 + static_cast<std::uint64_t>(i % 500));

@@ -103,6 +103,8 @@ class stage_record {
     costliest_.store(nanoseconds, std::memory_order_relaxed);
     costliest_index_.store(index, std::memory_order_relaxed);
   }
+  /// Of a sample that took so long, this is what it had of a processor; it took no lock and made no call.
+  void had(std::uint64_t ticks, std::uint64_t of_processor) noexcept { turns_.move(ticks, of_processor); }
   /// A sample that took very long: these are probed each.
   void took_long(const probe& p) noexcept {
     add(long_[0], 1);
@@ -119,6 +121,8 @@ class stage_record {
   }
 
   const duration_counts& times() const noexcept { return times_; }
+  /// What had() says, as moves of times().
+  const duration_counts& turns() const noexcept { return turns_; }
   /// Bytes that samples reserved.
   const duration_counts& sizes() const noexcept { return sizes_; }
   probes long_ones() const noexcept {
@@ -146,7 +150,7 @@ class stage_record {
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
-  duration_counts times_, sizes_;
+  duration_counts times_, turns_, sizes_;
   std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, costliest_{0}, costliest_index_{0}, bytes_{0};
   std::array<std::atomic<std::uint64_t>, 5> long_{};
   std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them

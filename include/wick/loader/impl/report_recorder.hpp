@@ -298,11 +298,11 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   return r;
 }
 
-/// What is short of a mean because threads took turns on too few processors makes some samples seem slow:
-/// the longest are cut until the mean is as much less as there was of it.
-void without_turns(std::vector<float>& multiples, double turns) {
-  if (multiples.empty() || turns < 0.02) return;
-  double lost = turns * static_cast<double>(multiples.size());
+/// Where no long sample was probed, only the sum of what threads took turns for on too few processors is
+/// known: the longest are cut until the mean is as much less as there was of it.
+void without_turns(std::vector<float>& multiples, const stage_report& of) {
+  double lost = (1 - (of.processor + of.held) / of.busy) * static_cast<double>(multiples.size());
+  if (multiples.empty() || !(lost >= 0.02 * static_cast<double>(multiples.size()))) return;
   std::size_t i = multiples.size();
   float level = multiples.back();
   while (i > 0) {
@@ -359,8 +359,8 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
     out.wait = (s.waits.time + s.waits.other) / made;
     out.lock = s.waits.lock / made;
     out.bytes = static_cast<double>(s.bytes) / made;
-    out.times.multiples = since[row].times.multiples(steps);
-    if (s.blocked <= 0 && s.busy > 0) without_turns(out.times.multiples, 1 - (s.processor + s.held) / s.busy);
+    out.times.multiples = since[row].times.with(since[row].turns).multiples(steps);
+    if (since[row].turns.none() && s.blocked <= 0) without_turns(out.times.multiples, s);
     out.sizes.multiples = since[row].sizes.multiples(steps);
     const auto n = static_cast<double>(since[row].times.count());
     double variance = 0;

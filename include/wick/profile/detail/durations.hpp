@@ -36,6 +36,13 @@ class duration_counts {
     std::atomic<std::uint32_t>& bin = bins_[duration_bins::of(ticks)];
     bin.store(bin.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  /// One that was counted as `from` is another. Of counts that are put to those by durations::with().
+  void move(std::uint64_t from, std::uint64_t to) noexcept {
+    const std::size_t of = duration_bins::of(from), is = duration_bins::of(to);
+    if (of == is) return;
+    bins_[of].store(bins_[of].load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    bins_[is].store(bins_[is].load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   std::uint32_t in(std::size_t bin) const noexcept { return bins_[bin].load(std::memory_order_relaxed); }
 
  private:
@@ -52,7 +59,10 @@ class durations {
   void clear() noexcept;
   /// What has come since `before`, an earlier value of the same counts.
   durations since(const durations& before) const;
+  /// These, with what duration_counts::move() has noted. The two may have been read at different moments.
+  durations with(const durations& moves) const;
 
+  bool none() const noexcept;
   std::uint64_t count() const noexcept;
   /// Ticks that the share `q` (0 … 1) of all did not exceed; between bins it is interpolated. 0 of none.
   double quantile(double q) const noexcept;

@@ -44,15 +44,20 @@ class stage_clocks {
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
+    std::uint64_t least_cost = ~std::uint64_t{0};  // of one reading
     run_mark mark;
 
-    /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent.
+    /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent. Where
+    /// another thread had its turn in between, that is no cost of theirs.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
                     std::uint64_t readings) noexcept {
+      const std::uint64_t each = cost / readings;
+      least_cost = each < least_cost ? each : least_cost;
+      const std::uint64_t without_turns = each < 4 * least_cost ? each : 4 * least_cost;
       last = usage;
       last_at = at;
-      next_probe = at + 1000 * cost;
-      if (readings != 0) long_ticks = 1000 * cost / readings;
+      next_probe = at + 1000 * without_turns * readings;
+      long_ticks = 1000 * without_turns;
     }
   };
   /// The calling thread's; may be kept as long as the coroutine does not suspend.
@@ -102,7 +107,7 @@ class stage_clocks {
     probes probed, long_ones;
     std::uint64_t bytes = 0;
     activity::times waits{};
-    durations times, sizes;
+    durations times, turns, sizes;  // turns: of long samples, what of it others had the processor
 
     void add(const stage_clock& c, const stage_record* r);
     /// What has come since an earlier one.
@@ -173,7 +178,7 @@ class stopwatch {
     const std::uint64_t now = now_ticks(), ticks = now - last_;
     note(row, ticks);
     last_ = now;
-    ended(row, ticks, row);
+    ended(row, ticks, {row, ticks});
   }
   /// Whether a trace follows the sample at a position.
   bool follows(std::uint64_t position) noexcept { return worker_.lane->wants(position); }
@@ -183,16 +188,17 @@ class stopwatch {
     const std::uint64_t now = now_ticks();
     std::uint64_t rest = now - last_;
     const std::uint64_t ticks = rest;
-    std::size_t longest = row;
+    part longest{row, 0};
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
       if (followed_) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
       rest -= inside[p] < rest ? inside[p] : rest;
-      if (2 * inside[p] > ticks) longest = parts + p;
+      if (2 * inside[p] > ticks) longest = {parts + p, inside[p]};
     }
     note(row, rest);
     last_ = now;
+    if (longest.row == row) longest.ticks = rest;
     ended(row, ticks, longest);
   }
 
@@ -201,20 +207,26 @@ class stopwatch {
     worker_.clocks[row].worked(0, weight_ * ticks);
     worker_.records[row].took(ticks, index_);
   }
-  /// All of `row` is over, at last_; most of it was `longest`, which is that row or one of its parts.
-  void ended(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+  /// A row, or a part of one with a row of its own.
+  struct part {
+    std::size_t row;
+    std::uint64_t ticks;
+  };
+  /// All of `row` is over, at last_; most of it was `longest`.
+  void ended(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
     if (followed_) write(row, ticks);
     if (probes_) return end_of(row, ticks, longest);
     if (ticks > worker_.long_ticks && may_probe_) took_long(row, ticks, longest);
   }
   void write(std::size_t row, std::uint64_t ticks) noexcept;
-  void took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
+  void took_long(std::size_t row, std::uint64_t ticks, const part& longest) noexcept;
   void begin_probe() noexcept;
-  void end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept;
-  void took_long(std::size_t row, const probe& p, std::size_t longest) noexcept {
+  void end_of(std::size_t row, std::uint64_t ticks, const part& longest) noexcept;
+  void took_long(std::size_t row, const probe& p, const part& longest) noexcept {
     worker_.records[row].took_long(p);
-    worker_.records[longest].cost(p.nanoseconds, index_);
+    worker_.records[longest.row].cost(p.nanoseconds, index_);
   }
+  void without_turns(const probe& p, const part& longest) noexcept;
   void end_probe() noexcept {
     if (std::exchange(probes_, false)) worker_.has_probed(usage_, last_, cost_, readings_);
   }

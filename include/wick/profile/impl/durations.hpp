@@ -27,6 +27,20 @@ durations durations::since(const durations& before) const {
   return out;
 }
 
+durations durations::with(const durations& moves) const {
+  durations out = *this;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    const auto moved = static_cast<std::int32_t>(moves.bins_[i]);
+    const std::int64_t sum = std::int64_t{bins_[i]} + moved;
+    out.bins_[i] = static_cast<std::uint32_t>(std::max<std::int64_t>(sum, 0));
+  }
+  return out;
+}
+
+bool durations::none() const noexcept {
+  return std::all_of(bins_.begin(), bins_.end(), [](std::uint32_t n) { return n == 0; });
+}
+
 std::uint64_t durations::count() const noexcept {
   std::uint64_t n = 0;
   for (const std::uint32_t b : bins_) n += b;

@@ -56,6 +56,7 @@ void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {
   waited += r->waited();
   bytes += r->bytes();
   times.add(r->times());
+  turns.add(r->turns());
   sizes.add(r->sizes());
   for (std::size_t i = 1; i < wait_kinds; ++i) waits[i] += r->waited(static_cast<wait_for>(i));
 }
@@ -71,6 +72,7 @@ stage_clocks::sum stage_clocks::sum::since(const sum& before) const {
   out.bytes -= before.bytes;
   for (std::size_t i = 1; i < wait_kinds; ++i) out.waits[i] -= before.waits[i];
   out.times = times.since(before.times);
+  out.turns = turns.since(before.turns);
   out.sizes = sizes.since(before.sizes);
   return out;
 }
@@ -167,14 +169,16 @@ void stopwatch::begin_probe() noexcept {
   last_ = now;
 }
 
-void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+void stopwatch::end_of(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
   const thread_usage now = usage_of_this_thread();
   if (now.nanoseconds == 0) return;  // the system doesn't say
   const probe p = between(usage_, now, ticks);
-  if (ticks > worker_.long_ticks)
+  if (ticks > worker_.long_ticks) {
     took_long(row, p, longest);
-  else
+    without_turns(p, longest);
+  } else {
     worker_.clocks[row].probed(p);
+  }
   usage_ = now;
   const std::uint64_t then = now_ticks();
   cost_ += then - last_;
@@ -183,7 +187,7 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks, std::size_t longest
 }
 
 /// At its beginning it is not known to take long: the time from the last probe to there is taken as work.
-void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t longest) noexcept {
+void stopwatch::took_long(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
   // A helper's slot may have been another thread's.
@@ -194,9 +198,18 @@ void stopwatch::took_long(std::size_t row, std::uint64_t ticks, std::size_t long
     p.nanoseconds =
         static_cast<std::uint64_t>(std::clamp(least, 0.0, nanoseconds * static_cast<double>(ticks)));
     took_long(row, p, longest);
+    without_turns(p, longest);
   }
   worker_.last = now;
   worker_.last_at = now_ticks();
+}
+
+void stopwatch::without_turns(const probe& p, const part& longest) noexcept {
+  const double all = 1e9 * worker_.scale->seconds_per_tick() * static_cast<double>(p.ticks);
+  if (p.blocked || all <= 0) return;
+  const double share = std::min(1.0, static_cast<double>(p.nanoseconds) / all);
+  worker_.records[longest.row].had(longest.ticks,
+                                   static_cast<std::uint64_t>(share * static_cast<double>(longest.ticks)));
 }
 
 void run_probe::begin() noexcept {
@@ -208,7 +221,7 @@ void run_probe::begin() noexcept {
 void run_probe::finish(stage_clock& runs, std::uint64_t ticks) noexcept {
   const thread_usage now = usage_of_this_thread();
   if (now.nanoseconds != 0) runs.probed(between(usage_, now, ticks));
-  worker_.has_probed(now, now_ticks(), 2 * cost_, 0);
+  worker_.has_probed(now, now_ticks(), 2 * cost_, 2);
 }
 
 }  // namespace wick::detail
