@@ -32,6 +32,18 @@ TEST_CASE("a file range of a path alone is the whole file, not yet open") {
   CHECK(sizeof(wick::file_range) <= 48);
 }
 
+TEST_CASE("a URL is shown without a name, a password, or what may be a token") {
+  using wick::detail::shown_url;
+  CHECK(shown_url("https://user:pa55@host:80/a/b@c?token=x#y") == "https://host:80/a/b@c");
+  CHECK(shown_url("https://user:pa/55@host/a?token=x") == "https://host/a");
+  CHECK(shown_url("https://user:pa55@host/a/b@c") == "https://host/a/b@c");
+  CHECK(shown_url("https://user@host") == "https://host");
+  CHECK(shown_url("http://[::1]:8080/a@b") == "http://[::1]:8080/a@b");
+  CHECK(shown_url("http://[fe80::a]/a@b") == "http://[fe80::a]/a@b");
+  CHECK(shown_url("https://host:8080/@scope/a") == "https://host:8080/@scope/a");
+  CHECK(shown_url("s3://bucket/a?b#c@d") == "s3://bucket/a?b#c@d");
+}
+
 TEST_CASE("a file range is a part of a file: so many bytes from an offset on, or all that are left") {
   const wick_test::temp_dir folder;
   const std::string path = wick_test::write_file(folder / "digits", "0123456789").string();

@@ -194,6 +194,13 @@ TEST_CASE("what a server does wrong is an error of the sample that says what it 
   };
   CHECK(contains(message("shifted"), "sends bytes 1 to", "for bytes 0 to"));
   CHECK(contains(message("nosay"), "206 without Content-Range"));
+  CHECK(contains(message("unsized"), "doesn't say how long it is"));
+  CHECK(contains(message_of([&] {
+                   wick::loader l(wick::files(wick::remote(server.url("unsized", "a.bin"), patient(1))) |
+                                  wick::read({.max_bytes = 0}));
+                   return l.next().value().size();
+                 }),
+                 server.url("unsized", "a.bin")));
   CHECK(contains(message("changing"), "was changed on the server"));
   CHECK(contains(message("headers"), "256 KiB of headers"));
   CHECK(contains(message("refusal"), "403 Forbidden", "no no", "check the credentials"));

@@ -191,7 +191,13 @@ bool is_url(std::string_view text) noexcept {
 
 std::string shown_url(std::string_view url) {
   const std::size_t host = std::min(url.find("://"), url.size() - 3) + 3;
-  const std::size_t path = std::min(url.find('/', host), url.size());
+  std::size_t path = std::min(url.find('/', host), url.size());
+  const std::string_view authority = url.substr(host, path - host);
+  const std::size_t port = authority.rfind(':');
+  if (port != std::string_view::npos && authority.find('@') == std::string_view::npos &&
+      authority.back() != ']' &&
+      authority.find_first_not_of("0123456789", port + 1) != std::string_view::npos)
+    path = std::min(url.find_first_of("?#"), url.size());  // "name:pass/word@host"
   const std::size_t at = url.substr(0, path).rfind('@');
   std::string out(url.substr(0, host));
   url.remove_prefix(at == std::string_view::npos || at < host ? host : at + 1);

@@ -93,6 +93,10 @@ struct http_request {
 inline void http_request::take(const char* data, std::size_t size) noexcept {
   while (size != 0 && !complete()) {
     const remote_read::piece& p = read->pieces[piece];
+    if (p.length == 0) {
+      ++piece;
+      continue;
+    }
     if (place < p.offset + p.length && place >= p.offset) {
       const std::size_t within = static_cast<std::size_t>(place - p.offset);
       const std::size_t n = std::min(size, p.length - within);
@@ -101,7 +105,7 @@ inline void http_request::take(const char* data, std::size_t size) noexcept {
       data += n;
       size -= n;
       place += n;
-      at = place;
+      at = std::max(at, place);  // a server without ranges starts from the first byte
       if (within + n == p.length && ++piece != read->count) read->got = 0;
       continue;
     }
@@ -137,7 +141,9 @@ inline bool http_request::check_head() {
         "end, and make the loader again";
     return false;
   }
-  if (size == http_answer::unknown && read->may_end_early && answer.end == http_answer::unknown) {
+  const bool part = answer.end != http_answer::unknown;  // maybe without a length: "bytes 0-99/*"
+  if (size == http_answer::unknown && read->may_end_early &&
+      !(part && object.size.load(std::memory_order_acquire) != remote_object::unknown)) {
     fault = "the server doesn't say how long it is; use one that sends Content-Length";
     return false;
   }
@@ -210,7 +216,9 @@ inline std::string http_request::verdict() const {
   if (!s3.region.empty())
     return text + "; the bucket is in the region " + s3.region + ": set remote_options::region";
   if (!answer.location.empty() && answer.status / 100 == 3) {
-    text += "; it redirects to " + printable(shown_url(answer.location)) +
+    const std::string_view to = answer.location;  // may be without a host
+    text += "; it redirects to " +
+            printable(is_url(to) ? shown_url(to) : std::string(to.substr(0, to.find_first_of("?#")))) +
             ", and headers of a request go to no other host: give that URL";
   } else if (answer.status == 404) {
     text += "; check the URL";
@@ -268,6 +276,9 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::clamp(options.stalled_after, 1.0, 1e6)));
   set(CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
   set(CURLOPT_USERAGENT, "wick");
+#if LIBCURL_VERSION_NUM >= 0x075700
+  set(CURLOPT_QUICK_EXIT, 1L);  // to stop waits for no name server
+#endif
   // Headers may hold a secret, which is for the first host alone.
   set(CURLOPT_FOLLOWLOCATION, to.headers.empty() ? 1L : 0L);
   set(CURLOPT_MAXREDIRS, 5L);

@@ -260,7 +260,7 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   }
   if (r.good && r.place == size && code == CURLE_OK) throw error(r.too_short(size));
   constexpr std::uint64_t progress = std::uint64_t{64} << 10;
-  if (r.at - r.from >= progress) {
+  if (r.whole == nullptr && r.at > r.from && r.at - r.from >= progress) {  // a list starts from its beginning
     r.attempts = 0;
     r.begun = http_clock::now();
   }
@@ -306,7 +306,8 @@ inline void http_transfers::hedge(http_clock::time_point now) {
   for (http_request* r : active) {
     if (r->second() || now - r->sent < late) continue;
     ++overdue;
-    const bool could = r->twin == nullptr && r->whole == nullptr && r->end() - r->read->first() <= most_bytes;
+    const bool could = r->twin == nullptr && r->whole == nullptr && !r->complete() &&
+                       r->end() - r->read->first() <= most_bytes;
     if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
   }
   // Where many are late it is the store that is slow, and more requests make it slower.
