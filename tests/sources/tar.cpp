@@ -187,8 +187,10 @@ TEST_CASE("what is no member of a sample is passed over") {
                                             .add("old/", {}, {.type = '\0', .magic = ""})
                                             .add("d/0.jpg", "x")
                                             .add("d/0.cls", "0")
+                                            .add("d/__p-iA312kg.jpg", "a name, and no metadata")
+                                            .add("d/__p-iA312kg.cls", "1")
                                             .done());
-  CHECK(keys(wick::tar(shard)) == list{"d/0"});
+  CHECK(keys(wick::tar(shard)) == list{"d/0", "d/__p-iA312kg"});
 }
 
 TEST_CASE("archives of every format that the system's tar writes are read") {

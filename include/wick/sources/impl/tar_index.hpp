@@ -225,7 +225,9 @@ void tar_index::walk(std::size_t shard, Members& members, Seen&& seen) {
     while (name.starts_with("./")) name.remove_prefix(2);
     const std::size_t base = name.rfind('/') + 1, dot = name.find('.', base);
     // As in WebDataset: no extension, hidden, or __meta__: not a member of a sample.
-    if (dot == std::string_view::npos || dot == base || name.substr(base).starts_with("__")) continue;
+    if (dot == std::string_view::npos || dot == base) continue;
+    const std::string_view stem = name.substr(base, dot - base);
+    if (stem.size() >= 4 && stem.starts_with("__") && stem.ends_with("__")) continue;
     const std::string_view key = name.substr(0, dot);
     if (!any || key != now.key) {
       if (any) close(shard, now);
