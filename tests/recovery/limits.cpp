@@ -158,6 +158,25 @@ TEST_CASE(
   CHECK(survives(200, 1, 200));
 }
 
+TEST_CASE("a rate is of the samples that a rank has, and 1 is no limit where it has few or none at first") {
+  const auto of = [](std::uint64_t samples, std::size_t rank, std::uint64_t batch, double rate) {
+    wick::loader l(numbers{samples} | wick::shard(rank, 8) |
+                       wick::map("bad", [](cell) -> cell { throw std::runtime_error("bad"); }) |
+                       wick::array_batch(batch),
+                   {.on_error = on_error(on_error::skip, {.rate = rate})});
+    return message_of([&] {
+      for (auto& b : l.epoch(0)) static_cast<void>(b);
+      return l.failure_log().total();
+    });
+  };
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    CHECK(of(3, rank, 8, 1).empty());
+    CHECK(of(900, rank, 9, 1).empty());
+  }
+  // Of each 9 the last rank has 2, so that 100 batches have 200.
+  CHECK(contains(of(9000, 7, 9, 0.99), "of the first ", "a rate of 0.99"));
+}
+
 TEST_CASE("a rate counts samples, not their substitutes that failed as well, and 1 is no limit") {
   // Four in five are bad, so most substitutes are, too.
   const auto told_at = [](double rate) {

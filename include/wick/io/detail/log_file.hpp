@@ -22,12 +22,15 @@ class log_file {
   log_file(std::string path, std::string_view option, std::string_view head);
 
   /// Adds what `line()` gives, without its end. A line that can't be written does not stop the training:
-  /// trouble() says so from then on.
+  /// trouble() says so from then on. \returns whether it was written
   template <class Line>
-  void add(Line line) noexcept try {
-    if (const int fault = file_.add(line()); fault != 0) lost(fault);
+  bool add(Line line) noexcept try {
+    const int fault = file_.add(line());
+    if (fault != 0) lost(fault);
+    return fault == 0;
   } catch (...) {
     lost(ENOMEM);
+    return false;
   }
 
   /// What went wrong, empty when nothing did. \param rest  what to do about it

@@ -235,8 +235,14 @@ bool loader_core::deliver_batch(batch_job& j) {
   const bool there = take(j);
   taken.release();
   try {
+    try {
+      records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()),
+                           told_);
+    } catch (...) {
+      if (line) log_delivery(*line, false);
+      throw;
+    }
     if (line) log_delivery(*line, there);
-    records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
     if (records_.account.any_bad()) data();
     records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
     if (!there) {

@@ -117,10 +117,12 @@ void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
   if (next_ != place || last_.data != whose.data || last_.source != whose.source) {
     whose.epoch = b.epoch;
     whose.batch = b.batch;
-    file_->add([&] { return to_json(whose); });
+    next_.reset();
+    if (!file_->add([&] { return to_json(whose); })) return;  // a batch without it counts for nothing
     last_ = whose;
   }
-  file_->add([&] { return to_json(b); });
+  next_.reset();  // behind a line that is lost there is a beginning
+  if (!file_->add([&] { return to_json(b); })) return;
   next_ =
       b.batch + 1 < b.batches ? std::pair{b.epoch, b.batch + 1} : std::pair{b.epoch + 1, std::uint64_t{0}};
 }

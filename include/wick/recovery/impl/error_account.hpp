@@ -158,7 +158,7 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
     beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
   }
   const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
-  if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
+  if (limits_.rate < 1 && static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
     beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
                number(epoch_) + " failed",
            "a rate of " + std::to_string(limits_.rate));

@@ -127,12 +127,12 @@ class epoch_plan {
     groups_.arrange(batch, order, to);
   }
 
-  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  /// How many positions of this rank the first `batches` have; of groups about as many.
   std::uint64_t passed(std::uint64_t batches) const noexcept {
     if constexpr (grouped)
       return groups_.passed(batches) / shard_.world;
     else
-      return std::min(batches * batch_size_, positions_) / shard_.world;
+      return shares(std::min(batches * batch_size_, positions_));
   }
 
   /// The order stages' functions for one epoch.
@@ -186,6 +186,11 @@ class epoch_plan {
  private:
   static constexpr std::uint64_t unbatched_group = 16;
 
+  /// What this rank has of the first `positions`: a share of each batch.
+  std::uint64_t shares(std::uint64_t positions) const noexcept {
+    return positions / batch_size_ * share_of(batch_size_, shard_).count +
+           share_of(positions % batch_size_, shard_).count;
+  }
   template <std::size_t N>
   static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
     if constexpr (N != 0) {
