@@ -65,6 +65,18 @@ TEST_CASE("random_erasing overwrites one box whose area, proportions and place a
   CHECK(at_bottom > 0);
 }
 
+TEST_CASE("what comes next on the same random stream draws numbers that the box was not drawn from") {
+  const image p = flat(100, 80, 1, 9);
+  const auto stage = wick::random_erasing({.p = 1});
+  for (std::uint64_t position = 0; position < 100; ++position) {
+    wick::context ctx = context_at(position);
+    wick::random_stream before = ctx.random();
+    static_cast<void>(stage(wick::lazy_image(p), ctx));
+    const std::uint64_t after = ctx.random()();
+    for (int i = 0; i < 60; ++i) REQUIRE(before() != after);
+  }
+}
+
 TEST_CASE("a box that no try makes smaller than the picture is left out") {
   const image p = photo(1, 1);
   for (std::uint64_t position = 0; position < 50; ++position) {

@@ -233,6 +233,22 @@ TEST_CASE("the pictures, boxes and masks of structs are put together as those of
   }
 }
 
+TEST_CASE("a picture in a struct keeps its type in a mosaic") {
+  wick::loader l(
+      scenes{} |
+          wick::map("struct",
+                    [](auto s) {
+                      auto& [objects, classes] = s.target;
+                      wick::lazy_image picture(std::move(s.data).pixels(), {wick::dtype::int32, false, true});
+                      return scene{std::move(picture), std::move(objects), std::move(classes)};
+                    }) |
+          wick::mosaic(40),
+      {.seed = 2});
+  const auto item = l.next();
+  REQUIRE(item);
+  CHECK(item->picture.type() == wick::dtype::int32);
+}
+
 TEST_CASE("a mosaic's masks keep their type, and have a fill of their own") {
   const auto of_type = [](wick::dtype type) {
     return wick::map("masks", [type](wick::sample<wick::image, std::tuple<wick::boxes, wick::mask>> s) {

@@ -150,7 +150,7 @@ class mosaic_stage {
       std::vector<image*> all;
       for (image& one : pixels) all.push_back(&one);
       join_pictures(all, where);
-      *from[0] = lazy_image(std::move(pixels[0]));
+      from[0]->replace_pixels(std::move(pixels[0]));
     } else if constexpr (std::is_same_v<T, mask>) {
       join_masks(from, where);
     } else if constexpr (std::is_same_v<T, boxes>) {

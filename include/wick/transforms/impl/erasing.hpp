@@ -61,7 +61,10 @@ rect random_erasing_stage::box(random_stream& random, int width, int height) con
 random_erasing_stage::drawn random_erasing_stage::draw(context& ctx) const noexcept {
   random_stream& random = ctx.random();
   const bool chosen = random.bernoulli(options_.p);
-  return {chosen, random};
+  const drawn out{chosen, random};
+  constexpr int most_drawn = 128;  // by box() and apply(): the next stage on this stream draws others
+  for (int i = 0; chosen && i < most_drawn; ++i) static_cast<void>(random());
+  return out;
 }
 
 void random_erasing_stage::apply(lazy_image& picture, drawn what) const {
