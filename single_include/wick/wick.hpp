@@ -13927,12 +13927,15 @@ class log_file {
   log_file(std::string path, std::string_view option, std::string_view head);
 
   /// Adds what `line()` gives, without its end. A line that can't be written does not stop the training:
-  /// trouble() says so from then on.
+  /// trouble() says so from then on. \returns whether it was written
   template <class Line>
-  void add(Line line) noexcept try {
-    if (const int fault = file_.add(line()); fault != 0) lost(fault);
+  bool add(Line line) noexcept try {
+    const int fault = file_.add(line());
+    if (fault != 0) lost(fault);
+    return fault == 0;
   } catch (...) {
     lost(ENOMEM);
+    return false;
   }
 
   /// What went wrong, empty when nothing did. \param rest  what to do about it
@@ -15798,12 +15801,12 @@ class epoch_plan {
     groups_.arrange(batch, order, to);
   }
 
-  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  /// How many positions of this rank the first `batches` have; of groups about as many.
   std::uint64_t passed(std::uint64_t batches) const noexcept {
     if constexpr (grouped)
       return groups_.passed(batches) / shard_.world;
     else
-      return std::min(batches * batch_size_, positions_) / shard_.world;
+      return shares(std::min(batches * batch_size_, positions_));
   }
 
   /// The order stages' functions for one epoch.
@@ -15857,6 +15860,11 @@ class epoch_plan {
  private:
   static constexpr std::uint64_t unbatched_group = 16;
 
+  /// What this rank has of the first `positions`: a share of each batch.
+  std::uint64_t shares(std::uint64_t positions) const noexcept {
+    return positions / batch_size_ * share_of(batch_size_, shard_).count +
+           share_of(positions % batch_size_, shard_).count;
+  }
   template <std::size_t N>
   static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
     if constexpr (N != 0) {
@@ -24810,7 +24818,7 @@ class mosaic_stage {
       std::vector<image*> all;
       for (image& one : pixels) all.push_back(&one);
       join_pictures(all, where);
-      *from[0] = lazy_image(std::move(pixels[0]));
+      from[0]->replace_pixels(std::move(pixels[0]));
     } else if constexpr (std::is_same_v<T, mask>) {
       join_masks(from, where);
     } else if constexpr (std::is_same_v<T, boxes>) {
@@ -36140,7 +36148,12 @@ bool is_url(std::string_view text) noexcept {
 
 std::string shown_url(std::string_view url) {
   const std::size_t host = std::min(url.find("://"), url.size() - 3) + 3;
-  const std::size_t path = std::min(url.find('/', host), url.size());
+  std::size_t path = std::min(url.find('/', host), url.size());
+  const std::string_view authority = url.substr(host, path - host);
+  const std::size_t port = authority.rfind(':');
+  if (port != std::string_view::npos && authority.find('@') == std::string_view::npos &&
+      authority.back() != ']' && authority.find_first_not_of("0123456789", port + 1) != std::string_view::npos)
+    path = std::min(url.find_first_of("?#"), url.size());  // "name:pass/word@host"
   const std::size_t at = url.substr(0, path).rfind('@');
   std::string out(url.substr(0, host));
   url.remove_prefix(at == std::string_view::npos || at < host ? host : at + 1);
@@ -37401,8 +37414,14 @@ bool loader_core::deliver_batch(batch_job& j) {
   const bool there = take(j);
   taken.release();
   try {
+    try {
+      records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()),
+                           told_);
+    } catch (...) {
+      if (line) log_delivery(*line, false);
+      throw;
+    }
     if (line) log_delivery(*line, there);
-    records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()), told_);
     if (records_.account.any_bad()) data();
     records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
     if (!there) {
@@ -43847,8 +43866,8 @@ void stopwatch::without_turns(const probe& p, const part& longest) noexcept {
   const double all = 1e9 * worker_.scale->seconds_per_tick() * static_cast<double>(p.ticks);
   if (p.blocked || all <= 0) return;
   const double share = std::min(1.0, static_cast<double>(p.nanoseconds) / all);
-  worker_.records[longest.row].had(
-      longest.ticks, static_cast<std::uint64_t>(share * static_cast<double>(longest.ticks)));
+  worker_.records[longest.row].had(longest.ticks,
+                                   static_cast<std::uint64_t>(share * static_cast<double>(longest.ticks)));
 }
 
 void run_probe::begin() noexcept {
@@ -44583,10 +44602,12 @@ void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
   if (next_ != place || last_.data != whose.data || last_.source != whose.source) {
     whose.epoch = b.epoch;
     whose.batch = b.batch;
-    file_->add([&] { return to_json(whose); });
+    next_.reset();
+    if (!file_->add([&] { return to_json(whose); })) return;  // a batch without it counts for nothing
     last_ = whose;
   }
-  file_->add([&] { return to_json(b); });
+  next_.reset();  // behind a line that is lost there is a beginning
+  if (!file_->add([&] { return to_json(b); })) return;
   next_ =
       b.batch + 1 < b.batches ? std::pair{b.epoch, b.batch + 1} : std::pair{b.epoch + 1, std::uint64_t{0}};
 }
@@ -44773,7 +44794,7 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
     beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
   }
   const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
-  if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
+  if (limits_.rate < 1 && static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
     beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
                number(epoch_) + " failed",
            "a rate of " + std::to_string(limits_.rate));
@@ -49528,7 +49549,9 @@ void tar_index::walk(std::size_t shard, Members& members, Seen&& seen) {
     while (name.starts_with("./")) name.remove_prefix(2);
     const std::size_t base = name.rfind('/') + 1, dot = name.find('.', base);
     // As in WebDataset: no extension, hidden, or __meta__: not a member of a sample.
-    if (dot == std::string_view::npos || dot == base || name.substr(base).starts_with("__")) continue;
+    if (dot == std::string_view::npos || dot == base) continue;
+    const std::string_view stem = name.substr(base, dot - base);
+    if (stem.size() >= 4 && stem.starts_with("__") && stem.ends_with("__")) continue;
     const std::string_view key = name.substr(0, dot);
     if (!any || key != now.key) {
       if (any) close(shard, now);
@@ -53174,7 +53197,10 @@ rect random_erasing_stage::box(random_stream& random, int width, int height) con
 random_erasing_stage::drawn random_erasing_stage::draw(context& ctx) const noexcept {
   random_stream& random = ctx.random();
   const bool chosen = random.bernoulli(options_.p);
-  return {chosen, random};
+  const drawn out{chosen, random};
+  constexpr int most_drawn = 128;  // by box() and apply(): the next stage on this stream draws others
+  for (int i = 0; chosen && i < most_drawn; ++i) static_cast<void>(random());
+  return out;
 }
 
 void random_erasing_stage::apply(lazy_image& picture, drawn what) const {
