@@ -224,7 +224,14 @@ std::uint64_t grouped_epoch::alike(std::uint64_t position) const noexcept {
   return of_.class_begin_[c + 1] - of_.class_begin_[c];
 }
 std::uint64_t grouped_epoch::alike(std::uint64_t position, std::uint64_t which) const noexcept {
-  return of_.samples_[of_.class_begin_[class_of(place(group_of(position), position))] + which].index;
+  const std::uint64_t group = group_of(position), c = class_of(place(group, position));
+  const lengthy& planned = sample(group, position);
+  const lengthy* const all = of_.samples_.data() + of_.class_begin_[c];
+  const std::uint64_t size = of_.class_begin_[c + 1] - of_.class_begin_[c];
+  // What pack() has cut off must be as long, too. The one that was planned is, so this ends.
+  const auto cut = [](const lengthy& l) { return l.whole - l.length; };
+  while (cut(all[which]) != cut(planned)) which = which + 1 < size ? which + 1 : 0;
+  return all[which].index;
 }
 
 }  // namespace wick::detail
