@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import unittest
+import weakref
 
 import numpy as np
 import wick_bridge
@@ -116,6 +117,25 @@ class Conversions(unittest.TestCase):
         del kept, one
         gc.collect()
         self.assertTrue((view == view[0]).all())
+
+    def test_a_circle_is_collected(self):
+        class Trainer:
+            def __init__(self):
+                self.loader = wick_bridge.int64(tensors="numpy", into=self.make)
+
+            def make(self, batch):
+                return self, batch
+
+        threads = len(os.listdir("/proc/self/task"))
+        for used in (False, True):
+            trainer = Trainer()
+            if used:
+                self.assertIs(next(iter(trainer.loader))[0], trainer)
+            gone = weakref.ref(trainer)
+            del trainer
+            gc.collect()
+            self.assertIsNone(gone())
+        self.assertLessEqual(len(os.listdir("/proc/self/task")), threads)  # workers, too
 
     def test_writing(self):
         loader = wick_bridge.large(64, tensors="numpy")

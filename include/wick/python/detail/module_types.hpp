@@ -157,14 +157,29 @@ inline void add_report(nanobind::module_& m) {
           "The share of the loop's time that it waited for data, 0 to 1.");
 }
 
+/// For the garbage collector: what a loader refers to, and how a circle is opened.
+inline int visit_loader(::PyObject* self, ::visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (!nanobind::inst_ready(self)) return 0;
+  Py_VISIT(nanobind::inst_ptr<python_loader>(self)->into().ptr());
+  return 0;
+}
+inline int open_circle_of_loader(::PyObject* self) noexcept {
+  if (nanobind::inst_ready(self)) nanobind::inst_ptr<python_loader>(self)->into() = nanobind::none();
+  return 0;
+}
+
 inline void add_loader_class(nanobind::module_& m) {
   using nanobind::arg;
+  static ::PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&visit_loader)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(&open_circle_of_loader)},
+                                  {0, nullptr}};
   nanobind::class_<python_range>(m, "Epoch", "One pass over the data: an iterator of batches.")
       .def("__iter__", [](nanobind::handle self) { return nanobind::borrow(self); })
       .def("__next__", &python_range::next)
       .def("__len__", &python_range::left, "Batches left.");
   nanobind::class_<python_loader>(
-      m, "Loader",
+      m, "Loader", nanobind::type_slots(slots),
       "An iterable of batches. Each loop over it is the next epoch; workers, caches and open files live as "
       "long as it does, and the next epoch's first batches are made while the last of this one are used.")
       .def(

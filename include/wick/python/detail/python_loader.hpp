@@ -89,6 +89,8 @@ class python_loader {
   virtual epoch_fingerprint fingerprint(std::uint64_t epoch) const = 0;
   virtual void trace(const std::string& path) = 0;
   virtual void stop_trace() = 0;
+  /// What batches are given to: Python's garbage collector asks, since that may refer to the loader.
+  virtual nanobind::object& into() noexcept = 0;
 };
 
 /// How a batch becomes what a Python loop gets.
@@ -215,6 +217,8 @@ class typed_python_loader final : public python_loader {
     loader_.stop_trace();
   }
 
+  nanobind::object& into() noexcept override { return deliver_.into; }
+
  private:
   nanobind::object replayed(std::uint64_t epoch, std::uint64_t batch) {
     const python_user::hold mine(user_, "replay()");
@@ -229,7 +233,7 @@ class typed_python_loader final : public python_loader {
   loader<Batch> loader_;
   mutable python_user user_;
   bool begun_ = false;
-  const python_delivery deliver_;
+  python_delivery deliver_;
 };
 
 }  // namespace wick::detail
