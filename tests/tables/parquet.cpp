@@ -91,6 +91,10 @@ part('many.parquet', 0, 600, 10)
 pq.write_table(pa.table({'text': ['a'], 'label': pa.array([1], pa.int32())}), 'other.parquet')
 pq.write_table(pa.table({'text': ['a']}), 'short.parquet')
 nulls = pa.table({
+    'meta': pa.array([{'score': 1}, None, {'score': 3}, {'score': None}, {'score': 5}, {'score': 6}],
+                     pa.struct([pa.field('score', pa.float32())])),
+    'sure': pa.array([{'score': 1}, None, {'score': 3}, {'score': 4}, {'score': 5}, {'score': 6}],
+                     pa.struct([pa.field('score', pa.float32(), nullable=False)])),
     'number': pa.array([1, None, 3, 4, None, 6], pa.int64()), 'real': pa.array([None, 0.5, 1, None, 2, 3], pa.float32()),
     'flag': pa.array([None, True, True, False, True, None]), 'text': pa.array(['a', None, 'c', '', 'e', 'f']),
     'list': pa.array([[1, 2], [3, 4], None, [5, None], [6, 7], [8]], pa.list_(pa.float32())),
@@ -340,6 +344,12 @@ TEST_CASE("a null is an error of its sample, or a number") {
 
   CHECK(column<std::int64_t>("nulls.parquet", {"number"}, {.null_number = -1}) ==
         std::vector<std::int64_t>{1, -1, 3, 4, -1, 6});
+  CHECK(failed(std::type_identity<float>(), "meta.score").size() == 2);
+  CHECK(failed(std::type_identity<float>(), "sure.score").size() == 1);
+  CHECK(column<float>("nulls.parquet", {"meta.score"}, {.null_number = -1}) ==
+        std::vector<float>{1, -1, 3, -1, 5, 6});
+  CHECK(column<float>("nulls.parquet", {"sure.score"}, {.null_number = -1}) ==
+        std::vector<float>{1, -1, 3, 4, 5, 6});
   CHECK(column<std::int64_t>("nulls.parquet", {"none"}) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
   const auto real = column<float>("nulls.parquet", {"real"}, {.null_number = NAN});
   CHECK(std::isnan(real[0]));

@@ -96,9 +96,8 @@ struct descent {
         case arrow::Type::DICTIONARY:
           at = without_dictionary(static_cast<const arrow::DictionaryArray&>(*at));
           break;
-        case arrow::Type::STRUCT:  // of which one field was read
-          mark_nulls();
-          at = static_cast<const arrow::StructArray&>(*at).field(0);
+        case arrow::Type::STRUCT:  // of which one field was read; that of a null is a null
+          at = require(static_cast<const arrow::StructArray&>(*at).GetFlattenedField(0));
           break;
         case arrow::Type::LIST:
           into_lists<arrow::ListArray>(length), ++lists;
