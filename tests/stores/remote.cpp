@@ -213,6 +213,11 @@ TEST_CASE("what a server does wrong is an error of the sample that says what it 
   CHECK(contains(
       message_of([] { return wick::tar(wick::remote("http://127.0.0.1:1/a.tar", patient(0.3)), {"jpg"}); }),
       "http://127.0.0.1:1/a.tar.wickidx", "attempts"));  // the shard is not tried for as long again
+  ::setenv("http_proxy", "http://user:s3cr/et@127.0.0.1:1", 1);
+  const std::string proxy = message_of([&] { return read_one("http://127.0.0.1:1/a", patient(0.3)); });
+  ::unsetenv("http_proxy");
+  CHECK(contains(proxy, "check http_proxy"));
+  CHECK_FALSE(contains(proxy, "s3cr"));
   CHECK(contains(message_of([&] { return wick::remote("ftp://host/a"); }), "ftp://host/a", "https://",
                  "s3://"));
   CHECK(contains(message_of([&] { return wick::remote("a/b"); }), "a/b", "https://"));

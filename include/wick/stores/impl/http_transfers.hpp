@@ -272,6 +272,8 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
       throw store_refusal(r.verdict());
   } else {
     why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);
+    if (why.find("Unsupported proxy") != std::string::npos)  // with all of it, and its password
+      why = std::string(curl_easy_strerror(code)) + "; check http_proxy, https_proxy and all_proxy";
     if (code == CURLE_OK) why = "the answer ends early";
     if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
   }
