@@ -269,10 +269,12 @@ TEST_CASE("packed rows: what replaces a sample that was cut was as long before")
   std::vector<std::uint32_t> all;
   for (std::uint32_t i = 0; i < 300; ++i) all.push_back(std::array<std::uint32_t, 4>{10, 20, 23, 3}[i % 4]);
   for (const wick::too_long cut : {wick::too_long::truncate, wick::too_long::split}) {
-    wick::loader l(texts{all} | wick::shuffle() | [](const wick::sample<std::uint32_t>& s) {
-      if (s.target % 100 == 2) throw wick::error("bad");  // 23 long
-      return tokenize(s);
-    } | wick::array_pack(2, 10, padded(cut)),
+    wick::loader l(texts{all} | wick::shuffle() |
+                       [](const wick::sample<std::uint32_t>& s) {
+                         if (s.target % 100 == 2) throw wick::error("bad");  // 23 long
+                         return tokenize(s);
+                       } |
+                       wick::array_pack(2, 10, padded(cut)),
                    {.on_error = wick::on_error(wick::on_error::replace)});
     for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
       for (const taken& t : epoch_of(l, epoch)) {

@@ -33,7 +33,7 @@ ANSWER = "include/wick/stores/impl/http_answer.hpp"
 REQUEST = "include/wick/stores/impl/http_request.hpp"
 JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.hpp"
 JPEG_WALK = "include/wick/codec/detail/jpeg_walk.hpp"
-TRANSFERS = "include/wick/stores/impl/http_transfers.hpp"
+SECOND = "include/wick/stores/impl/http_second_requests.hpp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.hpp"
 
 # name, file, what stands there, what stands there instead, the program, its test
@@ -126,7 +126,7 @@ MUTANTS = [
         "stores",
         "stores/remote",
     ),
-    ("servers: no request is sent twice", TRANSFERS, "return options.hedge &&", "return false &&", "stores", "stores/remote"),
+    ("servers: no request is sent twice", SECOND, "return options.hedge &&", "return false &&", "stores", "stores/remote"),
     (
         "servers: a silent one keeps the loader",
         "include/wick/stores/impl/http_client.hpp",

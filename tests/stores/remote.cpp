@@ -182,6 +182,25 @@ TEST_CASE("faults that pass change nothing") {
   }
 }
 
+TEST_CASE("a server that is gone keeps no reads of another waiting") {
+  const temp_dir folder;
+  const std::vector<std::string> names = some_files(folder, 20);
+  const faulty_server server(folder);
+  std::vector<std::string> urls;
+  for (int i = 0; i < 100; ++i)
+    urls.push_back(i % 5 == 4 ? server.url("ok", names[static_cast<std::size_t>(i / 5)])
+                              : "http://127.0.0.1:1/" + std::to_string(i));
+  wick::loader l(wick::files(wick::remote(urls, patient(1.5))) | wick::read(),
+                 {.prefetch = 100, .on_error = wick::on_error::skip});
+  const auto begun = std::chrono::steady_clock::now();
+  std::size_t good = 0;
+  for ([[maybe_unused]] auto& one : l.epoch(0)) ++good;
+  CHECK(good == 20);
+  CHECK(l.failure_log().total() == 80);
+  for (const auto& entry : l.failure_log().entries()) CHECK(contains(entry.text, "for 1.5 s"));
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(20));  // 1.5 s each is two minutes
+}
+
 TEST_CASE("what a server does wrong is an error of the sample that says what it is") {
   const temp_dir folder;
   write_file(folder.path() / "a.bin", some_bytes(300'000, 1));

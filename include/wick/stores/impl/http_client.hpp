@@ -26,6 +26,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/impl/http_request.hpp>
+#include <wick/stores/impl/http_second_requests.hpp>
 #include <wick/stores/impl/http_transfers.hpp>
 #include <wick/stores/remote.hpp>
 

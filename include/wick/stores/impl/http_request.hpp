@@ -88,6 +88,7 @@ struct http_request {
   bool checked = false, good = false;
   std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that
   std::array<char, CURL_ERROR_SIZE> message{};
+  std::string why;  // the last attempt failed
 };
 
 inline void http_request::take(const char* data, std::size_t size) noexcept {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <curl/curl.h>
@@ -77,6 +76,8 @@ struct http_transfers {
   /// False: it is sent again. \throws wick::error
   bool done(http_request& r, CURLcode code);
   void again(http_request& r, const std::string& why);
+  /// Those that were tried, and whose time is over: while servers are in trouble there is one try at a time.
+  void give_up_waiting(http_clock::time_point now);
   void release(http_request& r) noexcept;
   void finish(http_request& r, std::exception_ptr failed) noexcept;
   void drop_called_off();
@@ -178,6 +179,7 @@ inline void http_transfers::drop_called_off() {
 inline void http_transfers::start_some(http_clock::time_point now) {
   const bool probing = in_trouble();
   const std::size_t most = probing ? 1 : at_a_time.limit();
+  if (probing) give_up_waiting(now);
   if (probing && now < probe) return;
   for (std::size_t i = 0; i < waiting.size() && active.size() < most;) {
     http_request& r = *waiting[i];
@@ -294,56 +296,6 @@ inline void http_transfers::succeeded(http_request& r) noexcept {
   if (at_a_time.ended(time, others_wait)) limit.store(at_a_time.limit(), std::memory_order_relaxed);
 }
 
-inline bool http_transfers::may_hedge() const noexcept {
-  constexpr std::uint64_t of = 33;  // one request in so many
-  return options.hedge && !in_trouble() && std::isfinite(answers.late()) &&
-         of * (twice.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
-}
-
-inline void http_transfers::hedge(http_clock::time_point now) {
-  constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;  // beside the loader's bound on memory
-  const http_clock::duration late = in_seconds(answers.late());
-  http_request* longest = nullptr;
-  std::size_t overdue = 0;
-  for (http_request* r : active) {
-    if (r->second() || now - r->sent < late) continue;
-    ++overdue;
-    const bool could = r->twin == nullptr && r->whole == nullptr && !r->complete() &&
-                       r->end() - r->read->first() <= most_bytes;
-    if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
-  }
-  // Where many are late it is the store that is slow, and more requests make it slower.
-  if (longest == nullptr || overdue > std::max<std::size_t>(2, active.size() / 8)) return;
-  try {
-    active.reserve(active.size() + 1);
-    auto* const second = new http_request(*longest);
-    active.push_back(second);
-    start(*second);
-    twice.fetch_add(1, std::memory_order_relaxed);
-  } catch (...) {  // the first is still under way
-    drop_second(*longest);
-  }
-}
-
-inline void http_transfers::drop_second(http_request& r) noexcept {
-  const std::unique_ptr<http_request> second(std::exchange(r.twin, nullptr));
-  if (second == nullptr) return;
-  std::erase(active, second.get());
-  release(*second);
-}
-
-inline void http_transfers::second_ended(http_request& second, CURLcode code) {
-  http_request& r = *second.twin;
-  if (!second.has_all(code)) return drop_second(r);
-  std::erase(active, &r);
-  release(r);
-  r.place = second.copy.first();
-  r.take(reinterpret_cast<const char*>(second.own.data()), second.copy.got);
-  drop_second(r);
-  succeeded(r);
-  finish(r, nullptr);
-}
-
 inline void http_transfers::again(http_request& r, const std::string& why) {
   constexpr double first_pause = 0.1, longest_pause = 2;
   const http_clock::time_point now = http_clock::now();
@@ -355,8 +307,25 @@ inline void http_transfers::again(http_request& r, const std::string& why) {
   ++r.attempts;
   ++failures;
   if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
-  waiting.push_front(&r);
+  r.why = why;
+  // One whose server is gone lets others try, which may be those of another.
+  if (in_trouble())
+    waiting.push_back(&r);
+  else
+    waiting.push_front(&r);
   retries.fetch_add(1, std::memory_order_relaxed);
+}
+
+inline void http_transfers::give_up_waiting(http_clock::time_point now) {
+  for (std::size_t i = 0; i < waiting.size();) {
+    http_request& r = *waiting[i];
+    if (r.attempts == 0 || now - r.begun < in_seconds(options.give_up_after)) {
+      ++i;
+      continue;
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    finish(r, std::make_exception_ptr(error(r.gave_up(r.why, options))));
+  }
 }
 
 inline void http_transfers::release(http_request& r) noexcept {
