@@ -36152,7 +36152,8 @@ std::string shown_url(std::string_view url) {
   const std::string_view authority = url.substr(host, path - host);
   const std::size_t port = authority.rfind(':');
   if (port != std::string_view::npos && authority.find('@') == std::string_view::npos &&
-      authority.back() != ']' && authority.find_first_not_of("0123456789", port + 1) != std::string_view::npos)
+      authority.back() != ']' &&
+      authority.find_first_not_of("0123456789", port + 1) != std::string_view::npos)
     path = std::min(url.find_first_of("?#"), url.size());  // "name:pass/word@host"
   const std::size_t at = url.substr(0, path).rfind('@');
   std::string out(url.substr(0, host));
@@ -46320,7 +46321,14 @@ std::uint64_t grouped_epoch::alike(std::uint64_t position) const noexcept {
   return of_.class_begin_[c + 1] - of_.class_begin_[c];
 }
 std::uint64_t grouped_epoch::alike(std::uint64_t position, std::uint64_t which) const noexcept {
-  return of_.samples_[of_.class_begin_[class_of(place(group_of(position), position))] + which].index;
+  const std::uint64_t group = group_of(position), c = class_of(place(group, position));
+  const lengthy& planned = sample(group, position);
+  const lengthy* const all = of_.samples_.data() + of_.class_begin_[c];
+  const std::uint64_t size = of_.class_begin_[c + 1] - of_.class_begin_[c];
+  // What pack() has cut off must be as long, too. The one that was planned is, so this ends.
+  const auto cut = [](const lengthy& l) { return l.whole - l.length; };
+  while (cut(all[which]) != cut(planned)) which = which + 1 < size ? which + 1 : 0;
+  return all[which].index;
 }
 
 }  // namespace wick::detail
