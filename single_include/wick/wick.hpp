@@ -19568,6 +19568,18 @@ class npy : public detail::array_file {
 /// Records of one size that follow each other in files: samples of games, CIFAR's pictures, arrays of
 /// structs.
 
+// ==== wick/io/detail/large_pages.hpp
+/// \file
+/// Much memory in large pages.
+
+namespace wick::inline v0_1::detail {
+
+/// Asks the system for pages of 2 MiB, where it has them, in memory that is about to be written for the first
+/// time: half the time would go into pages of 4 KiB, and reads at random places look each of these up.
+void in_large_pages(void* first, std::size_t size) noexcept;
+
+}  // namespace wick::detail
+
 namespace wick::inline v0_1 {
 
 /// Options of records().
@@ -19649,7 +19661,10 @@ detail::memory_items<T> in_memory(const files& of, const records_options& option
   static_assert(std::is_default_constructible_v<T>,
                 "wick: in_memory<T>(files) reads into a vector of T, and T has no default constructor");
   const detail::fixed_records all = records<T>(of, options);
-  std::vector<T> items(static_cast<std::size_t>(all.size()));
+  std::vector<T> items;
+  items.reserve(static_cast<std::size_t>(all.size()));
+  detail::in_large_pages(items.data(), items.capacity() * sizeof(T));
+  items.resize(static_cast<std::size_t>(all.size()));
   all.read_into(reinterpret_cast<std::byte*>(items.data()));
   return detail::memory_items<T>(std::move(items));
 }
@@ -35824,6 +35839,26 @@ void kept_index::write(const std::string& path, std::uint64_t rule, const std::v
 
 }  // namespace wick::detail
 
+// ==== wick/io/impl/large_pages.hpp
+/// \file
+/// The bodies of what io/detail/large_pages.hpp declares. Included in exactly one file of a program.
+
+#include <sys/mman.h>
+
+namespace wick::inline v0_1::detail {
+
+void in_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t size) noexcept {
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t page = 4096;
+  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first) + size;
+  if (end > begin + (std::uintptr_t{4} << 20))
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace wick::detail
+
 // ==== wick/io/impl/line_file.hpp
 /// \file
 /// The bodies of what io/detail/line_file.hpp declares. Included in exactly one file of a program.
@@ -50839,8 +50874,6 @@ detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
 /// \file
 /// The bodies of what tables/detail/csv_text.hpp declares. Included in exactly one file of a program.
 
-#include <sys/mman.h>
-
 // ==== wick/tables/detail/csv_marks.hpp
 /// \file
 /// Finds the characters that part the fields and rows of a table, 64 at a time. For bodies, which are
@@ -50907,17 +50940,6 @@ struct avx2_csv_marks {
 namespace wick::inline v0_1::detail {
 
 namespace {
-
-/// Memory that is about to be written: half the time would go into pages of 4 KiB.
-void in_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t size) noexcept {
-#ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t page = 4096;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first) + size;
-  if (end > begin + (std::uintptr_t{4} << 20))
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-}
 
 /// Fills `out` from a file of its size. The memory is made and filled by several threads, each for a piece:
 /// that takes longer than to look at it. `look(end)` is called by one of them at a time, while another reads,
@@ -51704,6 +51726,7 @@ detail::token_array in_memory(const detail::token_files& of) {
   const detail::token_store& store = *of.store;
   const auto size = static_cast<std::size_t>(store.size()) * store.format().size;
   auto all = std::make_shared_for_overwrite<std::byte[]>(size);
+  detail::in_large_pages(all.get(), size);
   store.read_into(all.get());
   const std::byte* const data = all.get();
   return {std::move(all), data, store.size(), store.format()};

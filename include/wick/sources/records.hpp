@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/large_pages.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
@@ -102,7 +103,10 @@ detail::memory_items<T> in_memory(const files& of, const records_options& option
   static_assert(std::is_default_constructible_v<T>,
                 "wick: in_memory<T>(files) reads into a vector of T, and T has no default constructor");
   const detail::fixed_records all = records<T>(of, options);
-  std::vector<T> items(static_cast<std::size_t>(all.size()));
+  std::vector<T> items;
+  items.reserve(static_cast<std::size_t>(all.size()));
+  detail::in_large_pages(items.data(), items.capacity() * sizeof(T));
+  items.resize(static_cast<std::size_t>(all.size()));
   all.read_into(reinterpret_cast<std::byte*>(items.data()));
   return detail::memory_items<T>(std::move(items));
 }

@@ -9,6 +9,7 @@
 #include <wick/io/impl/file_system.hpp>
 #include <wick/io/impl/index_lock.hpp>
 #include <wick/io/impl/kept_index.hpp>
+#include <wick/io/impl/large_pages.hpp>
 #include <wick/io/impl/line_file.hpp>
 #include <wick/io/impl/log_file.hpp>
 #include <wick/io/impl/object_store.hpp>

@@ -10,13 +10,13 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
 #include <wick/async/cpus.hpp>
 #include <wick/async/detail/at_once.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/large_pages.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
@@ -27,17 +27,6 @@
 namespace wick::inline v0_1::detail {
 
 namespace {
-
-/// Memory that is about to be written: half the time would go into pages of 4 KiB.
-void in_large_pages([[maybe_unused]] void* first, [[maybe_unused]] std::size_t size) noexcept {
-#ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t page = 4096;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(first) + page - 1) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first) + size;
-  if (end > begin + (std::uintptr_t{4} << 20))
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-}
 
 /// Fills `out` from a file of its size. The memory is made and filled by several threads, each for a piece:
 /// that takes longer than to look at it. `look(end)` is called by one of them at a time, while another reads,

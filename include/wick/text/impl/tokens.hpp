@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <wick/io/detail/large_pages.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
@@ -66,6 +67,7 @@ detail::token_array in_memory(const detail::token_files& of) {
   const detail::token_store& store = *of.store;
   const auto size = static_cast<std::size_t>(store.size()) * store.format().size;
   auto all = std::make_shared_for_overwrite<std::byte[]>(size);
+  detail::in_large_pages(all.get(), size);
   store.read_into(all.get());
   const std::byte* const data = all.get();
   return {std::move(all), data, store.size(), store.format()};
