@@ -2870,6 +2870,11 @@ class random_stream {
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
   double normal() noexcept;
+  /// Passes over this block of four numbers, and so many behind it.
+  constexpr void skip_blocks(std::uint32_t blocks) noexcept {
+    counter_[0] += blocks;
+    used_ = 4;
+  }
   /// How many numbers of 32 bits were taken so far.
   constexpr std::uint64_t drawn() const noexcept { return std::uint64_t{4} * counter_[0] + used_ - 4; }
 
@@ -36107,7 +36112,7 @@ std::vector<remote_read> first_looks(std::vector<remote_part>& parts, std::uint6
   for (remote_part& p : parts) {
     const file_range& w = p.where;
     if (!is_whole(w) || w.remote->size.load(std::memory_order_acquire) != remote_object::unknown) continue;
-    p.content = bytes(static_cast<std::size_t>(std::min<std::uint64_t>(first_look, max_bytes)));
+    p.content = bytes(static_cast<std::size_t>(std::clamp<std::uint64_t>(max_bytes, 1, first_look)));
     remote_read& r = out.emplace_back();
     r.url = w.path;
     r.object = w.remote;
@@ -44635,14 +44640,14 @@ void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
   whose.loader = b.loader = loader_;
   whose.content = content_;
   const std::pair<std::uint64_t, std::uint64_t> place{b.epoch, b.batch};
-  if (next_ != place || last_.data != whose.data || last_.source != whose.source) {
+  const bool begins = next_ != place || last_.data != whose.data || last_.source != whose.source;
+  next_.reset();  // behind a line that is lost there is a beginning
+  if (begins) {
     whose.epoch = b.epoch;
     whose.batch = b.batch;
-    next_.reset();
     if (!file_->add([&] { return to_json(whose); })) return;  // a batch without it counts for nothing
     last_ = whose;
   }
-  next_.reset();  // behind a line that is lost there is a beginning
   if (!file_->add([&] { return to_json(b); })) return;
   next_ =
       b.batch + 1 < b.batches ? std::pair{b.epoch, b.batch + 1} : std::pair{b.epoch + 1, std::uint64_t{0}};
@@ -53229,8 +53234,7 @@ random_erasing_stage::drawn random_erasing_stage::draw(context& ctx) const noexc
   random_stream& random = ctx.random();
   const bool chosen = random.bernoulli(options_.p);
   const drawn out{chosen, random};
-  constexpr int most_drawn = 128;  // by box() and apply(): the next stage on this stream draws others
-  for (int i = 0; chosen && i < most_drawn; ++i) static_cast<void>(random());
+  random.skip_blocks(32);  // more than box() and apply() draw: the next stage on this stream draws others
   return out;
 }
 

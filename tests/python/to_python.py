@@ -118,7 +118,7 @@ class Conversions(unittest.TestCase):
         gc.collect()
         self.assertTrue((view == view[0]).all())
 
-    def test_a_circle_is_collected(self):
+    def test_a_reference_cycle_is_collected(self):
         class Trainer:
             def __init__(self):
                 self.loader = wick_bridge.int64(tensors="numpy", into=self.make)

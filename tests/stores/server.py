@@ -198,6 +198,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_moved(self, file, times):
         self.text(302, b"", Location="/ok/" + file.name)
 
+    def serve_signed(self, file, times):
+        self.text(302, b"", Location="/ok/" + file.name + "?signature=s3cret")
+
     def serve_secret(self, file, times):
         if self.headers.get("Authorization") != "Bearer open sesame":
             return self.text(401, b"who are you?")

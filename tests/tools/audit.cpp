@@ -379,17 +379,25 @@ TEST_CASE("a line's hash is of the samples that the batch has, and of no others"
   CHECK(line == 11);
 }
 
+namespace {
+
+/// Ten batches of ten, in the sixth of which a sample fails.
+auto with_one_bad() {
+  return numbers{100} |
+         wick::map("check",
+                   [](cell c) {
+                     if (c.target == 55) throw wick::error("bad");
+                     return c;
+                   }) |
+         wick::array_batch(10);
+}
+
+}  // namespace
+
 TEST_CASE("a batch that fails was handed over as an error, and the log has it") {
   const temp_dir dir;
   const std::string log = (dir / "log").string();
-  wick::loader l(numbers{100} |
-                     wick::map("check",
-                               [](cell c) {
-                                 if (c.target == 55) throw wick::error("bad");
-                                 return c;
-                               }) |
-                     wick::array_batch(10),
-                 {.delivery_log_file = log});
+  wick::loader l(with_one_bad(), {.delivery_log_file = log});
   int failed = 0;
   for (l.epoch(0);;) {
     try {
@@ -411,13 +419,7 @@ TEST_CASE("a batch that fails was handed over as an error, and the log has it") 
 TEST_CASE("a batch that a limit took away was handed over as an error") {
   const temp_dir dir;
   const std::string log = (dir / "log").string();
-  wick::loader l(numbers{100} |
-                     wick::map("check",
-                               [](cell c) {
-                                 if (c.target == 55) throw wick::error("bad");
-                                 return c;
-                               }) |
-                     wick::array_batch(10),
+  wick::loader l(with_one_bad(),
                  {.on_error = wick::on_error(wick::on_error::skip, {.count = 0}), .delivery_log_file = log});
   int failed = 0;
   for (l.epoch(0);;) {

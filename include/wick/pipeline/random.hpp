@@ -88,6 +88,11 @@ class random_stream {
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
   double normal() noexcept;
+  /// Passes over this block of four numbers, and so many behind it.
+  constexpr void skip_blocks(std::uint32_t blocks) noexcept {
+    counter_[0] += blocks;
+    used_ = 4;
+  }
   /// How many numbers of 32 bits were taken so far.
   constexpr std::uint64_t drawn() const noexcept { return std::uint64_t{4} * counter_[0] + used_ - 4; }
 

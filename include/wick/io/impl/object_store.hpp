@@ -115,7 +115,7 @@ std::vector<remote_read> first_looks(std::vector<remote_part>& parts, std::uint6
   for (remote_part& p : parts) {
     const file_range& w = p.where;
     if (!is_whole(w) || w.remote->size.load(std::memory_order_acquire) != remote_object::unknown) continue;
-    p.content = bytes(static_cast<std::size_t>(std::min<std::uint64_t>(first_look, max_bytes)));
+    p.content = bytes(static_cast<std::size_t>(std::clamp<std::uint64_t>(max_bytes, 1, first_look)));
     remote_read& r = out.emplace_back();
     r.url = w.path;
     r.object = w.remote;

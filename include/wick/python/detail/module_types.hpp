@@ -157,22 +157,22 @@ inline void add_report(nanobind::module_& m) {
           "The share of the loop's time that it waited for data, 0 to 1.");
 }
 
-/// For the garbage collector: what a loader refers to, and how a circle is opened.
-inline int visit_loader(::PyObject* self, ::visitproc visit, void* arg) noexcept {
+/// For Python's garbage collector: what a loader refers to, and how a reference cycle is broken.
+inline int traverse_loader(::PyObject* self, ::visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
   if (!nanobind::inst_ready(self)) return 0;
   Py_VISIT(nanobind::inst_ptr<python_loader>(self)->into().ptr());
   return 0;
 }
-inline int open_circle_of_loader(::PyObject* self) noexcept {
+inline int clear_loader(::PyObject* self) noexcept {
   if (nanobind::inst_ready(self)) nanobind::inst_ptr<python_loader>(self)->into() = nanobind::none();
   return 0;
 }
 
 inline void add_loader_class(nanobind::module_& m) {
   using nanobind::arg;
-  static ::PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&visit_loader)},
-                                  {Py_tp_clear, reinterpret_cast<void*>(&open_circle_of_loader)},
+  static ::PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_loader)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(&clear_loader)},
                                   {0, nullptr}};
   nanobind::class_<python_range>(m, "Epoch", "One pass over the data: an iterator of batches.")
       .def("__iter__", [](nanobind::handle self) { return nanobind::borrow(self); })

@@ -114,14 +114,14 @@ void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
   whose.loader = b.loader = loader_;
   whose.content = content_;
   const std::pair<std::uint64_t, std::uint64_t> place{b.epoch, b.batch};
-  if (next_ != place || last_.data != whose.data || last_.source != whose.source) {
+  const bool begins = next_ != place || last_.data != whose.data || last_.source != whose.source;
+  next_.reset();  // behind a line that is lost there is a beginning
+  if (begins) {
     whose.epoch = b.epoch;
     whose.batch = b.batch;
-    next_.reset();
     if (!file_->add([&] { return to_json(whose); })) return;  // a batch without it counts for nothing
     last_ = whose;
   }
-  next_.reset();  // behind a line that is lost there is a beginning
   if (!file_->add([&] { return to_json(b); })) return;
   next_ =
       b.batch + 1 < b.batches ? std::pair{b.epoch, b.batch + 1} : std::pair{b.epoch + 1, std::uint64_t{0}};

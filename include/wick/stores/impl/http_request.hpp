@@ -49,6 +49,12 @@ struct http_request {
 
   std::uint64_t end() const noexcept { return read->end(); }
   bool complete() const noexcept { return piece == read->count; }
+  /// "https://host:port", or a bucket.
+  std::string_view server() const noexcept {
+    const std::string_view url = whole != nullptr ? std::string_view(whole->url) : read->url;
+    const std::size_t host = url.find("://");
+    return url.substr(0, url.find('/', host == std::string_view::npos ? 0 : host + 3));
+  }
   bool second() const noexcept { return read == &copy; }
   /// Whether the answer had all that is wanted.
   bool has_all(CURLcode code) const noexcept {

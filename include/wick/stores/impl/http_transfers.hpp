@@ -308,11 +308,13 @@ inline void http_transfers::again(http_request& r, const std::string& why) {
   ++failures;
   if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
   r.why = why;
-  // One whose server is gone lets others try, which may be those of another.
-  if (in_trouble())
+  if (in_trouble()) {  // this server's may be gone, and another's not
+    std::stable_partition(waiting.begin(), waiting.end(),
+                          [of = r.server()](const http_request* w) { return w->server() != of; });
     waiting.push_back(&r);
-  else
+  } else {
     waiting.push_front(&r);
+  }
   retries.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -324,7 +326,13 @@ inline void http_transfers::give_up_waiting(http_clock::time_point now) {
       continue;
     }
     waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
-    finish(r, std::make_exception_ptr(error(r.gave_up(r.why, options))));
+    std::exception_ptr failed;
+    try {
+      throw error(r.gave_up(r.why, options));
+    } catch (...) {  // or without memory for the text
+      failed = std::current_exception();
+    }
+    finish(r, std::move(failed));
   }
 }
 
