@@ -354,6 +354,37 @@ TEST_CASE("with compaction an epoch ends where its samples do, and the next atte
   }
 }
 
+TEST_CASE("with compaction an epoch whose last batches have no good sample has lost none") {
+  for (const bool drop_last : {false, true}) {
+    CAPTURE(drop_last);
+    const temp_dir dir;
+    const std::string log = (dir / "log").string();
+    // One is bad early; at the end the rest of a batch is, and all of another.
+    wick::loader l(
+        numbers{50} |
+            wick::map("check",
+                      [](cell c) {
+                        if (c.target == 3 || c.target >= 35) throw wick::error("bad");
+                        return c;
+                      }) |
+            wick::array_batch(10, {.drop_last = drop_last}),
+        {.on_error = wick::on_error(wick::on_error::skip, {.compact = true}), .delivery_log_file = log});
+    std::size_t batches = 0;
+    for (const std::uint64_t e : {0, 1}) {
+      for (auto& b : l.epoch(e)) {
+        static_cast<void>(b);
+        ++batches;
+      }
+    }
+    const wick::audit_report r = wick::audit({log});
+    CAPTURE(r.to_string());
+    CHECK(r.ok());
+    REQUIRE(r.epochs.size() == 2);
+    CHECK(r.epochs[0].samples == (drop_last ? 30 : 34));
+    CHECK(batches == (drop_last ? 6 : 8));
+  }
+}
+
 TEST_CASE("a line's hash is of the samples that the batch has, and of no others") {
   const temp_dir dir;
   const std::string log = (dir / "log").string();

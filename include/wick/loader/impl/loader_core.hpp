@@ -226,12 +226,16 @@ bool loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
   tell_in_order(j, settings_, plan(), told_);
+  loader_state here;
+  here.batch = j.number;
+  here.moved = stands_.moved.now();
+  const bool logged = records_.deliveries && !ends(here, plan());  // none behind the epoch's end
   stands_.moved.add(j.number, j.moved);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
   const auto dropped = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
   std::optional<delivered_batch> line;
-  if (records_.deliveries && j.state != batch_state::past_the_end) line = delivery_of(j, scheduler_, told_);
+  if (logged) line = delivery_of(j, scheduler_, told_);
   const bool there = take(j);
   taken.release();
   try {
