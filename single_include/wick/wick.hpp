@@ -28717,11 +28717,12 @@ void disk_cache::count_others() {
 }
 
 bool disk_cache::make_room(std::uint64_t bytes) {
-  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+  using time = std::pair<std::int64_t, std::int64_t>;
+  std::vector<std::pair<time, std::string>> sets;  // used last: folder
   for (std::string& set : other_sets()) {
     struct ::stat about {};
     if (::stat((set + "/in-use").c_str(), &about) == 0)
-      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, std::move(set)});
+      sets.emplace_back(time{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, std::move(set));
   }
   std::sort(sets.begin(), sets.end());
   for (const auto& [used_last, folder] : sets) {
@@ -31182,7 +31183,8 @@ class jpeg_decoder {
         if (room.empty()) return true;
         const int count = std::min(static_cast<int>(room.size()), std::min(ready, bottom) - y);
         for (int i = 0; i < count; ++i)
-          write_row(static_cast<std::size_t>(y + i), room[static_cast<std::size_t>(i)], request.channels);
+          write_row(static_cast<std::size_t>(y) + static_cast<std::size_t>(i), room[static_cast<std::size_t>(i)],
+                    request.channels);
         sink.written(count);
         y += count;
       }
@@ -37673,9 +37675,11 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
 
 /// \throws wick::error when the state stands where this loader's epoch has no batch
 void loader_core::require_stands(const loader_state& s, const erased_plan& by) const {
-  if (s.batch > by.batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
-    throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                std::to_string(by.batches()) + "; it was not written by wick");
+  if (s.batch > by.batches() || s.moved > by.ordered() ||
+      (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
+    throw error("load_state: the state stands at batch " + std::to_string(s.batch) + ", with " +
+                std::to_string(s.moved) + " samples moved, in an epoch of " + std::to_string(by.batches()) +
+                "; it was not written by wick");
   }
   if (s.moved != 0 && !settings_.policy.options().compact) {
     throw error("load_state: " + std::to_string(s.moved) +
@@ -47066,7 +47070,7 @@ void at_once(std::size_t count, std::size_t threads, F f) {
       }
     }
     work();
-    for (std::unique_lock lock(mutex); running != 0;) {
+    for (std::unique_lock lock(mutex); running != 0;) {  // NOLINT(bugprone-infinite-loop): others end it
       wake.wait_for(lock, std::chrono::milliseconds(100));
       if (running == 0 || any_failed.load(std::memory_order_relaxed)) continue;
       lock.unlock();
@@ -47732,7 +47736,7 @@ std::string framed_records::key(std::uint64_t i) const {
 
 #include <unistd.h>
 
-// ==== wick/sources/detail/gzip_file.hpp
+// ==== wick/io/detail/gzip_file.hpp
 /// \file
 /// A file that may be packed by gzip, read from its beginning; a plain one comes as it is.
 
@@ -48234,16 +48238,21 @@ class kept_tar_writer {
   std::uint64_t count_ = 0, end_ = 0;
 };
 
-/// Gives the members as tar_scan does.
+/// Gives the members as tar_scan does, of any bytes with a right checksum.
 class kept_tar_reader {
  public:
+  /// All names together have so many times the bytes of the index, in which they share their beginnings.
+  static constexpr std::uint64_t most_of_names = 1000;
+
   /// What `path` keeps of that shard; nothing when it is another's, damaged, or not there.
   static std::optional<std::string> load(const std::string& path, const file_stamp& shard);
   /// The size of the shard that `all` is the index of; nothing when it is damaged.
   static std::optional<std::uint64_t> shard_size(std::string_view all);
 
-  /// \param all  what load() gave; lives longer
-  explicit kept_tar_reader(std::string_view all) noexcept;
+  /// \param all    what load() gave; lives longer
+  /// \param shard  for messages
+  kept_tar_reader(std::string_view all, std::string shard);
+  /// \throws wick::error when a member does not lie in the shard
   bool next(tar_entry& out);
   /// Of the member that next() gave last.
   std::string_view data(const tar_entry&) const noexcept { return data_; }
@@ -48253,7 +48262,8 @@ class kept_tar_reader {
   std::string_view text(std::uint64_t size) noexcept;
 
   std::string_view left_, data_;
-  std::uint64_t count_ = 0, end_ = 0;
+  std::string shard_;
+  std::uint64_t size_ = 0, count_ = 0, names_left_ = 0, end_ = 0;
 };
 
 }  // namespace wick::detail
@@ -48315,18 +48325,19 @@ std::string kept_tar_writer::finish(const file_stamp& shard) const {
 std::optional<std::string> kept_tar_reader::load(const std::string& path, const file_stamp& shard) {
   const plain_file opened = open_plain(path.c_str());
   if (!opened.file) return std::nullopt;
-  const auto size = static_cast<std::size_t>(opened.about.st_size);
-  if (size < kept_tar::header_size + kept_tar::word) return std::nullopt;
-  std::string all(size, '\0');
+  std::string all(kept_tar::header_size - kept_tar::word, '\0');  // without the number of members
+  const auto fill = [&](std::size_t from) {
+    auto* const to = reinterpret_cast<std::byte*>(all.data()) + from;
+    return read_up_to(opened.file.get(), to, all.size() - from, from) == all.size() - from;
+  };
   try {
-    all.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all.data()), size, 0));
+    if (!fill(0) || !kept_tar::header(shard, 0).starts_with(all)) return std::nullopt;
+    const std::size_t looked_at = all.size();
+    all.resize(std::max(looked_at, static_cast<std::size_t>(opened.about.st_size)));
+    if (!fill(looked_at) || !shard_size(all)) return std::nullopt;
   } catch (const error&) {
     return std::nullopt;
   }
-  if (all.size() != size) return std::nullopt;
-  const std::size_t mine = kept_tar::header_size - kept_tar::word;  // without the number of members
-  if (!all.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
-  if (!shard_size(all)) return std::nullopt;
   return all;
 }
 
@@ -48338,9 +48349,12 @@ std::optional<std::uint64_t> kept_tar_reader::shard_size(std::string_view all) {
   return load_little_endian(all, kept_tar::magic.size(), kept_tar::word);
 }
 
-kept_tar_reader::kept_tar_reader(std::string_view all) noexcept
+kept_tar_reader::kept_tar_reader(std::string_view all, std::string shard)
     : left_(all.substr(kept_tar::header_size, all.size() - kept_tar::header_size - kept_tar::word)),
-      count_(load_little_endian(all, kept_tar::header_size - kept_tar::word, kept_tar::word)) {}
+      shard_(std::move(shard)),
+      size_(load_little_endian(all, kept_tar::magic.size(), kept_tar::word)),
+      count_(load_little_endian(all, kept_tar::header_size - kept_tar::word, kept_tar::word)),
+      names_left_(all.size() * most_of_names) {}
 
 std::uint64_t kept_tar_reader::number() noexcept {
   std::uint64_t out = 0;
@@ -48366,9 +48380,13 @@ bool kept_tar_reader::next(tar_entry& out) {
   out.name += text(number());
   const std::string_view what = text(1);
   out.what = what.empty() ? tar_entry::other : static_cast<tar_entry::kind>(what.front());
-  end_ += number();
-  out.offset = end_;
+  out.offset = end_ += number();
   out.length = number();
+  if (out.offset > size_ || out.length > size_ - out.offset || out.name.size() > names_left_) {
+    throw source_error(shard_ + ".wickidx", "tar",
+                       "its members don't lie in the shard, or have names without an end; remove it");
+  }
+  names_left_ -= out.name.size();
   out.header = out.offset;
   data_ = kept_tar_writer::keeps_data(out) ? text(out.length) : std::string_view();
   return true;
@@ -49467,7 +49485,7 @@ void tar_index::add_shard(std::size_t shard) {
   stamps_[shard] = opened.stamp;
   const std::string kept_at = path + ".wickidx";
   if (const std::optional<std::string> kept = load(kept_at, opened.stamp)) {
-    kept_tar_reader members(*kept);
+    kept_tar_reader members(*kept, path);
     walk(shard, members, [](const tar_entry&) {});
     require_unchanged(opened, path, "tar");
   } else {
@@ -49513,7 +49531,7 @@ std::string tar_index::fetch(std::size_t shard) {
     index.store = object.store;
     std::vector<remote_part> all(1);
     all[0].where = {.path = beside.c_str(), .remote = &index};
-    read_remote_now(all, std::uint64_t{1} << 32);
+    read_remote_now(all, std::uint64_t{1} << 30);
     std::string kept(all[0].content.text());
     if (const std::optional<std::uint64_t> size = kept_tar_reader::shard_size(kept)) {
       object.size.store(*size, std::memory_order_release);
@@ -49555,7 +49573,7 @@ std::string tar_index::fetch(std::size_t shard) {
 }
 
 void tar_index::add_remote_shard(std::size_t shard) {
-  kept_tar_reader members(fetched_[shard]);
+  kept_tar_reader members(fetched_[shard], shards_[shard]);
   walk(shard, members, [](const tar_entry&) {});
   keys_[shard].shrink_to_fit();
   std::string().swap(fetched_[shard]);
@@ -50716,6 +50734,7 @@ std::string zip_archive::unpack(const member& of, const std::string& packed) con
 /// The bodies of what tables/csv.hpp declares. Included in exactly one file of a program.
 
 #include <charconv>
+#include <set>
 
 namespace wick::inline v0_1::detail {
 
@@ -50745,13 +50764,12 @@ csv::csv(const std::string& path, const csv_options& options)
     : path_(path), options_(options), text_(path, options.separator, options.header) {
   for (std::size_t i = 0; i < text_.first().size(); ++i)
     columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
-        columns_.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw detail::source_error(path, "csv",
-                                 "two columns are called \"" + detail::printable(columns_[i]) +
-                                     "\"; rename one, or say .header = false where there is none");
-    }
+  std::vector<std::string_view> sorted(columns_.begin(), columns_.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+    throw detail::source_error(path, "csv",
+                               "two columns are called \"" + detail::printable(*twice) +
+                                   "\"; rename one, or say .header = false where there is none");
   }
 }
 
@@ -50830,11 +50848,12 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
 
 csv_classes csv::classes(std::string_view column) const {
   const std::size_t number = number_of(column);
-  csv_classes out;
+  std::set<std::string, std::less<>> names;
   text_.each_in_file(number, [&](std::string_view field) {
-    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
-    if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
+    if (!names.contains(field)) names.emplace(field);
   });
+  csv_classes out;
+  out.names.assign(names.begin(), names.end());
   out.labels.reserve(static_cast<std::size_t>(size()));
   text_.each(number, [&](std::uint64_t, std::string_view field) {
     const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);

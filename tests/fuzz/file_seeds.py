@@ -2,6 +2,7 @@
 """file_seeds.py FOLDER: a small file of every format for tests/fuzz/files.cpp to begin with, each behind the byte that
 chooses it."""
 
+import gzip
 import io
 import struct
 import sys
@@ -9,7 +10,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-CSV, NPY, NPZ, SAFETENSORS, TFRECORD, EXAMPLE, TAR, SAVED, MEND = 0, 1, 2, 3, 4, 5, 6, 7, 8
+CSV, NPY, NPZ, SAFETENSORS, TFRECORD, EXAMPLE, TAR, SAVED, IDX, STATE, MEMBERS, LISTED = range(12)
+MEND = 0x80
 
 
 def npy(shape="(4, 3)", numbers=b"abcdefghijkl"):
@@ -50,6 +52,10 @@ def tar():
 EXAMPLES = field(1, feature(b"image", 1, field(1, b"bytes")) + feature(b"label", 3, field(1, b"\x07\x08")) + feature(b"x", 2, field(1, struct.pack("<2f", 1, 2))))
 TENSORS = b'{"__metadata__":{"a":"\\u00e9"},"x":{"dtype":"U8","shape":[4,3],"data_offsets":[0,12]}}'
 SAVED_PAIR = struct.pack("<QQ", 2, 3) + b"abc" + struct.pack("<Q", 0) + bytes([0, 0, 0]) + struct.pack("<3i", 2, 2, 1) + b"wxyz"
+ARRAY = b"\x00\x00\x08\x02" + struct.pack(">2I", 4, 3) + b"abcdefghijkl"
+LABELS = b"\x00\x00\x08\x01" + struct.pack(">I", 4) + b"\x00\x01\x02\x03"
+STATE_BYTES = b"wick-st\n" + struct.pack("<II17Q", 5, 0, *range(17)) + struct.pack("<HB", 1, 4) + b"read" + struct.pack("<QQ", 7, 0)
+TWO_MEMBERS = struct.pack("<Q", 2) + b"\x00\x05a.jpg\x00\x00\x03" + b"\x02\x03cls\x00\x04\x017"
 SEEDS = {
     "csv": (CSV, b'path,label,x\r\na.jpg,1,2.5\r\n"b,""c"".jpg",2,3e4\r\n\r\n'),
     "csv_long": (CSV, b"path,label\n" + b"folder/file.jpg,12\n" * 20),
@@ -61,6 +67,11 @@ SEEDS = {
     "example": (EXAMPLE, EXAMPLES),
     "tar": (TAR, tar()),
     "saved": (SAVED, SAVED_PAIR),
+    "idx": (IDX, ARRAY + LABELS),
+    "idx_packed": (IDX, gzip.compress(ARRAY) + LABELS),
+    "state": (STATE, STATE_BYTES),
+    "members": (MEMBERS, TWO_MEMBERS),
+    "listed": (LISTED, b'{"index":1,"key":"b","stage":"read"}\n'),
 }
 
 folder = Path(sys.argv[1])

@@ -1,6 +1,9 @@
 /// \file
 /// Any bytes as a file of a source: samples or a wick::error come out, never anything else, and each sample's
-/// bytes can be had. The first byte of an input chooses the format, the rest is the file.
+/// bytes can be had; the same of what wick itself keeps. The first byte of an input chooses the format, the
+/// rest is the file.
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -8,13 +11,19 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <wick/cache/detail/saving.hpp>
 #include <wick/core.hpp>
+#include <wick/io/detail/endian.hpp>
+#include <wick/io/detail/source_file.hpp>
+#include <wick/recovery/state.hpp>
+#include <wick/sources/detail/kept_tar.hpp>
 
 namespace {
 
@@ -123,8 +132,56 @@ void saved(std::string_view bytes) {
   }
 }
 
-void run(unsigned format, std::string file) {
-  switch (format % 8) {
+/// Members as SHARD.wickidx has them, with a right head and checksum.
+void kept_members(const std::string& members) {
+  static const std::string shard = [] {
+    std::string path = put("kept.tar", std::string(512, 'x'));
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1));
+    return path;
+  }();
+  constexpr std::size_t head = 32;  // before the number of members
+  std::string all = wick::detail::kept_tar_writer().finish(wick::detail::open_regular(shard, "tar").stamp);
+  all = all.substr(0, head) + members;
+  wick::detail::append_little_endian(all, wick::fingerprint_hash().add(all).value());
+  static_cast<void>(put("kept.tar.wickidx", all));
+  reads(wick::tar(shard, {"jpg", "cls"}, {.keep_index = true}));
+}
+
+/// A state, with a right checksum.
+void state(std::string bytes) {
+  constexpr std::size_t length_at = 12, checksum = 8;
+  if (bytes.size() >= length_at + 4 + checksum) {
+    const auto length = static_cast<std::uint32_t>(bytes.size());
+    std::memcpy(bytes.data() + length_at, &length, sizeof length);
+    const auto all = std::as_bytes(std::span(bytes));
+    const std::uint64_t right = wick::fingerprint_hash().add(all.data(), bytes.size() - checksum).value();
+    std::memcpy(bytes.data() + bytes.size() - checksum, &right, checksum);
+  }
+  const auto read = wick::detail::loader_state::from_bytes(std::as_bytes(std::span(bytes)));
+  demand(wick::detail::loader_state::from_bytes(read.to_bytes()).batch == read.batch,
+         "a state of another batch");
+}
+
+/// A list of samples to leave out of four files.
+void listed(const std::string& lines) {
+  static const wick::files four(
+      std::vector<std::string>{put("a", "1"), put("b", "2"), put("c", "3"), put("d", "4")});
+  static const std::string empty = [] {
+    const std::string path = put("empty", "");
+    wick::loader(four | wick::read() | wick::group(2)).write_quarantine(path);
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  const bool whole = lines.starts_with("{\"wick_quarantine");
+  wick::loader l(four | wick::read() | wick::group(2),
+                 {.workers = 1, .quarantine = {put("list", whole ? lines : empty + lines)}});
+  demand(l.next().has_value(), "an epoch without a batch");
+}
+
+void run(unsigned chosen, std::string file) {
+  const unsigned format = chosen & 0x7F;
+  const bool mends = (chosen & 0x80) != 0;
+  switch (format % 12) {
     case 0:
       return csv(put("a.csv", file));
     case 1:
@@ -134,14 +191,28 @@ void run(unsigned format, std::string file) {
     case 3:
       return rows(wick::safetensors(put("a.safetensors", file), "x"));
     case 4:
-      if ((format & 8) != 0) mend_checksums(file);
+      if (mends) mend_checksums(file);
       return reads(wick::tfrecords(put("a.tfrecord", file)));
     case 5:
       return example(file);
     case 6:
       return reads(wick::tar(put("a.tar", file), {"jpg", "cls"}, {.keep_index = true}));
-    default:
+    case 7:
       return saved(file);
+    case 8: {
+      const std::size_t half = file.size() - std::min<std::size_t>(file.size(), 12);  // its labels are small
+      const wick::idx both(put("a.idx3", file.substr(0, half)), put("a.idx1", file.substr(half)));
+      demand(both.size() == both.targets().size(), "other labels than rows");
+      for (std::uint64_t i = 0; i < both.size() && i < 100; ++i)
+        demand(both.at(i).data.size() == both.at(0).data.size(), "a row of another length");
+      return;
+    }
+    case 9:
+      return state(file);
+    case 10:
+      return kept_members(file);
+    default:
+      return listed(file);
   }
 }
 

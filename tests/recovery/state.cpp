@@ -352,6 +352,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a state with a right checksum that stands where no batch is, is refused") {
+  wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 1});
+  const auto refused = [&](auto change) {
+    loader_state s = loader_state::from_bytes(l.state());
+    change(s);
+    return message_of([&] { return l.load_state(s.to_bytes()), 0; });
+  };
+  CHECK(refused([](loader_state& s) { s.batch = 1; }) == "");
+  CHECK(contains(refused([](loader_state& s) { s.batch = 1'000'000; }), "stands at batch 1000000",
+                 "not written by wick"));
+  CHECK(contains(refused([](loader_state& s) { s.batch = ~std::uint64_t{0}; }), "not written by wick"));
+  CHECK(contains(refused([](loader_state& s) { s.sample = 3; }), "not written by wick"));
+  CHECK(contains(refused([](loader_state& s) { s.moved = ~std::uint64_t{0}; }), "not written by wick"));
+}
+
 TEST_CASE(
     "a state of another data set, pipeline, seed or global batch is refused with the difference named") {
   wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 1});

@@ -98,6 +98,28 @@ TEST_CASE("what is no array of rows is refused with the finding") {
   CHECK(contains(refused(good + "x"), "[4, 3] of uint8", "13 bytes"));
 }
 
+TEST_CASE("an archive that claims more than its bytes can hold takes no memory") {
+  const temp_dir dir;
+  const auto little = [](std::uint64_t value, int bytes) {
+    std::string out;
+    for (int i = 0; i < bytes; ++i, value >>= 8) out += static_cast<char>(value & 0xFF);
+    return out;
+  };
+  const auto message = [&](std::uint64_t size, std::uint64_t packed, std::uint64_t members) {
+    const std::string name = "x.npy", file = "PK\3\4" + std::string(22, '\0') + little(5, 2) + little(0, 2) +
+                                             name + "deflated";
+    const std::string directory = "PK\1\2" + little(0, 6) + little(8, 2) + little(0, 8) + little(packed, 4) +
+                                  little(size, 4) + little(5, 2) + little(0, 16) + name;
+    std::string out = "PK\5\6" + little(0, 4) + little(members, 2) + little(members, 2) +
+                      little(directory.size(), 4) + little(file.size(), 4) + little(0, 2);
+    return message_of([&] { return npy(dir.write("x.npz", file + directory + out), "x"); });
+  };
+  CHECK(contains(message(4'000'000'000, 8, 1), "x.npz: npz: has \"x.npy\" in an impossible size"));
+  CHECK(contains(message(100, 4'000'000'000, 1), "refers to bytes behind its end"));
+  CHECK(contains(message(100, 8, 65'000), "has a directory that ends early"));
+  CHECK(contains(message(100, 8, 1), "damaged data"));
+}
+
 TEST_CASE("a file with any bytes changed is read or refused, never worse") {
   const temp_dir dir;
   const std::string good = four_rows();

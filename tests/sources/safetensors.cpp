@@ -1,6 +1,7 @@
 // Tensors of safetensors files: what the package writes is read back equal, and what is damaged is refused.
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,13 @@ TEST_CASE("damaged files, cut off ones and others are refused by name") {
     changed[n] = static_cast<char>(changed[n] ^ 0x15);
     refused(changed);
     refused(good.substr(0, n));
+  }
+  {
+    const temp_dir dir;
+    const std::string path = dir.path().string() + "/a.safetensors";
+    write_file(path, std::string("\0\0\0\x10\0\0\0\0", 8));  // a header of 256 MiB, which is there
+    std::filesystem::resize_file(path, std::uint64_t{1} << 29);
+    CHECK(contains(message_of([&] { return safetensors(path, "x"); }), "no safetensors file, or cut off"));
   }
   std::string deep = R"({"x":{"other":)" + std::string(100'000, '[');
   CHECK(contains(refused(file_of(deep, "")), "64 deep"));

@@ -673,6 +673,31 @@ TEST_CASE("a shard that was changed, or whose index is damaged, is walked again,
   CHECK(of.pictures().bytes_scanned() == 0);
 }
 
+TEST_CASE("an index with a right checksum that names what no shard has is refused") {
+  const old_shards of(1);
+  static_cast<void>(of.pictures());
+  const std::string index = of.path(0) + ".wickidx", good = wick_test::read_file(index);
+  const auto refused = [&](const std::string& members) {
+    std::string all = good.substr(0, 32) + std::string("\xFF\xFF\0\0\0\0\0\0", 8) + members;
+    const std::uint64_t checksum = wick::fingerprint_hash().add(all).value();
+    for (int i = 0; i < 8; ++i) all += static_cast<char>(checksum >> 8 * i & 0xFF);
+    wick_test::write_file(index, all);
+    return message_of([&] { return of.pictures(); });
+  };
+  const std::string file("\0", 1), label = std::string("\0\5a.cls", 7) + file + std::string("\0\1", 2) + '7';
+  CHECK(refused(std::string("\0\5a.jpg", 7) + file + std::string("\0\1", 2) + label) == "");
+  const std::string far = "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F";
+  CHECK(contains(refused(std::string("\0\5a.jpg", 7) + file + far + '\1' + label),
+                 "s0.tar.wickidx: tar: ", "don't lie in the shard", "remove it"));
+  CHECK(contains(refused(std::string("\0\5a.jpg", 7) + file + '\0' + far + label), "don't lie in the shard"));
+  // 20,000 names of 60,000 bytes, which share all but the last of them.
+  std::string names =
+      std::string("\0\xE0\xD4\3", 4) + std::string(60'000, 'n') + file + std::string("\0\0", 2);
+  for (int i = 0; i < 20'000; ++i)
+    names += std::string("\xDF\xD4\3\1", 4) + 'm' + file + std::string("\0\0", 2);
+  CHECK(contains(refused(names), "names without an end"));
+}
+
 TEST_CASE("the index of a shard that was just written is not kept, and what can't be written is a note") {
   const old_shards of(2);
   of.write(1, wick_test::read_file(of.path(1)), 0);

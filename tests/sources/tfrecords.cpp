@@ -143,6 +143,15 @@ TEST_CASE("damaged files, cut off ones and others are refused by name and place"
   CHECK(contains(message(damaged), "a.tfrecord", "record 1, at byte 19", "checksum of the record's length"));
   CHECK(contains(message(tf_record("one").substr(0, 17)), "record 0", "cut off"));
   CHECK(contains(message(tf_record("one") + "abc"), "record 1, at byte 19", "cut off"));
+  std::string endless = tf_record("one");
+  for (const std::uint64_t length : {~std::uint64_t{0}, ~std::uint64_t{0} - 15, std::uint64_t{1} << 62}) {
+    std::memcpy(endless.data(), &length, sizeof length);
+    const std::uint32_t c = crc(std::string_view(endless).substr(0, 8)),
+                        masked = (c >> 15 | c << 17) + 0xA282EAD8u;
+    std::memcpy(endless.data() + 8, &masked, sizeof masked);
+    CHECK(
+        contains(message(endless), "record 0", length >> 63 == 0 ? "cut off" : "a length that no file has"));
+  }
   CHECK(contains(message("\x1F\x8B\x08" + std::string(40, 'x')), "compressed by gzip"));
   CHECK(contains(message("a text that is no such file"), "no TFRecord file"));
 }

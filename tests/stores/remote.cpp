@@ -233,6 +233,11 @@ TEST_CASE("what a server does wrong is an error of the sample that says what it 
   CHECK(contains(message("headers"), "256 KiB of headers"));
   CHECK(contains(message("refusal"), "403 Forbidden", "no no", "check the credentials"));
   CHECK(contains(message("circle"), "redirects"));
+  CHECK(contains(message("hops"), "redirects"));
+  CHECK(contains(message("to_ftp"), "Protocol \"ftp\" not supported"));
+  CHECK(contains(message("later"), "503", "for 1 s"));
+  CHECK(message("endless") == "");
+  CHECK(contains(message("slow_headers", {.give_up_after = 2, .stalled_after = 1}), "for 2 s"));
   CHECK(contains(message("hang", {.give_up_after = 1, .stalled_after = 1}), "for 1 s"));
   CHECK(contains(message("drip", {.give_up_after = 2, .stalled_after = 1}), "for 2 s"));
   CHECK(contains(message_of([&] { return read_one(server.url("ok", "b.bin")); }), "404 Not Found",

@@ -347,7 +347,7 @@ TEST_CASE("a list of many objects comes in pages") {
   CHECK(all.key(static_cast<std::uint64_t>(n) - 1) == "s3://many/k" + std::to_string(n - 1));
 }
 
-TEST_CASE("a list that has no end is refused") {
+TEST_CASE("a list or a page without an end is refused") {
   const temp_dir folder;
   const wick_test::faulty_server server(folder);
   variables v;
@@ -359,6 +359,11 @@ TEST_CASE("a list that has no end is refused") {
   CHECK(contains(message_of([] { return wick::files("s3://repeating/*"); }),
                  "s3://repeating/*: s3: ", "the same one follows"));
   CHECK(server.count("requests") == 2);
+  CHECK(contains(message_of([] { return wick::files("s3://empty/*"); }),
+                 "s3://empty/*: s3: ", "1,000 pages in a row name no object"));
+  CHECK(server.count("requests") == 2 + 1000);
+  CHECK(contains(message_of([] { return wick::files("s3://long/*"); }),
+                 "s3://long/*: s3: ", "more than 16777216 bytes"));
 }
 
 TEST_CASE("the index of a shard is found beside it, whatever its name") {

@@ -154,6 +154,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         page = "<IsTruncated>true</IsTruncated><NextContinuationToken>next</NextContinuationToken>"
         self.text(200, f"<ListBucketResult>{page}<Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>".encode())
 
+    def serve_empty(self, file, times):  # one whose pages name no object
+        page = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{times}</NextContinuationToken>"
+        self.text(200, f"<ListBucketResult>{page}</ListBucketResult>".encode())
+
+    def serve_long(self, file, times):  # one of a page that is too long
+        self.text(200, b"<ListBucketResult>" + b" " * (17 << 20) + b"</ListBucketResult>")
+
     def serve_hang(self, file, times):
         time.sleep(3600)
 
@@ -179,6 +186,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.flush()
             time.sleep(0.1)
 
+    def serve_slow_headers(self, file, times):
+        for byte in b"HTTP/1.1 206 Partial Content\r\nX-More: " + b"x" * 100000:
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            time.sleep(0.1)
+
     def serve_headers(self, file, times):  # without an end
         self.send_response(200)
         self.flush_headers()
@@ -187,10 +200,32 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve_refusal(self, file, times):  # gigabytes of what is wrong
         self.send_response(403)
-        self.send_header("Content-Length", str(1 << 32))
+        self.send_header("Content-Length", str(1 << 42))
         self.end_headers()
         while True:
             self.wfile.write(b"no " * 10000)
+
+    def serve_endless(self, file, times):  # the part that is asked for, and more without an end
+        data = file.read_bytes()
+        first, last = self.range_of(len(data))
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(data[first : last + 1])
+        while True:
+            self.wfile.write(b"more" * 10000)
+
+    def serve_later(self, file, times):
+        self.text(503, b"later", Retry_After="3600")
+
+    def serve_hops(self, file, times):  # fewer than curl's own limit
+        if times <= 8:
+            return self.text(302, b"", Location=self.path)
+        self.serve_ok(file, times)
+
+    def serve_to_ftp(self, file, times):
+        self.text(302, b"", Location="ftp://127.0.0.1:1/a.bin")
 
     def serve_circle(self, file, times):
         self.text(302, b"", Location=self.path)

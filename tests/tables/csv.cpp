@@ -310,6 +310,25 @@ TEST_CASE(
   CHECK(contains(refused(text + "1,2,3\n"), "line " + std::to_string(rows + 3) + " has 3 fields"));
 }
 
+TEST_CASE("a table of many columns, and a column of many names, take no time to speak of") {
+  const temp_dir dir;
+  std::string names = "c0", row = "0";
+  for (int i = 1; i < 200'000; ++i) {
+    names += ",c" + std::to_string(i);
+    row += ",1";
+  }
+  const wick::csv wide(dir.write("wide.csv", names + "\n" + row + "\n"));
+  CHECK(wide.columns().size() == 200'000);
+  CHECK(contains(message_of([&] { return wick::csv(dir.write("wide.csv", names + ",c7\n" + row + ",1\n")); }),
+                 "two columns are called \"c7\""));
+  std::string rows = "name\n";
+  for (int i = 500'000; i > 0; --i) rows += "n" + std::to_string(100'000'000 + i) + "\n";
+  const wick::csv_classes found = wick::csv(dir.write("tall.csv", rows)).classes("name");
+  CHECK(found.names.size() == 500'000);
+  CHECK(found.names.front() == "n100000001");
+  CHECK(found.labels.front() == 499'999);
+}
+
 TEST_CASE("a table with any bytes changed is read or refused, never worse") {
   const temp_dir dir;
   const std::string good = "path,label,x\n\"a,\"\"b\"\"\",1,2.5\nc,2,3\n\"d\ne\",3,4\n";

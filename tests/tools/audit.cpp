@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
@@ -352,6 +353,25 @@ TEST_CASE("with compaction an epoch ends where its samples do, and the next atte
     CHECK(e.of_batches == 21);
     CHECK(e.samples == 668);
   }
+}
+
+TEST_CASE("of many problems the first hundred are said, and the others are counted") {
+  const temp_dir dir;
+  const std::string log = (dir / "log").string();
+  wick::loader l(numbers{2000} | wick::array_batch(5), {.delivery_log_file = log});
+  for (auto& b : l.epoch(0)) static_cast<void>(b);
+  std::string kept;
+  std::istringstream lines(wick_test::read_file(log));
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (number == 0 || number % 2 == 1) kept += line + "\n";
+  }
+  wick_test::write_file(log, kept);
+  const wick::audit_report r = wick::audit({log});
+  CHECK(!r.ok());
+  CHECK(r.problems.size() == 100);
+  CHECK(r.more_problems > 200);
+  CHECK(contains(r.to_string(), "and " + std::to_string(r.more_problems) + " problems more"));
 }
 
 TEST_CASE("with compaction an epoch whose last batches have no good sample has lost none") {

@@ -72,7 +72,7 @@ void at_once(std::size_t count, std::size_t threads, F f) {
       }
     }
     work();
-    for (std::unique_lock lock(mutex); running != 0;) {
+    for (std::unique_lock lock(mutex); running != 0;) {  // NOLINT(bugprone-infinite-loop): others end it
       wake.wait_for(lock, std::chrono::milliseconds(100));
       if (running == 0 || any_failed.load(std::memory_order_relaxed)) continue;
       lock.unlock();

@@ -283,11 +283,12 @@ void disk_cache::count_others() {
 }
 
 bool disk_cache::make_room(std::uint64_t bytes) {
-  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> sets;  // used last: folder
+  using time = std::pair<std::int64_t, std::int64_t>;
+  std::vector<std::pair<time, std::string>> sets;  // used last: folder
   for (std::string& set : other_sets()) {
     struct ::stat about {};
     if (::stat((set + "/in-use").c_str(), &about) == 0)
-      sets.push_back({{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, std::move(set)});
+      sets.emplace_back(time{about.st_mtim.tv_sec, about.st_mtim.tv_nsec}, std::move(set));
   }
   std::sort(sets.begin(), sets.end());
   for (const auto& [used_last, folder] : sets) {

@@ -201,7 +201,8 @@ class jpeg_decoder {
         if (room.empty()) return true;
         const int count = std::min(static_cast<int>(room.size()), std::min(ready, bottom) - y);
         for (int i = 0; i < count; ++i)
-          write_row(static_cast<std::size_t>(y + i), room[static_cast<std::size_t>(i)], request.channels);
+          write_row(static_cast<std::size_t>(y) + static_cast<std::size_t>(i),
+                    room[static_cast<std::size_t>(i)], request.channels);
         sink.written(count);
         y += count;
       }

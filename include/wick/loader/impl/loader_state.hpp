@@ -65,9 +65,11 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
 
 /// \throws wick::error when the state stands where this loader's epoch has no batch
 void loader_core::require_stands(const loader_state& s, const erased_plan& by) const {
-  if (s.batch > by.batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
-    throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                std::to_string(by.batches()) + "; it was not written by wick");
+  if (s.batch > by.batches() || s.moved > by.ordered() ||
+      (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
+    throw error("load_state: the state stands at batch " + std::to_string(s.batch) + ", with " +
+                std::to_string(s.moved) + " samples moved, in an epoch of " + std::to_string(by.batches()) +
+                "; it was not written by wick");
   }
   if (s.moved != 0 && !settings_.policy.options().compact) {
     throw error("load_state: " + std::to_string(s.moved) +

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <wick/io/detail/endian.hpp>
+#include <wick/io/detail/gzip_file.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/sources/detail/gzip_file.hpp>
 
 namespace wick::inline v0_1::detail {
 

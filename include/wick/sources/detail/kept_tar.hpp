@@ -31,16 +31,21 @@ class kept_tar_writer {
   std::uint64_t count_ = 0, end_ = 0;
 };
 
-/// Gives the members as tar_scan does.
+/// Gives the members as tar_scan does, of any bytes with a right checksum.
 class kept_tar_reader {
  public:
+  /// All names together have so many times the bytes of the index, in which they share their beginnings.
+  static constexpr std::uint64_t most_of_names = 1000;
+
   /// What `path` keeps of that shard; nothing when it is another's, damaged, or not there.
   static std::optional<std::string> load(const std::string& path, const file_stamp& shard);
   /// The size of the shard that `all` is the index of; nothing when it is damaged.
   static std::optional<std::uint64_t> shard_size(std::string_view all);
 
-  /// \param all  what load() gave; lives longer
-  explicit kept_tar_reader(std::string_view all) noexcept;
+  /// \param all    what load() gave; lives longer
+  /// \param shard  for messages
+  kept_tar_reader(std::string_view all, std::string shard);
+  /// \throws wick::error when a member does not lie in the shard
   bool next(tar_entry& out);
   /// Of the member that next() gave last.
   std::string_view data(const tar_entry&) const noexcept { return data_; }
@@ -50,7 +55,8 @@ class kept_tar_reader {
   std::string_view text(std::uint64_t size) noexcept;
 
   std::string_view left_, data_;
-  std::uint64_t count_ = 0, end_ = 0;
+  std::string shard_;
+  std::uint64_t size_ = 0, count_ = 0, names_left_ = 0, end_ = 0;
 };
 
 }  // namespace wick::detail

@@ -75,18 +75,19 @@ std::string kept_tar_writer::finish(const file_stamp& shard) const {
 std::optional<std::string> kept_tar_reader::load(const std::string& path, const file_stamp& shard) {
   const plain_file opened = open_plain(path.c_str());
   if (!opened.file) return std::nullopt;
-  const auto size = static_cast<std::size_t>(opened.about.st_size);
-  if (size < kept_tar::header_size + kept_tar::word) return std::nullopt;
-  std::string all(size, '\0');
+  std::string all(kept_tar::header_size - kept_tar::word, '\0');  // without the number of members
+  const auto fill = [&](std::size_t from) {
+    auto* const to = reinterpret_cast<std::byte*>(all.data()) + from;
+    return read_up_to(opened.file.get(), to, all.size() - from, from) == all.size() - from;
+  };
   try {
-    all.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all.data()), size, 0));
+    if (!fill(0) || !kept_tar::header(shard, 0).starts_with(all)) return std::nullopt;
+    const std::size_t looked_at = all.size();
+    all.resize(std::max(looked_at, static_cast<std::size_t>(opened.about.st_size)));
+    if (!fill(looked_at) || !shard_size(all)) return std::nullopt;
   } catch (const error&) {
     return std::nullopt;
   }
-  if (all.size() != size) return std::nullopt;
-  const std::size_t mine = kept_tar::header_size - kept_tar::word;  // without the number of members
-  if (!all.starts_with(std::string_view(kept_tar::header(shard, 0)).substr(0, mine))) return std::nullopt;
-  if (!shard_size(all)) return std::nullopt;
   return all;
 }
 
@@ -98,9 +99,12 @@ std::optional<std::uint64_t> kept_tar_reader::shard_size(std::string_view all) {
   return load_little_endian(all, kept_tar::magic.size(), kept_tar::word);
 }
 
-kept_tar_reader::kept_tar_reader(std::string_view all) noexcept
+kept_tar_reader::kept_tar_reader(std::string_view all, std::string shard)
     : left_(all.substr(kept_tar::header_size, all.size() - kept_tar::header_size - kept_tar::word)),
-      count_(load_little_endian(all, kept_tar::header_size - kept_tar::word, kept_tar::word)) {}
+      shard_(std::move(shard)),
+      size_(load_little_endian(all, kept_tar::magic.size(), kept_tar::word)),
+      count_(load_little_endian(all, kept_tar::header_size - kept_tar::word, kept_tar::word)),
+      names_left_(all.size() * most_of_names) {}
 
 std::uint64_t kept_tar_reader::number() noexcept {
   std::uint64_t out = 0;
@@ -126,9 +130,13 @@ bool kept_tar_reader::next(tar_entry& out) {
   out.name += text(number());
   const std::string_view what = text(1);
   out.what = what.empty() ? tar_entry::other : static_cast<tar_entry::kind>(what.front());
-  end_ += number();
-  out.offset = end_;
+  out.offset = end_ += number();
   out.length = number();
+  if (out.offset > size_ || out.length > size_ - out.offset || out.name.size() > names_left_) {
+    throw source_error(shard_ + ".wickidx", "tar",
+                       "its members don't lie in the shard, or have names without an end; remove it");
+  }
+  names_left_ -= out.name.size();
   out.header = out.offset;
   data_ = kept_tar_writer::keeps_data(out) ? text(out.length) : std::string_view();
   return true;

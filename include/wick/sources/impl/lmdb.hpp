@@ -192,7 +192,7 @@ void lmdb_records::index::scan(lmdb_reader& from, const lmdb_options& options) {
                        "\"; name one: lmdb(path, {.database = \"" + printable(text(key)) + "\"})");
   }
   if (more) {
-    const std::uint64_t most = options.prefix.empty() ? from.entries() : 0;
+    const std::uint64_t most = options.prefix.empty() ? std::min(from.entries(), file.stamp.size / 8) : 0;
     offsets.reserve(most);
     lengths.reserve(most);
     key_ends.reserve(most);

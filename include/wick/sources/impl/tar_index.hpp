@@ -91,7 +91,7 @@ void tar_index::add_shard(std::size_t shard) {
   stamps_[shard] = opened.stamp;
   const std::string kept_at = path + ".wickidx";
   if (const std::optional<std::string> kept = load(kept_at, opened.stamp)) {
-    kept_tar_reader members(*kept);
+    kept_tar_reader members(*kept, path);
     walk(shard, members, [](const tar_entry&) {});
     require_unchanged(opened, path, "tar");
   } else {
@@ -137,7 +137,7 @@ std::string tar_index::fetch(std::size_t shard) {
     index.store = object.store;
     std::vector<remote_part> all(1);
     all[0].where = {.path = beside.c_str(), .remote = &index};
-    read_remote_now(all, std::uint64_t{1} << 32);
+    read_remote_now(all, std::uint64_t{1} << 30);
     std::string kept(all[0].content.text());
     if (const std::optional<std::uint64_t> size = kept_tar_reader::shard_size(kept)) {
       object.size.store(*size, std::memory_order_release);
@@ -179,7 +179,7 @@ std::string tar_index::fetch(std::size_t shard) {
 }
 
 void tar_index::add_remote_shard(std::size_t shard) {
-  kept_tar_reader members(fetched_[shard]);
+  kept_tar_reader members(fetched_[shard], shards_[shard]);
   walk(shard, members, [](const tar_entry&) {});
   keys_[shard].shrink_to_fit();
   std::string().swap(fetched_[shard]);

@@ -111,6 +111,8 @@ std::vector<remote_name> s3_locator::names(http_client& client, const std::strin
 
 std::vector<remote_name> s3_locator::list(http_client& client, const std::string& pattern) const {
   constexpr std::size_t most_bytes = std::size_t{16} << 20;  // of a page of 1,000 keys
+  constexpr std::uint64_t most_listed = std::uint64_t{4} << 30;
+  constexpr unsigned most_empty = 1000;  // pages in a row; a store may have deleted what stood there
   const s3_address wanted = parse_s3_address(pattern);
   const std::string prefix = wanted.key.substr(0, wanted.key.find_first_of("*?["));
   const bool all = prefix.size() == wanted.key.size();
@@ -125,6 +127,8 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
   aws_signer signer(with);
   std::vector<remote_name> out;
   std::string token;
+  std::uint64_t listed = 0;
+  unsigned empty = 0;
   do {
     s3_page page;
     try {
@@ -135,7 +139,10 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
       if (std::string_view(e.what()).starts_with(printable(pattern))) throw;
       throw source_error(pattern, "s3", std::string("the list of the bucket: ") + e.what());
     }
+    empty = page.objects.empty() ? empty + 1 : 0;
+    listed += 1024;
     for (s3_object& o : page.objects) {
+      listed += o.key.size();
       if (o.key.ends_with('/')) continue;  // what consoles make for folders
       if (!all && ::fnmatch(wanted.key.c_str(), o.key.c_str(), flags) != 0) continue;
       out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size, version_of(o.etag)});
@@ -144,6 +151,13 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
       throw source_error(pattern, "s3",
                          "the list of the bucket: the server says after each page that the same one follows; "
                          "check that it speaks ListObjectsV2");
+    }
+    if (empty == most_empty || listed > most_listed) {
+      throw source_error(pattern, "s3",
+                         std::string("the list of the bucket: ") +
+                             (empty == most_empty ? "1,000 pages in a row name no object"
+                                                  : "the keys take more than 4 GiB") +
+                             "; name a longer prefix, and check that the server speaks ListObjectsV2");
     }
     token = page.is_truncated ? std::move(page.next_continuation_token) : std::string();
   } while (!token.empty());

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -48,13 +49,12 @@ csv::csv(const std::string& path, const csv_options& options)
     : path_(path), options_(options), text_(path, options.separator, options.header) {
   for (std::size_t i = 0; i < text_.first().size(); ++i)
     columns_.push_back(options.header ? text_.first()[i] : std::to_string(i));
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
-        columns_.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw detail::source_error(path, "csv",
-                                 "two columns are called \"" + detail::printable(columns_[i]) +
-                                     "\"; rename one, or say .header = false where there is none");
-    }
+  std::vector<std::string_view> sorted(columns_.begin(), columns_.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+    throw detail::source_error(path, "csv",
+                               "two columns are called \"" + detail::printable(*twice) +
+                                   "\"; rename one, or say .header = false where there is none");
   }
 }
 
@@ -133,11 +133,12 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
 
 csv_classes csv::classes(std::string_view column) const {
   const std::size_t number = number_of(column);
-  csv_classes out;
+  std::set<std::string, std::less<>> names;
   text_.each_in_file(number, [&](std::string_view field) {
-    const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);
-    if (at == out.names.end() || *at != field) out.names.insert(at, std::string(field));
+    if (!names.contains(field)) names.emplace(field);
   });
+  csv_classes out;
+  out.names.assign(names.begin(), names.end());
   out.labels.reserve(static_cast<std::size_t>(size()));
   text_.each(number, [&](std::uint64_t, std::string_view field) {
     const auto at = std::lower_bound(out.names.begin(), out.names.end(), field);

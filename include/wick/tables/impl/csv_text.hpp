@@ -16,11 +16,11 @@
 #include <wick/async/cpus.hpp>
 #include <wick/async/detail/at_once.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/gzip_file.hpp>
 #include <wick/io/detail/large_pages.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/sources/detail/gzip_file.hpp>
 #include <wick/tables/detail/csv_marks.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 
