@@ -554,7 +554,7 @@ struct slow_numbers : numbers {
 TEST_CASE("a source that blocks: the message says that the sample is there") {
   for (const bool suspends : {false, true}) {
     CAPTURE(suspends);
-    check_message(
+    check_message_by(
         [suspends](auto options) {
           gate closed;
           std::atomic<bool> there{false};
@@ -569,7 +569,11 @@ TEST_CASE("a source that blocks: the message says that the sample is there") {
           return suspends ? hang(source | wick_test::slowly | wick::array_batch(batch_size))
                           : hang(source | wick::array_batch(batch_size));
         },
-        {{"number 3 (position 3)", {"in the source", "running on worker "}}});
+        [](const std::string& text) {
+          // The second where the samples before it were so short that these run together.
+          return says(text, "number 3 (position 3)", {"in the source", "running on worker "}) ||
+                 says(text, "one of positions ", {"in the source or a stage", "running on worker "});
+        });
   }
 }
 
