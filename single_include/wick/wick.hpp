@@ -14915,7 +14915,7 @@ class loader_core {
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
   void begin(std::uint64_t e);
   void seek();
-  static bool ends(const loader_state& s, const erased_plan& by) noexcept;
+  static bool ends(std::uint64_t batch, std::uint64_t moved, const erased_plan& by) noexcept;
   bool begun();
   bool at_end();
   [[noreturn]] void refuse_outrun() const;
@@ -31183,8 +31183,8 @@ class jpeg_decoder {
         if (room.empty()) return true;
         const int count = std::min(static_cast<int>(room.size()), std::min(ready, bottom) - y);
         for (int i = 0; i < count; ++i)
-          write_row(static_cast<std::size_t>(y) + static_cast<std::size_t>(i), room[static_cast<std::size_t>(i)],
-                    request.channels);
+          write_row(static_cast<std::size_t>(y) + static_cast<std::size_t>(i),
+                    room[static_cast<std::size_t>(i)], request.channels);
         sink.written(count);
         y += count;
       }
@@ -37448,10 +37448,7 @@ bool loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
   tell_in_order(j, settings_, plan(), told_);
-  loader_state here;
-  here.batch = j.number;
-  here.moved = stands_.moved.now();
-  const bool logged = records_.deliveries && !ends(here, plan());  // none behind the epoch's end
+  const bool logged = records_.deliveries && !ends(j.number, stands_.moved.now(), plan());
   stands_.moved.add(j.number, j.moved);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
@@ -37490,10 +37487,7 @@ bool loader_core::deliver_batch(batch_job& j) {
 
 /// Before the consumer has the batch, if there is one.
 void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
-  loader_state behind;
-  behind.batch = b.batch + 1;
-  behind.moved = stands_.moved.now();
-  b.batches = ends(behind, plan()) ? b.batch + 1 : batches();
+  b.batches = ends(b.batch + 1, stands_.moved.now(), plan()) ? b.batch + 1 : batches();
   if (!there) b.samples = b.replaced = b.order_hash = b.samples_hash = 0;
   const shard_stage& share = settings_.facts().shard;
   delivery_start whose;
@@ -37641,8 +37635,8 @@ pipeline_identity loader_core::identity() const {
 }
 
 /// No batch of its epoch is left: what is behind stands in the gaps before.
-bool loader_core::ends(const loader_state& s, const erased_plan& by) noexcept {
-  return s.batch == by.batches() || (s.moved != 0 && s.batch * by.batch_size() + s.moved >= by.ordered());
+bool loader_core::ends(std::uint64_t batch, std::uint64_t moved, const erased_plan& by) noexcept {
+  return batch == by.batches() || (moved != 0 && batch * by.batch_size() + moved >= by.ordered());
 }
 
 std::vector<std::byte> loader_core::state() const {
@@ -37652,7 +37646,7 @@ std::vector<std::byte> loader_core::state() const {
   records_.account.write(s);
   if (edits_.any()) edits_.journal()->write(s);
   stands_.write(s, plan(), settings_.facts().batched);
-  if (ends(s, plan())) s.begin_next_epoch();
+  if (ends(s.batch, s.moved, plan())) s.begin_next_epoch();
   return s.to_bytes();
 }
 
@@ -37664,7 +37658,7 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   next_plan by = edits_.plan_for(s.epoch);
   const erased_plan& then = by ? *by.plan : plan();
   require_stands(s, then);
-  if (ends(s, then)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  if (ends(s.batch, s.moved, then)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   auto loaded = make_owned<const loader_state>(std::move(s));
   records_.account.read(*loaded);
   // From here on nothing is thrown.
@@ -37679,7 +37673,7 @@ void loader_core::require_stands(const loader_state& s, const erased_plan& by) c
       (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
     throw error("load_state: the state stands at batch " + std::to_string(s.batch) + ", with " +
                 std::to_string(s.moved) + " samples moved, in an epoch of " + std::to_string(by.batches()) +
-                "; it was not written by wick");
+                " batches; it was not written by wick");
   }
   if (s.moved != 0 && !settings_.policy.options().compact) {
     throw error("load_state: " + std::to_string(s.moved) +

@@ -102,7 +102,7 @@ MUTANTS = [
     (
         "a batch that closes an epoch without a good sample has no line",
         "include/wick/loader/impl/loader_core.hpp",
-        "records_.deliveries && !ends(here, plan())",
+        "records_.deliveries && !ends(j.number, stands_.moved.now(), plan())",
         "records_.deliveries && j.state != batch_state::past_the_end",
         "tools",
         "tools/audit",

@@ -166,7 +166,7 @@ TEST_CASE("a name with a line break is printed on one line") {
 
 TEST_CASE("the fingerprint follows the names, not the folder they lie in") {
   const auto of = [](std::vector<std::filesystem::path> p) { return wick::files(p).fingerprint(); };
-  CHECK(of({"/data/x/a.jpg", "/data/y/b.jpg"}) == of({"/mnt/disk/x/a.jpg", "/mnt/disk/y/b.jpg"}));
+  CHECK(of({"/data/x/a.jpg", "/data/y/b.jpg"}) == of({"other/x/a.jpg", "other/y/b.jpg"}));
   CHECK(of({"/data/x/a.jpg", "/data/x/b.jpg"}) == of({"a.jpg", "b.jpg"}));
   CHECK(of({"a.jpg", "b.jpg"}) != of({"b.jpg", "a.jpg"}));
   CHECK(of({"a.jpg", "b.jpg"}) != of({"a.jpg", "c.jpg"}));

@@ -226,10 +226,7 @@ bool loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
   tell_in_order(j, settings_, plan(), told_);
-  loader_state here;
-  here.batch = j.number;
-  here.moved = stands_.moved.now();
-  const bool logged = records_.deliveries && !ends(here, plan());  // none behind the epoch's end
+  const bool logged = records_.deliveries && !ends(j.number, stands_.moved.now(), plan());
   stands_.moved.add(j.number, j.moved);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
@@ -268,10 +265,7 @@ bool loader_core::deliver_batch(batch_job& j) {
 
 /// Before the consumer has the batch, if there is one.
 void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
-  loader_state behind;
-  behind.batch = b.batch + 1;
-  behind.moved = stands_.moved.now();
-  b.batches = ends(behind, plan()) ? b.batch + 1 : batches();
+  b.batches = ends(b.batch + 1, stands_.moved.now(), plan()) ? b.batch + 1 : batches();
   if (!there) b.samples = b.replaced = b.order_hash = b.samples_hash = 0;
   const shard_stage& share = settings_.facts().shard;
   delivery_start whose;

@@ -31,8 +31,8 @@ pipeline_identity loader_core::identity() const {
 }
 
 /// No batch of its epoch is left: what is behind stands in the gaps before.
-bool loader_core::ends(const loader_state& s, const erased_plan& by) noexcept {
-  return s.batch == by.batches() || (s.moved != 0 && s.batch * by.batch_size() + s.moved >= by.ordered());
+bool loader_core::ends(std::uint64_t batch, std::uint64_t moved, const erased_plan& by) noexcept {
+  return batch == by.batches() || (moved != 0 && batch * by.batch_size() + moved >= by.ordered());
 }
 
 std::vector<std::byte> loader_core::state() const {
@@ -42,7 +42,7 @@ std::vector<std::byte> loader_core::state() const {
   records_.account.write(s);
   if (edits_.any()) edits_.journal()->write(s);
   stands_.write(s, plan(), settings_.facts().batched);
-  if (ends(s, plan())) s.begin_next_epoch();
+  if (ends(s.batch, s.moved, plan())) s.begin_next_epoch();
   return s.to_bytes();
 }
 
@@ -54,7 +54,8 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   next_plan by = edits_.plan_for(s.epoch);
   const erased_plan& then = by ? *by.plan : plan();
   require_stands(s, then);
-  if (ends(s, then)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  if (ends(s.batch, s.moved, then))
+    s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   auto loaded = make_owned<const loader_state>(std::move(s));
   records_.account.read(*loaded);
   // From here on nothing is thrown.
@@ -69,7 +70,7 @@ void loader_core::require_stands(const loader_state& s, const erased_plan& by) c
       (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
     throw error("load_state: the state stands at batch " + std::to_string(s.batch) + ", with " +
                 std::to_string(s.moved) + " samples moved, in an epoch of " + std::to_string(by.batches()) +
-                "; it was not written by wick");
+                " batches; it was not written by wick");
   }
   if (s.moved != 0 && !settings_.policy.options().compact) {
     throw error("load_state: " + std::to_string(s.moved) +

@@ -110,8 +110,8 @@ std::vector<remote_name> s3_locator::names(http_client& client, const std::strin
 }
 
 std::vector<remote_name> s3_locator::list(http_client& client, const std::string& pattern) const {
-  constexpr std::size_t most_bytes = std::size_t{16} << 20;  // of a page of 1,000 keys
-  constexpr std::uint64_t most_listed = std::uint64_t{4} << 30;
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;      // of a page of 1,000 keys
+  constexpr std::uint64_t most_listed = std::uint64_t{4} << 30;  // bytes of keys
   constexpr unsigned most_empty = 1000;  // pages in a row; a store may have deleted what stood there
   const s3_address wanted = parse_s3_address(pattern);
   const std::string prefix = wanted.key.substr(0, wanted.key.find_first_of("*?["));
@@ -140,7 +140,7 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
       throw source_error(pattern, "s3", std::string("the list of the bucket: ") + e.what());
     }
     empty = page.objects.empty() ? empty + 1 : 0;
-    listed += 1024;
+    listed += 1024;  // so that pages end, too, whatever is on them
     for (s3_object& o : page.objects) {
       listed += o.key.size();
       if (o.key.ends_with('/')) continue;  // what consoles make for folders
