@@ -19,10 +19,11 @@
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
 #   packages   the packages of Debian and Conan, each where nothing of wick is (2 GB), and the port of vcpkg
 #   site       the documentation as a site, its links, and nothing in it from a network
+#   benchmarks each benchmark, run for as short as it can be: that it still builds and runs
 #   valgrind   what decodes and parses, under valgrind
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   mutants    rules that are broken, one at a time: a test of each must fail
-#   stress     the stress program for 30 minutes under ThreadSanitizer
+#   stress     the stress program for 30 minutes each: plain, under ThreadSanitizer, and under AddressSanitizer
 #   fuzz       the fuzzers of pictures, of files and of servers' answers for 30 minutes each
 #
 #   --no-install  only name what is missing, and stop with 1
@@ -34,7 +35,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages site valgrind kill mutants stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages site benchmarks valgrind kill mutants stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -54,6 +55,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
   case $1 in
     landing) echo "$build torch data clang venv python structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;
+    benchmarks) echo "$build torch data venv python tbb uring pillow" ;;
     default | headers | consumers | release | mutants) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
@@ -122,6 +124,19 @@ part_packages() { bash tests/packages/run.sh; }
 
 part_site() { bash docs/site.sh; }
 
+part_benchmarks() {
+  local folder name log
+  for folder in bench/*/; do
+    name=$(basename "$folder")
+    log=$wick_logs/benchmark-$name.log
+    # The others measure the compiler or copies of the sources, and have no short form.
+    grep -qs 'include "support/options.hpp"' "$folder"*.cpp || continue
+    wick_step "benchmark-$name" bash bench/run.sh "$name" --quick
+    grep -q '^RESULT ' "$log" || wick_die "benchmark-$name has no RESULT; log: build/logs/benchmark-$name.log"
+  done
+  wick_step benchmark-compile_time bash bench/run.sh compile_time --rounds 1
+}
+
 part_valgrind() {
   local room rooms=(codec sources tables text)
   wick_build_preset default "${rooms[@]/#/wick_test_}" || return
@@ -133,11 +148,15 @@ part_valgrind() {
 }
 
 part_stress() {
-  wick_build_preset tsan wick_stress || return
-  local prefix=()
-  setarch "$(uname -m)" -R true 2>/dev/null && prefix=(setarch "$(uname -m)" -R)
-  TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 wick_step stress "${prefix[@]}" \
-    build/tsan/tests/stress/wick_stress --seconds "${WICK_STRESS_SECONDS:-1800}" --seed "$RANDOM"
+  local preset prefix
+  export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ASAN_OPTIONS=detect_stack_use_after_return=1
+  for preset in release tsan asan; do
+    wick_build_preset "$preset" wick_stress || return
+    prefix=()
+    if [[ $preset == tsan ]] && setarch "$(uname -m)" -R true 2>/dev/null; then prefix=(setarch "$(uname -m)" -R); fi
+    wick_step "stress-$preset" "${prefix[@]}" \
+      "build/$preset/tests/stress/wick_stress" --seconds "${WICK_STRESS_SECONDS:-1800}" --seed "$RANDOM"
+  done
 }
 
 part_fuzz() {

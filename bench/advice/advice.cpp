@@ -229,8 +229,11 @@ int main(int argc, char** argv) {
       only = argv[++i];
     else if (a == "--verbose")
       verbose = true;
-    else {
-      std::printf("advice [--seconds 1] [--rounds 3] [--only NAME] [--verbose]\n");
+    else if (a == "--quick") {
+      seconds = 0.1;
+      rounds = 1;
+    } else {
+      std::printf("advice [--quick] [--seconds 1] [--rounds 3] [--only NAME] [--verbose]\n");
       return a == "--help" ? 0 : 2;
     }
   }

@@ -27,7 +27,7 @@ mkdir -p "$bare"
 python3 "$here/strip.py" "$bare"
 build() { # build SOURCES FOLDER
   cmake -S "$1" -B "$2" -G Ninja -D CMAKE_BUILD_TYPE=Release -D WICK_TORCH=OFF -D WICK_ARROW=OFF -D WICK_LMDB=OFF \
-    -D WICK_BUILD_TESTS=OFF -D WICK_BUILD_EXAMPLES=OFF -D WICK_BUILD_TOOLS=OFF
+    -D WICK_BUILD_TESTS=OFF -D WICK_BUILD_EXAMPLES=OFF -D WICK_BUILD_TOOLS=OFF -D WICK_BUILD_BENCH=ON
   cmake --build "$2" --parallel "$(nproc)" --target bench_overhead
 }
 {
