@@ -167,6 +167,26 @@ TEST_CASE("a file that was changed is made again, and the report says so") {
   CHECK(contains(notes_of(l), "1 were made of files that have changed"));
 }
 
+TEST_CASE("a folder is the same however its path is written") {
+  const folder of(6);
+  const temp_dir at;
+  const std::string path = of.dir.path().string(), here = fs::current_path().string();
+  const auto notes = [&](const std::string& spelled) {
+    wick::loader l(wick::image_folder(spelled) | wick::read() | wick::decode() |
+                       wick::cache_on_disk(at.path().string()) | wick::center_crop(16) | wick::array_batch(3),
+                   {.workers = 1, .prefetch_next_epoch = false});
+    for (auto& batch : l.epoch(0)) static_cast<void>(batch);
+    return notes_of(l);
+  };
+  notes(path);
+  for (const std::string& spelled :
+       {path + "/", "/." + path + "//.", fs::relative(path, here).string(), path}) {
+    const std::string said = notes(spelled);
+    CHECK(contains(said, "100 % of 6 samples"));
+    CHECK(!contains(said, "changed"));
+  }
+}
+
 TEST_CASE("other parameters before it, another version, and another type have sets of their own") {
   const temp_dir at;
   const folder of(6);

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/doctest.hpp"
@@ -13,6 +15,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
+using wick_test::cell;
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;
@@ -30,6 +33,10 @@ struct borrowed {
     asked->fetch_add(1, std::memory_order_relaxed);
     return (*texts)[i];
   }
+};
+
+struct named_texts : borrowed {
+  std::string key(std::uint64_t i) const { return (*texts)[i]; }
 };
 
 std::int64_t number_in(const std::string& text) { return std::stoll(text.substr(text.rfind(' ') + 1)); }
@@ -129,6 +136,64 @@ TEST_CASE("sources that were put together are refused when one of them has chang
   *b.now = 71;
   CHECK(contains(message_of([&] { return end_to_end.epoch(0); }), "100 samples", "101 now"));
   CHECK(contains(message_of([&] { return mixed.epoch(0); }), "100 samples", "101 now"));
+}
+
+TEST_CASE("refresh() takes the new sizes of sources that were put together") {
+  const elastic a(30), b(50), of_b(50);
+  const auto numbered = [](std::uint64_t n) { return elastic(n); };
+  wick::loader joined(wick::concat(a, b) | wick::array_batch(10), {.workers = 2});
+  const auto mix_of = [](const elastic& first, const elastic& second) {
+    return wick::mix(wick::mix_until::all_exhausted, wick::weighted_source{first | wick::shuffle(), 1},
+                     wick::weighted_source{second, 2}) |
+           wick::array_batch(10);
+  };
+  wick::loader mixed(mix_of(a, b), {.workers = 2});
+  wick::loader paired(wick::zip(wick::pair_by::position, b, of_b) |
+                          wick::map("both",
+                                    [](wick::sample<cell, cell> s) {
+                                      CHECK(s.data.target == s.target.target);
+                                      return std::move(s.data);
+                                    }) |
+                          wick::array_batch(10),
+                      {.workers = 2});
+  std::uint64_t epoch = 0;
+  for (const auto& [now_a, now_b] : {std::pair{40, 50}, {40, 20}, {7, 90}, {30, 50}}) {
+    *a.now = static_cast<std::uint64_t>(now_a);
+    *b.now = *of_b.now = static_cast<std::uint64_t>(now_b);
+    const auto check = [&](auto& l, const auto& as_new) {
+      CHECK(contains(message_of([&] { return l.epoch(epoch); }), "call refresh()"));
+      l.refresh();
+      wick::loader anew(as_new, {.workers = 1});
+      CHECK(targets_of(l, epoch) == targets_of(anew, epoch));
+    };
+    const elastic new_a = numbered(*a.now), new_b = numbered(*b.now);
+    check(joined, wick::concat(new_a, new_b) | wick::array_batch(10));
+    check(mixed, mix_of(new_a, new_b));
+    if (now_b != 50) check(paired, new_b | wick::array_batch(10));
+    ++epoch;
+  }
+  *a.now = 0;
+  CHECK(contains(message_of([&] { return mixed.refresh(), 0; }), "mix: source 0", "is empty"));
+  CHECK(contains(message_of([&] { return mixed.epoch(epoch); }), "last refresh() has failed"));
+  *a.now = 30;
+  mixed.refresh();
+  wick::loader anew(mix_of(elastic(30), elastic(50)), {.workers = 1});
+  CHECK(targets_of(mixed, epoch) == targets_of(anew, epoch));
+  *of_b.now = 51;
+  CHECK(contains(message_of([&] { return paired.refresh(), 0; }), "zip: source 1", "51"));
+}
+
+TEST_CASE("sources that are paired by their names are not paired again") {
+  std::vector<std::string> a = texts(0, 10), b = texts(0, 10);
+  const auto by = [](std::string_view key) { return std::string(key); };
+  wick::loader l(wick::zip(by, named_texts{{&a}}, named_texts{{&b}}) |
+                     wick::map("number", [](const auto& s) { return number_in(s.data); }) |
+                     wick::array_batch(2),
+                 {.workers = 1, .prefetch_next_epoch = false});
+  CHECK(sum_of(l, 0) == 45);
+  a = b = texts(0, 12);
+  CHECK(contains(message_of([&] { return l.refresh(), 0; }), "zip: the sources had 10 samples",
+                 "paired by their names", "12 now"));
 }
 
 TEST_CASE(

@@ -276,6 +276,15 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("an epoch whose samples were handed over before its state is not one of which nothing is kept") {
+  const auto pipeline = numbers{100} | wick::filter([](const cell& c) { return c.target < 5; });
+  wick::loader l(pipeline, {.workers = 1}), rest(pipeline, {.workers = 1});
+  for (int i = 0; i < 5; ++i) REQUIRE(l.next());
+  rest.load_state(l.state());
+  CHECK(!rest.next());
+  CHECK(!l.next());
+}
+
 TEST_CASE(
     "without batch() samples that are left out do not come, and a resume continues between the others") {
   const auto take = [](auto& l, std::size_t most) {

@@ -114,13 +114,17 @@ TEST_CASE(
   wick::loader a(numbers{60'000} | wick::shuffle() | wick::array_batch(64), {.executor = &both});
   wick::loader b(numbers{4000} | wick::map("spin", spin) | hop | wick::array_batch(16), {.executor = &both});
   wick::loader c(numbers{4000} | wick::map("spin", spin) | wick::array_batch(16), {.executor = &both});
+  const auto check_now = [&](auto& l) {
+    const wick::report r = l.report();  // first, and then the clock
+    check_possible(r, seconds_since(begun));
+  };
   const auto run = [&](auto& l) {
     for (std::uint64_t epoch = 0; epoch < 8; ++epoch) {
       std::uint64_t n = 0;
       for ([[maybe_unused]] auto& batch : l.epoch(epoch)) {
-        if (++n % 20 == 0) check_possible(l.report(), seconds_since(begun));
+        if (++n % 20 == 0) check_now(l);
       }
-      check_possible(l.report(), seconds_since(begun));
+      check_now(l);
     }
   };
   run(alone);
@@ -262,7 +266,8 @@ TEST_CASE("what workers leave undone between two epochs is no idleness of the ne
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     targets_of(l, epoch);
     pass_time(0.02);
-    check_possible(l.report(), seconds_since(begun));
+    const wick::report r = l.report();  // first, and then the clock
+    check_possible(r, seconds_since(begun));
   }
 }
 
@@ -596,4 +601,26 @@ TEST_CASE("without batch() decoding is the stage's time, and not that of the ord
   INFO(r.to_string());
   CHECK(rows == "order decode resize");
   CHECK(stage_of(r, "decode").busy > 0.5 * r.busy());
+}
+
+TEST_CASE("stages of one name have rows of their own, and failures are counted once") {
+  const auto fail = [](cell c) {
+    if (c.target % 10 == 3) throw wick::error("bad");
+    return c;
+  };
+  const auto pass = [](cell c) { return c; };
+  wick::loader l(wick::from(numbers{100}) | pass | fail | pass | wick::array_batch(10),
+                 {.workers = 2, .on_error = wick::on_error::skip});
+  targets_of(l, 0);
+  const wick::report r = l.report();
+  std::vector<std::string> names;
+  std::uint64_t failed = 0;
+  for (const wick::detail::stage_report& s : r.stages) {
+    names.push_back(s.name);
+    failed += s.failed;
+  }
+  for (const char* name : {"map", "map 2", "map 3"})
+    CHECK(std::count(names.begin(), names.end(), std::string(name)) == 1);
+  CHECK(failed == 10);
+  CHECK(r.predict({.stage = "map 2", .times_faster = 2}).gain < 1.5);
 }

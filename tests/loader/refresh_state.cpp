@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "loader/elastic.hpp"
@@ -13,6 +14,17 @@
 #include <wick/core.hpp>
 
 using namespace wick_test;
+
+namespace {
+
+/// Its samples may be exchanged, which its fingerprint says.
+struct versioned : numbers {
+  std::shared_ptr<std::uint64_t> version;
+  versioned(std::uint64_t n, std::shared_ptr<std::uint64_t> v) : numbers{n}, version(std::move(v)) {}
+  std::uint64_t fingerprint() const { return *version; }
+};
+
+}  // namespace
 
 TEST_CASE(
     "between rounds a state continues with data of another size and other weights, within one it does not") {
@@ -128,6 +140,37 @@ TEST_CASE("fingerprints of epochs stay what they were") {
   wick::loader anew(elastic(30) | wick::shuffle() | wick::array_batch(5), {.workers = 1});
   targets_of(anew, 1);
   CHECK(l.fingerprint(1) == anew.fingerprint(1));
+}
+
+TEST_CASE("a fingerprint is of the data that its epoch had, whenever it is asked for") {
+  const elastic source(20);
+  wick::loader l(source | wick::shuffle() | wick::array_batch(5),
+                 {.workers = 1, .prefetch_next_epoch = false}),
+      still(elastic(20) | wick::shuffle() | wick::array_batch(5), {.workers = 1});
+  targets_of(l, 0);
+  targets_of(still, 0);
+  *source.now = 30;
+  l.refresh();
+  CHECK(l.fingerprint(0) == still.fingerprint(0));
+}
+
+TEST_CASE("a state names the data of its epoch where samples were exchanged before it") {
+  const auto name = std::make_shared<std::uint64_t>(1);
+  const auto make = [&] {
+    return wick::loader(versioned{20, name} | wick::shuffle() | wick::array_batch(5),
+                        {.workers = 1, .prefetch_next_epoch = false});
+  };
+  auto l = make();
+  targets_of(l, 0);
+  l.state();
+  const auto first = l.fingerprint(0);
+  *name = 2;
+  l.epoch(1);
+  REQUIRE(l.next());
+  CHECK(l.fingerprint(0) == first);
+  auto other = make();
+  other.load_state(l.state());
+  CHECK(rest_of(other) == rest_of(l));
 }
 
 TEST_CASE("refresh() on a worker: between epochs, not while batches are under way") {

@@ -36,6 +36,10 @@ JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.hpp"
 JPEG_WALK = "include/wick/codec/detail/jpeg_walk.hpp"
 TRANSFERS = "include/wick/stores/impl/http_transfers.hpp"
 SECOND = "include/wick/stores/impl/http_second_requests.hpp"
+MIX = "include/wick/sampling/mix.hpp"
+SOURCE = "include/wick/pipeline/source.hpp"
+MIXTURE = "include/wick/recovery/impl/mixture.hpp"
+STATE = "include/wick/recovery/impl/state.hpp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.hpp"
 
 # name, file, what stands there, what stands there instead, the program, its test
@@ -109,13 +113,18 @@ MUTANTS = [
     ),
     ("the log counts failed batches as whole", "include/wick/loader/impl/loader_core.hpp", "if (!there) b.samples =", "if (false) b.samples =", "tools", "tools/audit"),
     ("substitutes are not counted", DELIVERY, "!= f.slot) ++out.replaced;", "!= f.slot) continue;", "tools", "tools/audit"),
-    ("gaps count as samples", DELIVERY, "== j.gaps.end())\n      out.samples_hash", "== j.gaps.end() || true)\n      out.samples_hash", "tools", "tools/audit"),
+    ("gaps count as samples", DELIVERY, "if (gap != gaps.end() && *gap == slot)", "if (false)", "tools", "tools/audit"),
     ("ranks that lack a batch are not missed", AUDIT, "if (s.complete()) return &s;", "return &s;", "tools", "tools/audit"),
     ("lines that are missing are not missed", AUDIT, "if (here != by.next) {", "if (false) {", "tools", "tools/audit"),
     ("what is made again is not compared", AUDIT, "if (!share->second.same_samples(b)) {", "if (false) {", "tools", "tools/audit"),
     ("numbers of ranks are not compared", AUDIT, "if (!before->same_samples(now)) {", "if (false) {", "tools", "tools/audit"),
     ("the source's samples are not compared", AUDIT, "samples_hash == hash_of_all(any->source);", "true;", "tools", "tools/audit"),
     ("other data are not found", AUDIT, "of.data != by.is.data || of.source != by.is.source", "false", "tools", "tools/audit"),
+    # what changes under a loader
+    ("a mix keeps its first sizes", MIX, "if (!same) go_by(std::move(next));", "", "loader", "loader/changed_source"),
+    ("sources put together are not refreshed", SOURCE, "static_cast<void>(s.refresh());", ";", "sources", "sources/replay_rounds"),
+    ("a state behind an edit is taken", MIXTURE, "if (place{e.epoch, e.batch} >=", "if (true || place{e.epoch, e.batch} >=", "recovery", "recovery/mixture"),
+    ("a rank takes another's samples", STATE, "if (!mine.batched && saved.rank != mine.rank", "if (false && saved.rank != mine.rank", "recovery", "recovery/state"),
     # servers: what is checked, retried, shown
     ("servers: another part than asked for is taken", ANSWER, "first == from && end <= to", "true", "stores", "stores/remote"),
     ("servers: a changed object is read", REQUEST, "before != answer.version", "false", "stores", "stores/remote"),

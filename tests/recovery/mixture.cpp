@@ -456,6 +456,44 @@ TEST_CASE("a state needs its journal, and one that is damaged, cut or of another
   CHECK(load(path).empty());
 }
 
+TEST_CASE("a state behind a place that was edited since is refused, and one in front of it is not") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  training t(1, 2, path);
+  batches some;
+  t.take(some, 10, 0, false);
+  const auto before = t.ranks[0]->state();  // at batch 10
+  for (int i = 0; i < 5; ++i) REQUIRE(t.ranks[0]->next());
+  const auto behind = t.ranks[0]->state();  // at batch 15
+  {
+    training back(1, 2, path);
+    back.ranks[0]->load_state(before);
+    back.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = 0, .at_batch = 12});
+  }
+  training again(1, 1, path);
+  CHECK(contains(message_of([&] { return again.ranks[0]->load_state(behind), 0; }),
+                 "edited at batch 12 of epoch 0", "at batch 15 of epoch 0"));
+  again.ranks[0]->load_state(before);
+  // An edit of the very batch that comes next is one that was made after the state.
+  training at(1, 2, (dir / "other").string());
+  batches none;
+  at.take(none, 10, 0, false);
+  const auto here = at.ranks[0]->state();
+  at.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = 0, .at_batch = 10});
+  at.ranks[0]->load_state(here);
+}
+
+TEST_CASE("an epoch that no training reaches is refused") {
+  training t(1, 1);
+  for (const std::uint64_t epoch : {~std::uint64_t{0}, std::uint64_t{1} << 32}) {
+    CHECK(contains(message_of([&] {
+                     t.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = epoch});
+                   }),
+                   "epochs are counted from 0 to 4294967295"));
+  }
+  t.ranks[0]->set_mix_weights({{"web", 3}}, {.at_epoch = 1});
+}
+
 TEST_CASE("weights that are none, twice the same name, and no weight at all are refused") {
   wick::loader l(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
   const auto refused = [&](const std::vector<source_weight>& to) {

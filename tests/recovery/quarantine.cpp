@@ -10,9 +10,12 @@
 #include "support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/recovery/on_error.hpp>
 #include <wick/recovery/quarantine.hpp>
+#include <wick/sampling/weights.hpp>
 
 using wick::detail::quarantine;
+using wick_test::cell;
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;
@@ -121,6 +124,71 @@ TEST_CASE("bad samples of before a refresh() count no more where the data are ot
   names->assign(8, "good");
   quarantined.refresh();
   CHECK(size(quarantined, 1) == 8);
+}
+
+TEST_CASE("bad samples of before a refresh() count further where the data are the same") {
+  const wick_test::temp_dir dir;
+  const std::string list = (dir / "bad").string();
+  const auto check = [](cell c) {
+    if (c.target == 6) throw wick::error("it is bad");
+    return c;
+  };
+  const auto listed = [&](auto& l) {
+    l.write_quarantine(list);
+    return read_file(list).find("number 6") != std::string::npos;
+  };
+  SUBCASE("a refresh() that failed") {
+    wick::weights by(std::vector<double>(8, 1));
+    wick::loader l(
+        numbers{8} | wick::weighted(by, {.samples = 100}) | wick::map("check", check) | wick::array_batch(10),
+        {.workers = 2, .on_error = wick::on_error::skip});
+    for (auto& b : l.epoch(0)) static_cast<void>(b);
+    CHECK(listed(l));
+    for (std::uint64_t i = 0; i < 8; ++i) by.set(i, 0);
+    CHECK(!message_of([&] { return l.refresh(), 0; }).empty());
+    for (std::uint64_t i = 0; i < 8; ++i) by.set(i, 1);
+    l.refresh();
+    CHECK(listed(l));
+  }
+  SUBCASE("without batch()") {
+    wick::loader l(numbers{8} | wick::map("check", check), {.workers = 2, .on_error = wick::on_error::skip});
+    for (auto& s : l.epoch(0)) static_cast<void>(s);
+    CHECK(listed(l));
+    l.refresh();
+    CHECK(listed(l));
+  }
+  SUBCASE("an epoch that ended with too many") {
+    wick::loader l(numbers{8} | wick::map("check", check) | wick::array_batch(8),
+                   {.workers = 2, .on_error = wick::on_error(wick::on_error::skip, {.count = 0})});
+    CHECK(!message_of([&] { return l.next().has_value(); }).empty());
+    l.refresh();
+    CHECK(listed(l));
+  }
+}
+
+TEST_CASE("a list is not written of samples that were exchanged, whose names others have now") {
+  const wick_test::temp_dir dir;
+  const std::string list = (dir / "bad").string();
+  const auto names = std::make_shared<std::vector<std::string>>(8, "good");
+  names->at(6) = "bad";
+  wick::loader l(wick::from(named{names}) |
+                     wick::map("check",
+                               [names](std::int64_t i) {
+                                 if (names->at(static_cast<std::size_t>(i)) == "bad")
+                                   throw wick::error("it is bad");
+                                 return i;
+                               }) |
+                     wick::array_batch(8),
+                 {.workers = 1, .prefetch_next_epoch = false, .on_error = wick::on_error::skip});
+  const auto take = [&](std::uint64_t epoch) {
+    for (auto& b : l.epoch(epoch)) static_cast<void>(b);
+  };
+  take(0);
+  *names = std::vector<std::string>(8, "other");
+  CHECK(contains(message_of([&] { return l.write_quarantine(list), 0; }), "write_quarantine", "exchanged"));
+  take(1);
+  l.write_quarantine(list);
+  CHECK(read_file(list).find("other") == std::string::npos);
 }
 
 TEST_CASE("a quarantine list that is missing, no such list, of another data set or edited is refused") {

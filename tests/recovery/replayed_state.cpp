@@ -220,6 +220,8 @@ TEST_CASE("what can't be made again is refused with the reason") {
                  "replay: batch 13 of epoch 3, which has 13 batches, counted from 0"));
   CHECK(contains(message_of([&] { l.replay(3, 0, {.rank = 1}); }), "rank 1 of 1; ranks are counted from 0"));
   CHECK(contains(message_of([&] { l.replay(3, 0, {.rank = 0, .all_ranks = true}); }), "leave one out"));
+  CHECK(contains(message_of([&] { l.replay(std::uint64_t{1} << 32, 0); }),
+                 "replay(4294967296): epochs are counted from 0 to 4294967295"));
   wick::loader unbatched(numbers{20} | wick::shuffle(), {.workers = 1});
   CHECK(contains(message_of([&] { unbatched.replay(0, 20); }),
                  "position 20 of epoch 0, which has 20 positions"));

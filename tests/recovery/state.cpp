@@ -298,6 +298,28 @@ TEST_CASE("failures counted before a state are in the count of the training that
   CHECK(resumed.failure_log().of_training() == 3);
 }
 
+TEST_CASE("without batch() a rank resumes from its own state, or all from one at an epoch's beginning") {
+  const auto rank = [](std::uint64_t r) {
+    return wick::loader(numbers{200} | wick::shuffle() | wick::shard(r, 2) |
+                            wick::filter([](const cell& c) { return c.target % 3 != 0; }),
+                        {.seed = 7, .workers = 2});
+  };
+  const auto next = [](auto& of) { return of.next()->target; };
+  for (const std::uint64_t r : {0, 1}) {
+    auto l = rank(r), again = rank(r), other = rank(1 - r);
+    for (int i = 0; i < 40; ++i) next(l);
+    const auto state = l.state();
+    CHECK(contains(message_of([&] { return other.load_state(state), 0; }),
+                   "another rank: " + std::to_string(r) + ", this loader's is " + std::to_string(1 - r)));
+    again.load_state(state);
+    for (int i = 0; i < 20; ++i) CHECK(next(again) == next(l));
+    while (l.next()) {
+    }
+    other.load_state(l.state());
+    CHECK(other.current_epoch() == 1);
+  }
+}
+
 TEST_CASE("a state asks source and stages for their fingerprints once, however often it is written") {
   struct counted {
     std::atomic<int>* asked;

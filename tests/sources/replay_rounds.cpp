@@ -1,4 +1,5 @@
 // Loaders of a replay buffer: rounds, ranks, resume.
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <thread>
@@ -129,4 +130,36 @@ TEST_CASE("two loaders of a buffer have a view each") {
   CHECK(all(b) == before);
   b.refresh();
   CHECK(all(b) == with_new);
+}
+
+TEST_CASE("a buffer among other sources shows the entries of the last refresh(), as it does alone") {
+  wick::replay_buffer<step> memory(1000), demonstrations(1000);
+  for (std::uint64_t i = 0; i < 40; ++i) demonstrations.append(make(i), 1);
+  for (std::uint64_t i = 0; i < 100; ++i) memory.append(make(i), 1);
+  wick::loader joined(wick::concat(memory.samples(), demonstrations.samples()) | wick::array_batch(50),
+                      {.workers = 2});
+  wick::loader mixed(wick::mix(wick::mix_until::all_exhausted, wick::weighted_source{memory.samples(), 1},
+                               wick::weighted_source{demonstrations.samples(), 1}) |
+                         wick::array_batch(50),
+                     {.workers = 2});
+  // Both views are of one buffer, whose lock is had once.
+  wick::loader twice(wick::zip(memory.samples(), memory.samples()) |
+                         wick::map("one", [](const auto& s) { return s.data; }) | wick::array_batch(50),
+                     {.workers = 2});
+  const auto newest = [](auto& l, std::uint64_t epoch) {
+    std::int64_t id = 0;
+    for (auto& b : l.epoch(epoch)) {
+      for (const std::int64_t each : ids_of(b)) id = std::max(id, each);
+    }
+    return id;
+  };
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    CHECK(newest(joined, round) == static_cast<std::int64_t>(memory.appended()) - 1);
+    CHECK(newest(mixed, round) == static_cast<std::int64_t>(memory.appended()) - 1);
+    CHECK(newest(twice, round) == static_cast<std::int64_t>(memory.appended()) - 1);
+    for (int i = 0; i < 700; ++i) memory.append(make(memory.appended()), 1);
+    joined.refresh();
+    mixed.refresh();
+    twice.refresh();
+  }
 }

@@ -127,12 +127,13 @@ class loader {
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. Prefetched batches are neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
-  /// into a file of its own. It is the same on every rank but for the failures it counts.
+  /// into a file of its own. With batch() it is the same on every rank but for the failures it counts.
+  /// Without batch() ranks may stand at different samples: each saves and loads its own.
   std::vector<std::byte> state() const { return core().state(); }
   /// Resumes from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
-  /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
-  /// has changed then
+  /// \throws wick::error when it is damaged, or of another data set, pipeline, seed, global batch or, without
+  /// batch(), rank; nothing has changed then
   void load_state(std::span<const std::byte> bytes) { core().load_state(bytes); }
   /// The epoch being delivered (to its end, until another one is begun), or the one in which a loaded state
   /// resumes: `for (auto e = train.current_epoch(); e < 90; ++e)`.

@@ -25,6 +25,8 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
+inline constexpr std::uint64_t last_epoch = 0xFFFFFFFF;  // a counter has 32 bits for it
+
 }  // namespace detail
 
 /// A stream of random numbers of its own for each (seed, epoch, position, stage): nothing to share, save or

@@ -33,7 +33,8 @@ namespace wick::inline v0_1 {
 /// A source that keeps changing while workers read gives them a view of itself, with a member `refresh()`. It
 /// is called on the loader's copy when the loader is made and by loader.refresh(); from then on size() and
 /// at() show the state of that moment. What refresh() returns (a lock) is kept until the order stages have
-/// taken theirs (weights). replay_buffer::samples() is one.
+/// taken theirs (weights); not by concat(), zip(), and mix(), which refresh one source after the other.
+/// replay_buffer::samples() is one.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -80,6 +81,13 @@ concept prefetching_source =
 /// It gives a view of data that keep changing.
 template <class S>
 concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
+
+/// For a source of several. What is returned is dropped: two of them may be views of the same buffer, whose
+/// lock can't be had twice.
+template <source S>
+void refresh_source(S& s) {
+  if constexpr (refreshed_source<S>) static_cast<void>(s.refresh());
+}
 /// Whether it knows how long its samples are.
 template <class S>
 concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };

@@ -77,7 +77,7 @@ class mixture_journal {
   std::vector<source_weight> at(place where) const;
 
   void write(loader_state& to) const noexcept;
-  /// \throws wick::error when the state was written behind other edits
+  /// \throws wick::error when the state was written behind other edits, or without one that lies before it
   void require_same(const loader_state& s) const;
 
  private:

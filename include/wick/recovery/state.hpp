@@ -32,6 +32,7 @@ struct pipeline_identity {
   bool batched =
       true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
   std::vector<stage_identity> stages;
+  std::uint64_t rank = 0;  ///< without batch(): whose samples were handed over
 };
 
 /// A place in the training: `batch` batches of `epoch` were handed over.

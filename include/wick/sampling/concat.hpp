@@ -34,12 +34,14 @@ class concat_source {
   static constexpr std::size_t sources = 1 + sizeof...(Rest);
 
   explicit concat_source(First first, Rest... rest) : sources_(std::move(first), std::move(rest)...) {
-    std::uint64_t end = 0;
-    std::size_t s = 0;
-    std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
+    find_ends();
   }
 
-  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader
+  void refresh() {
+    std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
+    find_ends();
+  }
+  /// As many as the sources have at this moment. Where each begins is known from the last refresh(): a loader
   /// refuses them when it is another number now.
   std::uint64_t size() const {
     return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
@@ -71,6 +73,11 @@ class concat_source {
   }
 
  private:
+  void find_ends() {
+    std::uint64_t end = 0;
+    std::size_t s = 0;
+    std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
+  }
   template <std::size_t I = 0, class F>
   decltype(auto) visit(std::uint64_t i, F&& f) const {
     if constexpr (I + 1 == sources) {

@@ -39,18 +39,22 @@ namespace detail {
 template <class Source, class... Order>
 class mix_part {
  public:
-  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)), all_(from.size()) {
-    std::uint64_t n = all_;
+  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)) { take(from.size()); }
+
+  /// The source has so many samples now.
+  void take(std::uint64_t all) {
+    std::uint64_t n = all;
     each([&](std::size_t i, const auto& s) {
       before_[i] = n;
       n = s.size(n);
     });
+    all_ = all;
     size_ = n;
   }
   std::uint64_t size() const noexcept { return size_; }  // of one pass
   std::uint64_t all() const noexcept { return all_; }    // of the source
+  /// Its stages. The source's fingerprint says how many there are.
   void add_to(fingerprint_hash& h) const {
-    h.add(size_);
     each([&](std::size_t, const auto& s) {
       h.add(s.name);
       if constexpr (requires { s.fingerprint(); }) h.add(s.fingerprint());
@@ -74,7 +78,7 @@ class mix_part {
   }
   std::tuple<Order...> stages_;
   std::array<std::uint64_t, sizeof...(Order) + 1> before_{};
-  std::uint64_t all_, size_ = 0;
+  std::uint64_t all_ = 0, size_ = 0;
 };
 
 /// \throws wick::error for a name that two sources have, or of other characters than letters, digits, and
@@ -115,15 +119,22 @@ class mix_stage {
   mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
             std::array<std::string, parts> names, mix_until until) {
     check_names(names);
-    auto t = std::make_shared<table>(table{std::move(part), weights, std::move(names), until});
-    each(*t, [&](std::size_t i, const auto& p) {
-      if (p.size() == 0)
-        throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
-      t->begin[i] = t->all;
-      t->all += p.all();
-    });
-    table_ = std::move(t);
-    size_ = size_in(0);
+    go_by({std::move(part), weights, std::move(names), until});
+  }
+
+  /// Called by the loader, when it is made and at each refresh(): the sources may have other sizes now.
+  template <class... Sources>
+  void follow(const concat_source<Sources...>& joined) {
+    table next = *table_;
+    bool same = true;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto take = [&](auto& part, std::uint64_t all) {
+        same = same && part.all() == all;
+        part.take(all);
+      };
+      (take(std::get<I>(next.part), joined.template get<I>().size()), ...);
+    }(std::index_sequence_for<Parts...>{});
+    if (!same) go_by(std::move(next));
   }
 
   /// Without any edit.
@@ -255,6 +266,18 @@ class mix_stage {
   }
 
  private:
+  void go_by(table t) {
+    t.all = 0;
+    each(t, [&](std::size_t i, const auto& p) {
+      if (p.size() == 0)
+        throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
+      t.begin[i] = t.all;
+      t.all += p.all();
+    });
+    auto next = std::make_shared<const table>(std::move(t));
+    size_ = begin_at(*next, 0, {}, next->weights).end;
+    table_ = std::move(next);
+  }
   template <class F>
   static void each(const table& t, F&& f) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -266,29 +289,29 @@ class mix_stage {
     for (const edit_at& e : edits_) {
       if (e.epoch < epoch) weights = &e.weights;
     }
-    segments out{begin_at(0, {}, *weights)};
+    segments out{begin_at(*table_, 0, {}, *weights)};
     for (const edit_at& e : edits_) {
       if (e.epoch != epoch) continue;
       const segment& last = out.back();
       std::array<std::uint64_t, parts> before = last.before;
       for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
-      segment next = begin_at(e.position, before, e.weights);
+      segment next = begin_at(*table_, e.position, before, e.weights);
       out.push_back(next);
     }
     return out;
   }
   /// Each source resumes at its next sample. A source of weight 0 neither ends the epoch nor holds it open.
-  segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
-                   const std::array<double, parts>& weights) const {
+  static segment begin_at(const table& t, std::uint64_t p, const std::array<std::uint64_t, parts>& before,
+                          const std::array<double, parts>& weights) {
     segment out{p, before, interleave<parts>(weights), 0};
-    std::uint64_t more = table_->until == mix_until::all_exhausted ? 0 : endless;
-    each(*table_, [&](std::size_t i, const auto& part) {
+    std::uint64_t more = t.until == mix_until::all_exhausted ? 0 : endless;
+    each(t, [&](std::size_t i, const auto& part) {
       if (weights[i] == 0) return;
       const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
       // The epoch ends before the turn at which source i would start over.
-      if (table_->until == mix_until::first_exhausted)
+      if (t.until == mix_until::first_exhausted)
         more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
-      if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
+      if (t.until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
     });
     out.end = p + std::min(more, endless - std::min(p, endless));
     return out;

@@ -60,6 +60,8 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
 
 /// \throws wick::error
 void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted);
+/// \throws wick::error
+void refuse_new_names(std::uint64_t before, std::uint64_t now);
 
 template <class... Items>
 struct zipped {
@@ -80,18 +82,11 @@ class zip_source {
   using item = typename zipped<item_of<Sources>...>::type;
   static constexpr std::size_t sources = sizeof...(Sources);
 
-  explicit zip_source(Sources... each) : sources_(std::move(each)...) {
-    size_ = std::get<0>(sources_).size();
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
-    });
-  }
+  explicit zip_source(Sources... each) : sources_(std::move(each)...) { count(); }
   /// Pairs those of one name, which `name` makes of a key.
   template <class Name>
   zip_source(Name&& name, Sources... each) : sources_(std::move(each)...) {
-    size_ = std::get<0>(sources_).size();
     zip_names first;
-    bool any = false;
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       const auto& s = get<I>();
       using type = std::remove_cvref_t<decltype(s)>;
@@ -104,20 +99,24 @@ class zip_source {
           if constexpr (!stems) here.names.emplace_back(name(std::string_view(here.keys.back())));
         }
         if constexpr (stems) here.take_stems();
-        if (!any) {
+        if (!std::exchange(by_names_, true)) {
           first = std::move(here);
-          any = true;
         } else if (std::vector<std::uint64_t> found = pair_names(first, here); !found.empty()) {
           places_[I] = std::make_shared<const std::vector<std::uint64_t>>(std::move(found));
         }
       }
     });
-    // Behind the names, which say more.
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
-    });
+    count();  // behind the names, which say more
   }
 
+  /// \throws wick::error when the sources have different numbers of samples now, or another one than when
+  /// they were paired by their names
+  void refresh() {
+    const std::uint64_t before = size_;
+    std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
+    if (by_names_ && size() != before) refuse_new_names(before, size());
+    count();
+  }
   /// As many as each source had. Where one has another number at this moment, that number: a loader refuses
   /// it.
   std::uint64_t size() const {
@@ -161,6 +160,13 @@ class zip_source {
   }
 
  private:
+  void count() {
+    const std::uint64_t n = get<0>().size();
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (const std::uint64_t other = get<I>().size(); other != n) refuse_counts(I, other, n);
+    });
+    size_ = n;
+  }
   template <std::size_t I>
   std::uint64_t place(std::uint64_t i) const noexcept {
     return places_[I] == nullptr ? i : (*places_[I])[i];
@@ -174,6 +180,7 @@ class zip_source {
 
   std::tuple<Sources...> sources_;
   std::uint64_t size_ = 0;
+  bool by_names_ = false;  // paired when this was made
   std::array<std::shared_ptr<const std::vector<std::uint64_t>>, sources> places_;
 };
 

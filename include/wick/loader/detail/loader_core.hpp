@@ -144,6 +144,8 @@ class loader_core {
   bool at_end();
   [[noreturn]] void refuse_outrun() const;
   void require_refreshed() const;
+  void look_at_data();
+  void forget_bad();
   batch_job* wait(const wait_check* check);
   bool deliver(batch_job& j);
   void look(const batch_job& j) noexcept;
@@ -168,7 +170,8 @@ class loader_core {
   bool refreshed_ = true;               // the last refresh() has gone well
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
+  const bool exchanges_;  // between two epochs samples may be exchanged, without refresh()
+  // Source and stages hash lists for these, which may take long: they are asked once, and after changes.
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;
 

@@ -95,6 +95,8 @@ class report_recorder {
     void add(const usage& until, const usage& since);
   };
   usage usage_of(const subject& of) const;
+  /// Rows of one name get numbers. Failures are known by the name: they stand in the first of them.
+  static std::string row_name(const std::vector<std::string>& names, std::size_t i);
   /// An iteration is a wait and the step behind it. What is left of a step behind a report is the next one's.
   void end_step() noexcept {
     if (probes_) end_probe();

@@ -34,6 +34,8 @@ class sample_group {
     --to.batch;
     to.sample = next_;
   }
+  /// Whether samples of the next group were handed over before.
+  bool resumes() const noexcept { return skip_ != 0; }
   /// Whether the group has samples left.
   bool under_way() const noexcept { return next_ < size_; }
   /// Samples that are left, when the groups to come have so many.

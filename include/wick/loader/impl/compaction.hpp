@@ -106,7 +106,10 @@ task<void> compaction::fill(compaction* self, batch_job* j) {
     }
     std::erase(j->gaps, gap);
     if (filled) {
-      j->history[gap].filled_from = end;
+      {
+        const std::lock_guard lock(j->mutex);  // the hang watch may look
+        j->history[gap].filled_from = end;
+      }
       // It counts where it stands.
       const std::uint64_t place = j->first + gap, index = run.standing_at(*j, gap).index;
       j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
@@ -127,6 +130,7 @@ task<void> compaction::fill(compaction* self, batch_job* j) {
 /// Slots from `own` on belong to batches before: neither their samples nor their failures count here.
 void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
   if (own == j.count) return;
+  const std::lock_guard lock(j.mutex);  // the hang watch may look
   std::erase_if(j.failures,
                 [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
   j.link_anew();

@@ -19,11 +19,11 @@
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/loader/detail/loader_of.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
 #include <wick/recovery/on_error.hpp>
-#include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
 #include <wick/version.hpp>
 
@@ -36,6 +36,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
+      exchanges_(!options.prefetch_next_epoch),
       records_{{options.on_error.options(), options.failure_log_file, settings_.bad},
                {},
                {},
@@ -58,7 +59,12 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
 
 namespace {
 
-constexpr std::uint64_t last_epoch = 0xFFFFFFFF;  // what a random stream has room for
+/// \throws wick::error for a number that no epoch has
+void require_epoch(const char* call, std::uint64_t e) {
+  if (e <= last_epoch) return;
+  throw error("loader: " + std::string(call) + "(" + std::to_string(static_cast<std::int64_t>(e)) +
+              "): epochs are counted from 0 to " + std::to_string(last_epoch));
+}
 
 }  // namespace
 
@@ -71,10 +77,7 @@ void refuse_empty_loader() {
 // ---- taking ----
 
 void loader_core::epoch(std::uint64_t e) {
-  if (e > last_epoch) {
-    throw error("loader: epoch(" + std::to_string(static_cast<std::int64_t>(e)) +
-                "): epochs are counted from 0 to " + std::to_string(last_epoch));
-  }
+  require_epoch("epoch", e);
   const single_user::hold mine(user_, "epoch()");
   begin(e);
   pass_.fetch_add(1, std::memory_order_relaxed);
@@ -91,6 +94,7 @@ void loader_core::begin(std::uint64_t e) {
   require_refreshed();
   scheduler_.size().require_same();
   next_plan by = edits_.plan_for(e);
+  if (exchanges_ && stands_.left == 0) look_at_data();
   if (records_.deliveries) data();
   records_.report.begin(subject());
   records_.prints.begin(e);
@@ -99,7 +103,7 @@ void loader_core::begin(std::uint64_t e) {
   if (!stands_.resumes(e)) records_.account.begin(e);
   stands_.begin(e, plan());
   const std::uint64_t number = stands_.number(plan());
-  records_.drops.begin(number == 0);
+  records_.drops.begin(number == 0 && !stands_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek();
   else
@@ -291,13 +295,6 @@ std::uint64_t loader_core::samples_left() const noexcept {
   return settings_.facts().batched ? left : stands_.group.left_with(left);
 }
 
-// ---- failures ----
-
-void loader_core::write_quarantine(const std::string& path) const {
-  const std::vector<quarantine::entry> bad = records_.account.bad();
-  detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
-}
-
 // ---- the report ----
 
 report_recorder::subject loader_core::subject() noexcept {
@@ -357,6 +354,7 @@ owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
+  require_epoch("replay", epoch);
   stands_.round.require(epoch, stands_.loaded ? std::nullopt : stands_.epoch);
   replayed_batch::which what{epoch, number, 0};
   if (settings_.facts().batched && settings_.policy.options().compact) {

@@ -14,6 +14,7 @@
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/mixture.hpp>
+#include <wick/recovery/quarantine.hpp>
 #include <wick/recovery/state.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -25,9 +26,9 @@ std::uint64_t loader_core::data() const {
 
 pipeline_identity loader_core::identity() const {
   if (!stages_) stages_ = settings_.pipeline->identity();
-  return {
-      data(),  scheduler_.size().planned(), settings_.seed, plan().batch_size(), settings_.facts().batched,
-      *stages_};
+  const pipeline_facts& is = settings_.facts();
+  return {data(),   scheduler_.size().planned(),   settings_.seed, plan().batch_size(), is.batched,
+          *stages_, is.batched ? 0 : is.shard.rank};
 }
 
 /// No batch of its epoch is left: what is behind stands in the gaps before.
@@ -84,6 +85,33 @@ void loader_core::require_goes_on(const loader_state& s, const char* what) const
   if (const std::string differs = difference(s, identity()); !differs.empty()) throw error(what + differs);
 }
 
+/// At the beginning of an epoch, before which the samples may have been exchanged.
+void loader_core::look_at_data() {
+  const std::uint64_t now = settings_.pipeline->source_fingerprint();
+  if (data_ && *data_ != now) {
+    records_.prints.seal(*data_, batch_of_prints());
+    forget_bad();
+  }
+  data_ = now;
+}
+
+/// Their indexes are those of other samples now.
+void loader_core::forget_bad() {
+  if (!records_.account.any_bad()) return;
+  records_.account.forget_bad();
+  settings_.bad = quarantine();
+}
+
+void loader_core::write_quarantine(const std::string& path) const {
+  if (exchanges_ && settings_.pipeline->source_fingerprint() != data()) {
+    throw error(
+        "write_quarantine: the samples were exchanged since the last epoch began, and the ones that "
+        "failed are gone; call it before they are exchanged");
+  }
+  const std::vector<quarantine::entry> bad = records_.account.bad();
+  detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
+}
+
 void loader_core::require_refreshed() const {
   if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
 }
@@ -93,19 +121,16 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  const std::optional<std::uint64_t> before = data_;
-  if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
+  const std::uint64_t before = data();
+  if (stands_.epoch) records_.prints.seal(before, batch_of_prints());
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   stands_.end_epoch();
   records_.drops.begin(false);
+  scheduler_.refresh();
   data_.reset();
   stages_.reset();
-  scheduler_.refresh();
-  if (records_.account.any_bad() && before != data()) {
-    records_.account.forget_bad();
-    settings_.bad = quarantine();
-  }
+  if (before != data()) forget_bad();
   edits_.refreshed();
   if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
   if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");

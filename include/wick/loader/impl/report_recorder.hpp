@@ -286,7 +286,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
     r.stages.push_back(std::move(s));
   };
   tell(of.order_row, "order");
-  for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) tell(i, row_name(names, i));
   r.timeline = timeline_.take(reported_.first, tick);
   if (trace_) trace_note_ = trace_->note();
   if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));

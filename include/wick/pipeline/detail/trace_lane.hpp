@@ -27,7 +27,7 @@ struct trace_span {
   span_kind kind = span_kind::work;
   std::uint8_t cause = 0;                ///< of a wait: the wait_for that took longest
   std::uint32_t thread = 0;              ///< of a call: the I/O thread's number
-  std::array<std::uint32_t, 3> parts{};  ///< of a sample in batch(): decode, resize, color
+  std::array<std::uint64_t, 3> parts{};  ///< of a sample in batch(): decode, resize, color
 };
 
 /// A ring without a lock. One worker writes and moves its end, the consumer reads and moves its beginning;
@@ -39,12 +39,18 @@ class alignas(64) trace_lane {
   trace_lane& operator=(const trace_lane&) = delete;
   ~trace_lane() { delete[] kept_; }
 
+  /// One of each `every` neighbors, at changing places among them, so that each rank and each place of a
+  /// batch has some.
+  static constexpr bool is_followed(std::uint64_t position, std::uint64_t every) noexcept {
+    return (position + position / every * 0x9E3779B1u) % every == 0;
+  }
+
   // ---- the worker ----
 
   bool on() const noexcept { return ring_.load(std::memory_order_acquire) != nullptr; }
   /// Whether a trace follows the sample at a position of its epoch. There is room for its first spans then.
   bool wants(std::uint64_t position) noexcept {
-    if (!on() || position % every_.load(std::memory_order_relaxed) != 0) return false;
+    if (!on() || !is_followed(position, every_.load(std::memory_order_relaxed))) return false;
     return room() >= spare || drop();
   }
   /// Does nothing where there is no trace.

@@ -26,6 +26,7 @@
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/random.hpp>
 #include <wick/recovery/mixture.hpp>
 #include <wick/recovery/state.hpp>
 
@@ -103,6 +104,10 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
     throw error(
         "set_mix_weights: on several ranks the next batch of one is not that of another; say .at_batch (and "
         ".at_epoch), the same on all ranks");
+  }
+  if (at.at_epoch && *at.at_epoch > last_epoch) {
+    throw error("set_mix_weights: .at_epoch = " + std::to_string(static_cast<std::int64_t>(*at.at_epoch)) +
+                ": epochs are counted from 0 to " + std::to_string(last_epoch));
   }
   place where = here;
   if (at.at_epoch) where = {*at.at_epoch, 0};
@@ -349,6 +354,15 @@ void mixture_journal::require_same(const loader_state& s) const {
   if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
     throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
                 std::to_string(s.edits) + " of them differ); give the journal of the same training");
+  }
+  for (std::size_t i = static_cast<std::size_t>(s.edits); i < edits_.size(); ++i) {
+    const mixture_edit& e = edits_[i];
+    if (place{e.epoch, e.batch} >= place{s.epoch, s.batch}) continue;
+    throw error(
+        "load_state: the mixture was edited at " + place_name(e.epoch, e.batch) +
+        " after the state was written, which stands behind that, at " + place_name(s.epoch, s.batch) +
+        ": its batches were of another order; load a state that is not behind the edit, or give a copy "
+        "of the journal without its last lines");
   }
 }
 

@@ -108,6 +108,10 @@ std::string difference(const loader_state& state, const pipeline_identity& mine)
     return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
            number(mine.batch) + "; give batch() that number whatever the number of ranks is";
   }
+  if (!mine.batched && saved.rank != mine.rank && (state.batch != 0 || state.sample != 0)) {
+    return "another rank: " + number(saved.rank) + ", this loader's is " + number(mine.rank) +
+           "; without batch() ranks are at different samples: each saves and loads a state of its own";
+  }
   return {};
 }
 
@@ -116,9 +120,11 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.text(detail::state_magic);
   w.number(version);
   w.number(std::uint32_t{0});  // length, below
+  // 1: batches; else samples, of rank 0 (written as 0) or of another (by one more than it is)
+  const std::uint64_t share = of.batched ? 1 : of.rank == 0 ? 0 : of.rank + 1;
   for (const std::uint64_t n :
-       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
+       {of.data, of.samples, of.seed, of.batch, share, epoch, batch, sample, failures, counted_failures,
+        epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -168,13 +174,14 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
         "load_state: the state is damaged (its checksum is not that of its bytes); take an older one");
   }
   loader_state s;
-  std::uint64_t batched = 0;
-  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
+  std::uint64_t share = 0;
+  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &share, &s.epoch, &s.batch,
                            &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
                            &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
     *n = r.number<std::uint64_t>();
   }
-  s.of.batched = batched != 0;
+  s.of.batched = share == 1;
+  s.of.rank = share < 2 ? 0 : share - 1;
   const auto stages = r.number<std::uint16_t>();
   for (std::size_t i = 0; i < stages; ++i) {
     const auto letters = r.number<std::uint8_t>();

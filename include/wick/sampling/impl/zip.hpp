@@ -108,4 +108,10 @@ void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted
               " samples, and the first has " + std::to_string(wanted) + "; give each as many as the others");
 }
 
+void refuse_new_names(std::uint64_t before, std::uint64_t now) {
+  throw error("zip: the sources had " + std::to_string(before) +
+              " samples when they were paired by their names, and have " + std::to_string(now) +
+              " now; make a new zip() and a new loader, or pair them by position");
+}
+
 }  // namespace wick::detail
