@@ -376,7 +376,7 @@ class Writer:
 
     def table(self, d):
         """The data members of a struct that users fill or read."""
-        rows, before = [], None
+        rows, before = [], (None,)
         for m in self.variables(d):
             declared = re.sub(r"\b(mutable|constexpr) ", "", m.declared)
             if m.declared.startswith("static "):  # a name for a value, which is no default of it
@@ -388,11 +388,12 @@ class Writer:
             kind = tidy_type(re.sub(r"\b" + m.name + r"\b\s*(?=\)|$)", "", type_and_name).strip())
             meaning = self.inline(m.comment, d.name)
             default = None if default is None else tidy_type(default.replace("\n", " ")) or "{}"
-            if rows and m.comment and m.comment is before or rows and m.comment and m.comment == before:
+            now = (m.comment, kind, default)
+            if rows and m.comment and now == before:
                 rows[-1][0] += f", `{m.name}`"
             else:
                 rows.append([f"`{m.name}`", f"`{kind}`", default, meaning])
-            before = m.comment
+            before = now
         if not rows:
             return []
         for row in rows:

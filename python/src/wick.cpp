@@ -363,11 +363,13 @@ NB_MODULE(_wick, m) {
          const std::string& path_column, const std::string& label_column,
          const std::map<std::string, std::string>& where, const std::string& root, char separator,
          bool header, bool shuffle, bool drop_last) {
-        wick::csv rows(table, {.separator = separator, .header = header});
-        for (const auto& [column, text] : where) rows = rows.where(column, text);
-        return pictures(
-            wick::zip(rows.files(path_column, {.root = root}), wick::in_memory(rows.integers(label_column))),
-            {batch, std::move(transforms), shuffle, drop_last});
+        const auto samples = [&] {
+          wick::csv rows(table, {.separator = separator, .header = header});
+          for (const auto& [column, text] : where) rows = rows.where(column, text);
+          return wick::zip(rows.files(path_column, {.root = root}),
+                           wick::in_memory(rows.integers(label_column)));
+        };
+        return pictures(without_gil(samples), {batch, std::move(transforms), shuffle, drop_last});
       },
       "table"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "path_column"_a = "path",
       "label_column"_a = "label", "where"_a = std::map<std::string, std::string>(), "root"_a = "",

@@ -2807,6 +2807,8 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
+inline constexpr std::uint64_t last_epoch = 0xFFFFFFFF;  // a counter has 32 bits for it
+
 }  // namespace detail
 
 /// A stream of random numbers of its own for each (seed, epoch, position, stage): nothing to share, save or
@@ -4197,7 +4199,8 @@ namespace wick::inline v0_1 {
 /// A source that keeps changing while workers read gives them a view of itself, with a member `refresh()`. It
 /// is called on the loader's copy when the loader is made and by loader.refresh(); from then on size() and
 /// at() show the state of that moment. What refresh() returns (a lock) is kept until the order stages have
-/// taken theirs (weights). replay_buffer::samples() is one.
+/// taken theirs (weights); not by concat(), zip(), and mix(), which refresh one source after the other.
+/// replay_buffer::samples() is one.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -4244,6 +4247,13 @@ concept prefetching_source =
 /// It gives a view of data that keep changing.
 template <class S>
 concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
+
+/// For a source of several. What is returned is dropped: two of them may be views of the same buffer, whose
+/// lock can't be had twice.
+template <source S>
+void refresh_source(S& s) {
+  if constexpr (refreshed_source<S>) static_cast<void>(s.refresh());
+}
 /// Whether it knows how long its samples are.
 template <class S>
 concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };
@@ -7735,8 +7745,10 @@ template <class Value>
   requires std::is_arithmetic_v<Value>
 row_padding pad_with(Value value, pad_with_options options = {}) {
   if (options.multiple == 0) throw error("pad_with: a length can't be a multiple of 0; 1 leaves it as it is");
-  return {static_cast<double>(value), static_cast<std::int64_t>(value), std::integral<Value>,
-          options.multiple};
+  constexpr bool whole = std::integral<Value>;
+  std::int64_t as_whole = 0;
+  if constexpr (whole) as_whole = static_cast<std::int64_t>(value);
+  return {static_cast<double>(value), as_whole, whole, options.multiple};
 }
 
 /// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
@@ -7815,6 +7827,9 @@ class pack_stage {
                          .value()) {
     checked("pack", rows, {});
     if (length == 0) throw error("pack: a row has at least one place");
+    if (options_.pad.multiple != 1)
+      throw error(
+          "pack: all rows have the length that it is given; write pad_with(value), without .multiple");
     if (length >= limit || rows >= limit / length) {
       throw error("pack: a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
                   " has more places than cu_seqlens can count, which is int32; make it smaller");
@@ -7825,7 +7840,7 @@ class pack_stage {
   bool drop_last() const noexcept { return options_.drop_last; }
   bool pad_last() const noexcept { return false; }
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
-  row_order order() const noexcept { return {layout::channels_last, options_.pad, length_}; }
+  row_order order() const noexcept { return {layout::nchw, options_.pad, length_}; }
   std::uint32_t row_length() const noexcept { return length_; }
   bool truncates() const noexcept { return options_.too_long == too_long::truncate; }
   bool splits() const noexcept { return options_.too_long == too_long::split; }
@@ -10473,7 +10488,7 @@ struct trace_span {
   span_kind kind = span_kind::work;
   std::uint8_t cause = 0;                ///< of a wait: the wait_for that took longest
   std::uint32_t thread = 0;              ///< of a call: the I/O thread's number
-  std::array<std::uint32_t, 3> parts{};  ///< of a sample in batch(): decode, resize, color
+  std::array<std::uint64_t, 3> parts{};  ///< of a sample in batch(): decode, resize, color
 };
 
 /// A ring without a lock. One worker writes and moves its end, the consumer reads and moves its beginning;
@@ -10485,12 +10500,18 @@ class alignas(64) trace_lane {
   trace_lane& operator=(const trace_lane&) = delete;
   ~trace_lane() { delete[] kept_; }
 
+  /// One of each `every` neighbors, at changing places among them, so that each rank and each place of a
+  /// batch has some.
+  static constexpr bool is_followed(std::uint64_t position, std::uint64_t every) noexcept {
+    return (position + position / every * 0x9E3779B1u) % every == 0;
+  }
+
   // ---- the worker ----
 
   bool on() const noexcept { return ring_.load(std::memory_order_acquire) != nullptr; }
   /// Whether a trace follows the sample at a position of its epoch. There is room for its first spans then.
   bool wants(std::uint64_t position) noexcept {
-    if (!on() || position % every_.load(std::memory_order_relaxed) != 0) return false;
+    if (!on() || !is_followed(position, every_.load(std::memory_order_relaxed))) return false;
     return room() >= spare || drop();
   }
   /// Does nothing where there is no trace.
@@ -11066,7 +11087,7 @@ class stopwatch {
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
-      if (followed_) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
+      if (followed_) span_.parts[p] = inside[p];
       rest -= inside[p] < rest ? inside[p] : rest;
       if (2 * inside[p] > ticks) longest = {parts + p, inside[p]};
     }
@@ -11161,6 +11182,7 @@ struct pipeline_identity {
   bool batched =
       true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
   std::vector<stage_identity> stages;
+  std::uint64_t rank = 0;  ///< without batch(): whose samples were handed over
 };
 
 /// A place in the training: `batch` batches of `epoch` were handed over.
@@ -13069,6 +13091,8 @@ class report_recorder {
     void add(const usage& until, const usage& since);
   };
   usage usage_of(const subject& of) const;
+  /// Rows of one name get numbers. Failures are known by the name: they stand in the first of them.
+  static std::string row_name(const std::vector<std::string>& names, std::size_t i);
   /// An iteration is a wait and the step behind it. What is left of a step behind a report is the next one's.
   void end_step() noexcept {
     if (probes_) end_probe();
@@ -14295,7 +14319,7 @@ class mixture_journal {
   std::vector<source_weight> at(place where) const;
 
   void write(loader_state& to) const noexcept;
-  /// \throws wick::error when the state was written behind other edits
+  /// \throws wick::error when the state was written behind other edits, or without one that lies before it
   void require_same(const loader_state& s) const;
 
  private:
@@ -14539,6 +14563,8 @@ class sample_group {
     --to.batch;
     to.sample = next_;
   }
+  /// Whether samples of the next group were handed over before.
+  bool resumes() const noexcept { return skip_ != 0; }
   /// Whether the group has samples left.
   bool under_way() const noexcept { return next_ < size_; }
   /// Samples that are left, when the groups to come have so many.
@@ -14920,6 +14946,8 @@ class loader_core {
   bool at_end();
   [[noreturn]] void refuse_outrun() const;
   void require_refreshed() const;
+  void look_at_data();
+  void forget_bad();
   batch_job* wait(const wait_check* check);
   bool deliver(batch_job& j);
   void look(const batch_job& j) noexcept;
@@ -14944,7 +14972,8 @@ class loader_core {
   bool refreshed_ = true;               // the last refresh() has gone well
   mixture_edits edits_{settings_, scheduler_};
   single_user user_;
-  // Source and stages hash lists for these, which may take long: they are asked once, and after refresh().
+  const bool exchanges_;  // between two epochs samples may be exchanged, without refresh()
+  // Source and stages hash lists for these, which may take long: they are asked once, and after changes.
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;
 
@@ -15971,6 +16000,8 @@ class stage_path<pipeline<Source, S...>> {
           s.refresh(std::as_const(source_));
         else if constexpr (has_hook<decltype(s), hook::refresh>)
           s.refresh();
+        else if constexpr (requires { s.follow(source_); })  // mix()
+          s.follow(source_);
       });
     };
     if constexpr (!refreshed_source<Source>) {
@@ -16693,12 +16724,13 @@ class loader {
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. Prefetched batches are neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
-  /// into a file of its own. It is the same on every rank but for the failures it counts.
+  /// into a file of its own. With batch() it is the same on every rank but for the failures it counts.
+  /// Without batch() ranks may stand at different samples: each saves and loads its own.
   std::vector<std::byte> state() const { return core().state(); }
   /// Resumes from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
-  /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
-  /// has changed then
+  /// \throws wick::error when it is damaged, or of another data set, pipeline, seed, global batch or, without
+  /// batch(), rank; nothing has changed then
   void load_state(std::span<const std::byte> bytes) { core().load_state(bytes); }
   /// The epoch being delivered (to its end, until another one is begun), or the one in which a loaded state
   /// resumes: `for (auto e = train.current_epoch(); e < 90; ++e)`.
@@ -17069,7 +17101,7 @@ class progress_line {
   void came() noexcept {
     ++done_;
     left_.items -= left_.items != 0 ? 1 : 0;
-    left_.samples -= left_.samples != 0 ? 1 : 0;
+    ++left_.samples;
   }
   /// A batch came, for which the loop has waited since `begun`. Shows the line if it is time.
   void came(std::uint64_t begun, std::uint64_t now, progress_left left) noexcept {
@@ -17414,12 +17446,14 @@ class concat_source {
   static constexpr std::size_t sources = 1 + sizeof...(Rest);
 
   explicit concat_source(First first, Rest... rest) : sources_(std::move(first), std::move(rest)...) {
-    std::uint64_t end = 0;
-    std::size_t s = 0;
-    std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
+    find_ends();
   }
 
-  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader
+  void refresh() {
+    std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
+    find_ends();
+  }
+  /// As many as the sources have at this moment. Where each begins is known from the last refresh(): a loader
   /// refuses them when it is another number now.
   std::uint64_t size() const {
     return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
@@ -17451,6 +17485,11 @@ class concat_source {
   }
 
  private:
+  void find_ends() {
+    std::uint64_t end = 0;
+    std::size_t s = 0;
+    std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
+  }
   template <std::size_t I = 0, class F>
   decltype(auto) visit(std::uint64_t i, F&& f) const {
     if constexpr (I + 1 == sources) {
@@ -17558,18 +17597,22 @@ namespace detail {
 template <class Source, class... Order>
 class mix_part {
  public:
-  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)), all_(from.size()) {
-    std::uint64_t n = all_;
+  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)) { take(from.size()); }
+
+  /// The source has so many samples now.
+  void take(std::uint64_t all) {
+    std::uint64_t n = all;
     each([&](std::size_t i, const auto& s) {
       before_[i] = n;
       n = s.size(n);
     });
+    all_ = all;
     size_ = n;
   }
   std::uint64_t size() const noexcept { return size_; }  // of one pass
   std::uint64_t all() const noexcept { return all_; }    // of the source
+  /// Its stages. The source's fingerprint says how many there are.
   void add_to(fingerprint_hash& h) const {
-    h.add(size_);
     each([&](std::size_t, const auto& s) {
       h.add(s.name);
       if constexpr (requires { s.fingerprint(); }) h.add(s.fingerprint());
@@ -17593,7 +17636,7 @@ class mix_part {
   }
   std::tuple<Order...> stages_;
   std::array<std::uint64_t, sizeof...(Order) + 1> before_{};
-  std::uint64_t all_, size_ = 0;
+  std::uint64_t all_ = 0, size_ = 0;
 };
 
 /// \throws wick::error for a name that two sources have, or of other characters than letters, digits, and
@@ -17634,15 +17677,22 @@ class mix_stage {
   mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
             std::array<std::string, parts> names, mix_until until) {
     check_names(names);
-    auto t = std::make_shared<table>(table{std::move(part), weights, std::move(names), until});
-    each(*t, [&](std::size_t i, const auto& p) {
-      if (p.size() == 0)
-        throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
-      t->begin[i] = t->all;
-      t->all += p.all();
-    });
-    table_ = std::move(t);
-    size_ = size_in(0);
+    go_by({std::move(part), weights, std::move(names), until});
+  }
+
+  /// Called by the loader, when it is made and at each refresh(): the sources may have other sizes now.
+  template <class... Sources>
+  void follow(const concat_source<Sources...>& joined) {
+    table next = *table_;
+    bool same = true;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto take = [&](auto& part, std::uint64_t all) {
+        same = same && part.all() == all;
+        part.take(all);
+      };
+      (take(std::get<I>(next.part), joined.template get<I>().size()), ...);
+    }(std::index_sequence_for<Parts...>{});
+    if (!same) go_by(std::move(next));
   }
 
   /// Without any edit.
@@ -17774,6 +17824,18 @@ class mix_stage {
   }
 
  private:
+  void go_by(table t) {
+    t.all = 0;
+    each(t, [&](std::size_t i, const auto& p) {
+      if (p.size() == 0)
+        throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
+      t.begin[i] = t.all;
+      t.all += p.all();
+    });
+    auto next = std::make_shared<const table>(std::move(t));
+    size_ = begin_at(*next, 0, {}, next->weights).end;
+    table_ = std::move(next);
+  }
   template <class F>
   static void each(const table& t, F&& f) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -17785,29 +17847,29 @@ class mix_stage {
     for (const edit_at& e : edits_) {
       if (e.epoch < epoch) weights = &e.weights;
     }
-    segments out{begin_at(0, {}, *weights)};
+    segments out{begin_at(*table_, 0, {}, *weights)};
     for (const edit_at& e : edits_) {
       if (e.epoch != epoch) continue;
       const segment& last = out.back();
       std::array<std::uint64_t, parts> before = last.before;
       for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
-      segment next = begin_at(e.position, before, e.weights);
+      segment next = begin_at(*table_, e.position, before, e.weights);
       out.push_back(next);
     }
     return out;
   }
   /// Each source resumes at its next sample. A source of weight 0 neither ends the epoch nor holds it open.
-  segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
-                   const std::array<double, parts>& weights) const {
+  static segment begin_at(const table& t, std::uint64_t p, const std::array<std::uint64_t, parts>& before,
+                          const std::array<double, parts>& weights) {
     segment out{p, before, interleave<parts>(weights), 0};
-    std::uint64_t more = table_->until == mix_until::all_exhausted ? 0 : endless;
-    each(*table_, [&](std::size_t i, const auto& part) {
+    std::uint64_t more = t.until == mix_until::all_exhausted ? 0 : endless;
+    each(t, [&](std::size_t i, const auto& part) {
       if (weights[i] == 0) return;
       const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
       // The epoch ends before the turn at which source i would start over.
-      if (table_->until == mix_until::first_exhausted)
+      if (t.until == mix_until::first_exhausted)
         more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
-      if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
+      if (t.until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
     });
     out.end = p + std::min(more, endless - std::min(p, endless));
     return out;
@@ -18248,6 +18310,8 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
 
 /// \throws wick::error
 void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted);
+/// \throws wick::error
+void refuse_new_names(std::uint64_t before, std::uint64_t now);
 
 template <class... Items>
 struct zipped {
@@ -18268,18 +18332,11 @@ class zip_source {
   using item = typename zipped<item_of<Sources>...>::type;
   static constexpr std::size_t sources = sizeof...(Sources);
 
-  explicit zip_source(Sources... each) : sources_(std::move(each)...) {
-    size_ = std::get<0>(sources_).size();
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
-    });
-  }
+  explicit zip_source(Sources... each) : sources_(std::move(each)...) { count(); }
   /// Pairs those of one name, which `name` makes of a key.
   template <class Name>
   zip_source(Name&& name, Sources... each) : sources_(std::move(each)...) {
-    size_ = std::get<0>(sources_).size();
     zip_names first;
-    bool any = false;
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       const auto& s = get<I>();
       using type = std::remove_cvref_t<decltype(s)>;
@@ -18292,20 +18349,24 @@ class zip_source {
           if constexpr (!stems) here.names.emplace_back(name(std::string_view(here.keys.back())));
         }
         if constexpr (stems) here.take_stems();
-        if (!any) {
+        if (!std::exchange(by_names_, true)) {
           first = std::move(here);
-          any = true;
         } else if (std::vector<std::uint64_t> found = pair_names(first, here); !found.empty()) {
           places_[I] = std::make_shared<const std::vector<std::uint64_t>>(std::move(found));
         }
       }
     });
-    // Behind the names, which say more.
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
-    });
+    count();  // behind the names, which say more
   }
 
+  /// \throws wick::error when the sources have different numbers of samples now, or another one than when
+  /// they were paired by their names
+  void refresh() {
+    const std::uint64_t before = size_;
+    std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
+    if (by_names_ && size() != before) refuse_new_names(before, size());
+    count();
+  }
   /// As many as each source had. Where one has another number at this moment, that number: a loader refuses
   /// it.
   std::uint64_t size() const {
@@ -18349,6 +18410,13 @@ class zip_source {
   }
 
  private:
+  void count() {
+    const std::uint64_t n = get<0>().size();
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (const std::uint64_t other = get<I>().size(); other != n) refuse_counts(I, other, n);
+    });
+    size_ = n;
+  }
   template <std::size_t I>
   std::uint64_t place(std::uint64_t i) const noexcept {
     return places_[I] == nullptr ? i : (*places_[I])[i];
@@ -18362,6 +18430,7 @@ class zip_source {
 
   std::tuple<Sources...> sources_;
   std::uint64_t size_ = 0;
+  bool by_names_ = false;  // paired when this was made
   std::array<std::shared_ptr<const std::vector<std::uint64_t>>, sources> places_;
 };
 
@@ -18758,6 +18827,7 @@ class opened_files {
   std::size_t size() const noexcept { return static_cast<std::size_t>(paths_.size()); }
   /// Whether any is on one.
   bool on_servers() const noexcept { return on_servers_; }
+  bool on_server(std::size_t file) const noexcept { return range(file, 0, 0).remote != nullptr; }
   const file_stamp& stamp(std::size_t file) const noexcept { return stamps_[file]; }
   file_range range(std::size_t file, std::uint64_t offset, std::uint64_t length) const noexcept;
   /// Reads ranges now, on this thread, which waits; those on servers all at once. \throws wick::error
@@ -21422,13 +21492,15 @@ class isolated_loop {
   using job = typename all_type::job;
   static constexpr bool in_slots = types::batched && End != isolated_end::dropped;
   static constexpr bool from_source = First == types::order_end;
+  /// Left out: it would keep what is made here, and give none of it back.
+  static constexpr std::size_t cache = types::cache;
 
   /// The first stage from I on that suspends; Last where none does.
   template <std::size_t I>
   static consteval std::size_t next_async() {
     if constexpr (I >= Last)
       return Last;
-    else if constexpr (I != Without &&
+    else if constexpr (I != Without && I != cache &&
                        is_async<typename types::template stage_at<I>, typename types::template item<I>>)
       return I;
     else
@@ -21536,7 +21608,7 @@ class isolated_loop {
   auto until(Item&& item, context& c) {
     if constexpr (I == Until) {
       return std::remove_cvref_t<Item>(std::move(item));
-    } else if constexpr (I == Without) {
+    } else if constexpr (I == Without || I == cache) {
       return until<I + 1, Until>(std::move(item), c);
     } else {
       c.enter(static_cast<std::uint32_t>(I));
@@ -21871,8 +21943,9 @@ class benchmarking {
 /// ended, but it passes through a small data set several times. With one stage that takes most of the time,
 /// `up_to` falls there, and `cached` rises behind it.
 ///
-/// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
-/// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
+/// A cache is left out, and its folder stays as it is: the figures are those of an epoch that finds nothing
+/// in it. Samples that fail are left out, counted and listed in the result. Takes compile time where it is
+/// called. \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
 template <class Source, class... S>
 benchmark_result benchmark(pipeline<Source, S...> what, const loader_options& options = {},
                            std::chrono::nanoseconds time = std::chrono::seconds(5)) {
@@ -21945,7 +22018,11 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
   static_assert(detail::has_length<typename types::delivered>(),
                 "wick: measure_lengths() measures std::vector fields, and the item has none; put the stage "
                 "that makes them (a tokenizer) at the end");
+  static_assert(!types::filters,
+                "wick: measure_lengths() gives a length for each sample of the source, and filter() leaves "
+                "some out; measure without it, it may stand in front of bucket() or pack() all the same");
   options.on_error = {};
+  options.prefetch_next_epoch = false;
   loader from(std::move(what), std::move(options));
   std::vector<std::uint32_t> out;
   out.reserve(from.size());
@@ -22992,7 +23069,7 @@ void for_each_part(T& item, F& f) {
     if constexpr (Kind::template is<T>) {
       lazy_image picture(std::move(item));
       f(picture);
-      item = std::move(picture).pixels();
+      item = std::move(picture).materialize();
     }
   } else if constexpr (Kind::template is<T>) {
     f(item);
@@ -23000,6 +23077,32 @@ void for_each_part(T& item, F& f) {
     for_each_inside(item, [&f](auto& inner) { for_each_part<Kind>(inner, f); });
   }
 }
+
+/// A wick::image as a lazy picture, which may become float32; also where it stands in samples and tuples.
+template <class T>
+struct made_lazy {
+  using type = T;
+  static T make(T&& t) { return std::move(t); }
+};
+template <>
+struct made_lazy<image> {
+  using type = lazy_image;
+  static lazy_image make(image&& pixels) { return lazy_image(std::move(pixels)); }
+};
+template <class D, class T>
+struct made_lazy<sample<D, T>> {
+  using type = sample<typename made_lazy<D>::type, typename made_lazy<T>::type>;
+  static type make(sample<D, T>&& s) {
+    return {made_lazy<D>::make(std::move(s.data)), made_lazy<T>::make(std::move(s.target))};
+  }
+};
+template <class... T>
+struct made_lazy<std::tuple<T...>> {
+  using type = std::tuple<typename made_lazy<T>::type...>;
+  static type make(std::tuple<T...>&& parts) {
+    return std::apply([](T&... part) { return type{made_lazy<T>::make(std::move(part))...}; }, parts);
+  }
+};
 
 /// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
 /// sample<> whose target has none is taken by its data.
@@ -23100,11 +23203,12 @@ class color_stage {
   }
   template <class Item>
     requires is_of_parts<any_colored, Item>
-  Item operator()(Item item, context& c) const {
+  auto operator()(Item item, context& c) const {
+    auto out = made_lazy<Item>::make(std::move(item));
     const auto drawn = self().draw(c);
     const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
-    for_each_part<any_colored>(item, apply);
-    return item;
+    for_each_part<any_colored>(out, apply);
+    return out;
   }
 
  private:
@@ -25195,7 +25299,8 @@ namespace wick::inline v0_1 {
 
 /// Options of to_image().
 struct to_image_options {
-  /// nchw: [C, H, W]; nhwc: [H, W, C]. Without it the axis of 1 to 4 is that of the channels.
+  /// nchw: [C, H, W]; nhwc and channels_last: [H, W, C]. Without it the axis of 1 to 4 is that of the
+  /// channels.
   std::optional<wick::layout> layout = {};
 };
 
@@ -25643,7 +25748,7 @@ class pin_stage {
 /// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes; or
 /// the loop itself, by `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`. The batch may be dropped at
 /// once: what the device has yet to read is not written before that, as with any pinned tensor of Torch's.
-/// Without an accelerator batches stay in ordinary memory, and the report says so.
+/// Without an accelerator batches stay in ordinary memory.
 inline detail::pin_stage pin() { return {}; }
 
 }  // namespace wick
@@ -28900,7 +29005,35 @@ std::size_t memory_of_process() {
 /// \file
 /// The bodies of what cache/detail/origin.hpp declares. Included in exactly one file of a program.
 
+#include <unistd.h>
+
 namespace wick::inline v0_1::detail {
+
+namespace {
+
+/// However a program spells it: from the working directory on, without "." and "//". A ".." behind a name
+/// stays, since that may be a symbolic link.
+std::string absolute(std::string_view path) {
+  std::string out;
+  std::array<char, PATH_MAX> folder{};
+  if (!path.starts_with('/') && ::getcwd(folder.data(), folder.size()) != nullptr) out = folder.data();
+  if (out == "/") out.clear();
+  bool named = false;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string_view name = path.substr(at, end - at);
+    if (name == ".." && !named) {
+      out.resize(std::min(out.rfind('/'), out.size()));
+    } else if (!name.empty() && name != ".") {
+      out.append("/").append(name);
+      named = true;
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
@@ -28911,7 +29044,7 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
       h.add(where.remote->indexed);
     return;
   }
-  h.add(std::string_view(where.path)).add(where.offset).add(where.length);
+  h.add(std::string_view(absolute(where.path))).add(where.offset).add(where.length);
   file_stamp now;
   if (where.indexed != nullptr) {
     now = *where.indexed;
@@ -34419,10 +34552,10 @@ image lazy_image::pixels() && {
 }
 
 image lazy_image::materialize() && {
-  if (as_.type != dtype::uint8) {
-    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
-                std::string(to_string(as_.type)) +
-                ": that goes with batch() alone; leave .type out, or write batch()");
+  if (type() != dtype::uint8) {
+    throw error("a wick::image has 8 bits a channel, and the picture is " + std::string(to_string(type())) +
+                " by decode(), to_float() or normalize(), which goes with batch() alone; write these behind "
+                "the last stage that takes a wick::image, and make a field of a struct a wick::lazy_image");
   }
   return std::move(*this).pixels();
 }
@@ -37064,7 +37197,10 @@ task<void> compaction::fill(compaction* self, batch_job* j) {
     }
     std::erase(j->gaps, gap);
     if (filled) {
-      j->history[gap].filled_from = end;
+      {
+        const std::lock_guard lock(j->mutex);  // the hang watch may look
+        j->history[gap].filled_from = end;
+      }
       // It counts where it stands.
       const std::uint64_t place = j->first + gap, index = run.standing_at(*j, gap).index;
       j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
@@ -37085,6 +37221,7 @@ task<void> compaction::fill(compaction* self, batch_job* j) {
 /// Slots from `own` on belong to batches before: neither their samples nor their failures count here.
 void compaction::leave_to_others(batch_job& j, std::uint64_t own) {
   if (own == j.count) return;
+  const std::lock_guard lock(j.mutex);  // the hang watch may look
   std::erase_if(j.failures,
                 [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
   j.link_anew();
@@ -37178,8 +37315,13 @@ delivered_batch delivery_of(const batch_job& j, const scheduler& of,
   out.count = j.count;
   out.samples = j.rows();
   out.order_hash = j.print.load(std::memory_order_relaxed);
+  std::vector<std::size_t> gaps = j.gaps;
+  std::sort(gaps.begin(), gaps.end());
+  auto gap = gaps.begin();
   for (std::uint64_t slot = 0; slot < j.count; ++slot) {
-    if (std::find(j.gaps.begin(), j.gaps.end(), slot) == j.gaps.end())
+    if (gap != gaps.end() && *gap == slot)
+      ++gap;
+    else
       out.samples_hash += hash_of_sample(of.index_at(j, slot));
   }
   std::optional<std::uint64_t> last;  // they rise by slot
@@ -37258,6 +37400,7 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
     : own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
+      exchanges_(!options.prefetch_next_epoch),
       records_{{options.on_error.options(), options.failure_log_file, settings_.bad},
                {},
                {},
@@ -37280,7 +37423,12 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
 
 namespace {
 
-constexpr std::uint64_t last_epoch = 0xFFFFFFFF;  // what a random stream has room for
+/// \throws wick::error for a number that no epoch has
+void require_epoch(const char* call, std::uint64_t e) {
+  if (e <= last_epoch) return;
+  throw error("loader: " + std::string(call) + "(" + std::to_string(static_cast<std::int64_t>(e)) +
+              "): epochs are counted from 0 to " + std::to_string(last_epoch));
+}
 
 }  // namespace
 
@@ -37293,10 +37441,7 @@ void refuse_empty_loader() {
 // ---- taking ----
 
 void loader_core::epoch(std::uint64_t e) {
-  if (e > last_epoch) {
-    throw error("loader: epoch(" + std::to_string(static_cast<std::int64_t>(e)) +
-                "): epochs are counted from 0 to " + std::to_string(last_epoch));
-  }
+  require_epoch("epoch", e);
   const single_user::hold mine(user_, "epoch()");
   begin(e);
   pass_.fetch_add(1, std::memory_order_relaxed);
@@ -37313,6 +37458,7 @@ void loader_core::begin(std::uint64_t e) {
   require_refreshed();
   scheduler_.size().require_same();
   next_plan by = edits_.plan_for(e);
+  if (exchanges_ && stands_.left == 0) look_at_data();
   if (records_.deliveries) data();
   records_.report.begin(subject());
   records_.prints.begin(e);
@@ -37321,7 +37467,7 @@ void loader_core::begin(std::uint64_t e) {
   if (!stands_.resumes(e)) records_.account.begin(e);
   stands_.begin(e, plan());
   const std::uint64_t number = stands_.number(plan());
-  records_.drops.begin(number == 0);
+  records_.drops.begin(number == 0 && !stands_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek();
   else
@@ -37513,13 +37659,6 @@ std::uint64_t loader_core::samples_left() const noexcept {
   return settings_.facts().batched ? left : stands_.group.left_with(left);
 }
 
-// ---- failures ----
-
-void loader_core::write_quarantine(const std::string& path) const {
-  const std::vector<quarantine::entry> bad = records_.account.bad();
-  detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
-}
-
 // ---- the report ----
 
 report_recorder::subject loader_core::subject() noexcept {
@@ -37579,6 +37718,7 @@ owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
+  require_epoch("replay", epoch);
   stands_.round.require(epoch, stands_.loaded ? std::nullopt : stands_.epoch);
   replayed_batch::which what{epoch, number, 0};
   if (settings_.facts().batched && settings_.policy.options().compact) {
@@ -37629,9 +37769,9 @@ std::uint64_t loader_core::data() const {
 
 pipeline_identity loader_core::identity() const {
   if (!stages_) stages_ = settings_.pipeline->identity();
-  return {
-      data(),  scheduler_.size().planned(), settings_.seed, plan().batch_size(), settings_.facts().batched,
-      *stages_};
+  const pipeline_facts& is = settings_.facts();
+  return {data(),   scheduler_.size().planned(),   settings_.seed, plan().batch_size(), is.batched,
+          *stages_, is.batched ? 0 : is.shard.rank};
 }
 
 /// No batch of its epoch is left: what is behind stands in the gaps before.
@@ -37658,7 +37798,8 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   next_plan by = edits_.plan_for(s.epoch);
   const erased_plan& then = by ? *by.plan : plan();
   require_stands(s, then);
-  if (ends(s.batch, s.moved, then)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  if (ends(s.batch, s.moved, then))
+    s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   auto loaded = make_owned<const loader_state>(std::move(s));
   records_.account.read(*loaded);
   // From here on nothing is thrown.
@@ -37687,6 +37828,33 @@ void loader_core::require_goes_on(const loader_state& s, const char* what) const
   if (const std::string differs = difference(s, identity()); !differs.empty()) throw error(what + differs);
 }
 
+/// At the beginning of an epoch, before which the samples may have been exchanged.
+void loader_core::look_at_data() {
+  const std::uint64_t now = settings_.pipeline->source_fingerprint();
+  if (data_ && *data_ != now) {
+    records_.prints.seal(*data_, batch_of_prints());
+    forget_bad();
+  }
+  data_ = now;
+}
+
+/// Their indexes are those of other samples now.
+void loader_core::forget_bad() {
+  if (!records_.account.any_bad()) return;
+  records_.account.forget_bad();
+  settings_.bad = quarantine();
+}
+
+void loader_core::write_quarantine(const std::string& path) const {
+  if (exchanges_ && settings_.pipeline->source_fingerprint() != data()) {
+    throw error(
+        "write_quarantine: the samples were exchanged since the last epoch began, and the ones that "
+        "failed are gone; call it before they are exchanged");
+  }
+  const std::vector<quarantine::entry> bad = records_.account.bad();
+  detail::write_quarantine(path, settings_.listed(), bad, settings_.stage_names);
+}
+
 void loader_core::require_refreshed() const {
   if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
 }
@@ -37696,19 +37864,16 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  const std::optional<std::uint64_t> before = data_;
-  if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
+  const std::uint64_t before = data();
+  if (stands_.epoch) records_.prints.seal(before, batch_of_prints());
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   stands_.end_epoch();
   records_.drops.begin(false);
+  scheduler_.refresh();
   data_.reset();
   stages_.reset();
-  scheduler_.refresh();
-  if (records_.account.any_bad() && before != data()) {
-    records_.account.forget_bad();
-    settings_.bad = quarantine();
-  }
+  if (before != data()) forget_bad();
   edits_.refreshed();
   if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
   if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");
@@ -38467,7 +38632,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
     r.stages.push_back(std::move(s));
   };
   tell(of.order_row, "order");
-  for (std::size_t i = 0; i < names.size(); ++i) tell(i, names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) tell(i, row_name(names, i));
   r.timeline = timeline_.take(reported_.first, tick);
   if (trace_) trace_note_ = trace_->note();
   if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
@@ -38604,6 +38769,11 @@ void report_recorder::trace(const subject& of, const std::vector<std::string>& n
   what.key = of.names.key;
   trace_note_.clear();
   trace_ = make_owned<trace_file>(path, options, std::move(what));
+}
+
+std::string report_recorder::row_name(const std::vector<std::string>& names, std::size_t i) {
+  const auto before = std::count(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]);
+  return before == 0 ? names[i] : names[i] + ' ' + std::to_string(before + 1);
 }
 
 void report_recorder::stop_trace() noexcept {
@@ -45039,6 +45209,10 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
         "set_mix_weights: on several ranks the next batch of one is not that of another; say .at_batch (and "
         ".at_epoch), the same on all ranks");
   }
+  if (at.at_epoch && *at.at_epoch > last_epoch) {
+    throw error("set_mix_weights: .at_epoch = " + std::to_string(static_cast<std::int64_t>(*at.at_epoch)) +
+                ": epochs are counted from 0 to " + std::to_string(last_epoch));
+  }
   place where = here;
   if (at.at_epoch) where = {*at.at_epoch, 0};
   if (at.at_batch) where.batch = *at.at_batch;
@@ -45284,6 +45458,15 @@ void mixture_journal::require_same(const loader_state& s) const {
   if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
     throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
                 std::to_string(s.edits) + " of them differ); give the journal of the same training");
+  }
+  for (std::size_t i = static_cast<std::size_t>(s.edits); i < edits_.size(); ++i) {
+    const mixture_edit& e = edits_[i];
+    if (place{e.epoch, e.batch} >= place{s.epoch, s.batch}) continue;
+    throw error(
+        "load_state: the mixture was edited at " + place_name(e.epoch, e.batch) +
+        " after the state was written, which stands behind that, at " + place_name(s.epoch, s.batch) +
+        ": its batches were of another order; load a state that is not behind the edit, or give a copy "
+        "of the journal without its last lines");
   }
 }
 
@@ -45781,6 +45964,10 @@ std::string difference(const loader_state& state, const pipeline_identity& mine)
     return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
            number(mine.batch) + "; give batch() that number whatever the number of ranks is";
   }
+  if (!mine.batched && saved.rank != mine.rank && (state.batch != 0 || state.sample != 0)) {
+    return "another rank: " + number(saved.rank) + ", this loader's is " + number(mine.rank) +
+           "; without batch() ranks are at different samples: each saves and loads a state of its own";
+  }
   return {};
 }
 
@@ -45789,9 +45976,11 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.text(detail::state_magic);
   w.number(version);
   w.number(std::uint32_t{0});  // length, below
+  // 1: batches; else samples, of rank 0 (written as 0) or of another (by one more than it is)
+  const std::uint64_t share = of.batched ? 1 : of.rank == 0 ? 0 : of.rank + 1;
   for (const std::uint64_t n :
-       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
+       {of.data, of.samples, of.seed, of.batch, share, epoch, batch, sample, failures, counted_failures,
+        epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -45841,13 +46030,14 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
         "load_state: the state is damaged (its checksum is not that of its bytes); take an older one");
   }
   loader_state s;
-  std::uint64_t batched = 0;
-  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
+  std::uint64_t share = 0;
+  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &share, &s.epoch, &s.batch,
                            &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
                            &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
     *n = r.number<std::uint64_t>();
   }
-  s.of.batched = batched != 0;
+  s.of.batched = share == 1;
+  s.of.rank = share < 2 ? 0 : share - 1;
   const auto stages = r.number<std::uint16_t>();
   for (std::size_t i = 0; i < stages; ++i) {
     const auto letters = r.number<std::uint8_t>();
@@ -46961,6 +47151,12 @@ void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted
               " samples, and the first has " + std::to_string(wanted) + "; give each as many as the others");
 }
 
+void refuse_new_names(std::uint64_t before, std::uint64_t now) {
+  throw error("zip: the sources had " + std::to_string(before) +
+              " samples when they were paired by their names, and have " + std::to_string(now) +
+              " now; make a new zip() and a new loader, or pair them by position");
+}
+
 }  // namespace wick::detail
 
 // ==== wick/sources/impl/all.hpp
@@ -47100,10 +47296,19 @@ void look_into_each(opened_files& all, F look_into) {
   }
   std::vector<std::optional<opened_files::look>> looks(all.size());
   at_once(all.size(), most_threads, [&](std::size_t f) {
+    if (!all.on_server(f)) return;
     looks[f].emplace(all.open(f));
     look_into(f, *looks[f]);
   });
-  for (auto& looked : looks) all.keep(std::move(*looked));
+  for (std::size_t f = 0; f < all.size(); ++f) {
+    if (!looks[f]) {  // of this machine: open no longer than it is looked into
+      check_interruption();
+      looks[f].emplace(all.open(f));
+      look_into(f, *looks[f]);
+    }
+    all.keep(std::move(*looks[f]));
+    looks[f].reset();
+  }
 }
 
 }  // namespace wick::detail
@@ -47115,6 +47320,11 @@ file_index::file_index(const files& paths, const char* who, const extent_finder&
   const bool keeps = !kept.empty();
   std::optional<kept_index> known, now_known;
   if (keeps) known.emplace(kept, by.fingerprint());
+  for (std::size_t f = 0; keeps && f < files_.size(); ++f) {
+    if (files_.paths().at(f).path == kept)
+      throw files_.fault(
+          f, "is the index itself, which the pattern matches, too; keep .index in another folder");
+  }
   index_lock making;
   std::mutex looking;
   const auto is_known = [&](std::size_t f, const file_stamp& stamp) {
@@ -47457,12 +47667,26 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
   struct ::stat status {};
   if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return;  // matches nothing
-  if (part == "**" && !last) {
+  const std::string glob(part);
+  if (part == "**") {
+    if (last) rest = "*";
     while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
     for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
     return;
   }
-  const std::string glob(part);
+  if (part.find("**") != std::string_view::npos) {
+    if (!last)
+      throw source_error(join_path(base, pattern), who, "has ** within the name of a folder; write /**/");
+    const std::size_t below = join_path(base, "x").size() - 1;
+    for (const std::string& f : walk_folders(base, who)) {
+      list_folder(f.empty() ? "." : f, who, [&](std::string_view name, entry_kind kind) {
+        if (kind != entry_kind::file) return;
+        std::string path = join_path(f, name);
+        if (::fnmatch(glob.c_str(), path.c_str() + below, 0) == 0) out.push_back(std::move(path));
+      });
+    }
+    return;
+  }
   std::vector<std::string> folders;
   list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
     if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
@@ -47473,8 +47697,8 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
 }
 
 /// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
-/// of folders; hidden files match only what names them in full. \throws wick::error when a folder can't be
-/// listed
+/// of folders: `**/*.jpg`, or at the end `**.jpg`, as in S3; hidden files match only what names them in full.
+/// \throws wick::error when a folder can't be listed
 inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
   std::vector<std::string> out;
   glob_into("", pattern, who, out);
@@ -48115,23 +48339,26 @@ void image_folder::keep(const detail::remote_list& objects, image_folder_options
   auto data = std::make_shared<table>();
   data->root_size = root.size();
   std::vector<listed_picture> found;
+  std::vector<std::string_view> labels;
   for (const detail::remote_name& n : objects.names) {
     const std::size_t slash = n.url.rfind('/');
     const listed_picture p{std::string_view(n.url).substr(0, slash),
                            std::string_view(n.url).substr(slash + 1), &n};
-    if (p.folder.size() > root.size() && !p.hidden(root.size()) &&
-        detail::has_extension(p.name, options.extensions))
-      found.push_back(p);
+    if (p.folder.size() <= root.size() || p.hidden(root.size())) continue;
+    labels.push_back(p.label(root.size()));
+    if (detail::has_extension(p.name, options.extensions)) found.push_back(p);
   }
   if (found.empty()) throw table::no_pictures(std::string(root), options);
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   // As walk_files() has them.
   std::sort(found.begin(), found.end(), [&](const listed_picture& a, const listed_picture& b) {
     return std::tuple(a.label(root.size()), a.folder, a.name) <
            std::tuple(b.label(root.size()), b.folder, b.name);
   });
   data->objects = std::make_unique<detail::remote_object[]>(found.size());
-  for (std::size_t first = 0, end = 0; first < found.size(); first = end) {
-    const std::string_view label = found[first].label(root.size());
+  std::size_t end = 0;
+  for (const std::string_view label : labels) {
     std::vector<detail::folder_files> of_class;
     for (; end < found.size() && found[end].label(root.size()) == label; ++end) {
       const listed_picture& p = found[end];
@@ -48144,7 +48371,8 @@ void image_folder::keep(const detail::remote_list& objects, image_folder_options
                                        std::memory_order_relaxed);
     }
     data->classes.emplace_back(label);
-    data->keep(of_class);
+    if (!data->keep(of_class) && !options.allow_empty)
+      throw table::no_pictures(std::string(root) + "/" + std::string(label), options);
   }
   data->samples.shrink_to_fit();
   data->store = objects.store;
@@ -48644,6 +48872,7 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     }
     extents.push_back(extent);
     tuple.remove_prefix(static_cast<std::size_t>(end - tuple.data()));
+    if (tuple.starts_with('L')) tuple.remove_prefix(1);  // of Python 2
     while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
   }
 }
@@ -49074,7 +49303,12 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
   const dtype type = dtype_of_safetensors(called, found->type);
   shape extents, row;
   std::int64_t bytes = static_cast<std::int64_t>(size_of(type));
-  bool fits = found->extents.size() <= shape::max_rank;
+  if (found->extents.size() > shape::max_rank + 1) {
+    throw source_error(called, who_reads_safetensors,
+                       "has more than " + std::to_string(shape::max_rank + 1) +
+                           " dimensions; join some of them: save x.reshape(len(x), -1)");
+  }
+  bool fits = true;
   for (std::size_t i = 0; fits && i < found->extents.size(); ++i) {
     fits = !__builtin_mul_overflow(bytes, found->extents[i], &bytes);
     extents.push_back(found->extents[i]);
@@ -49273,17 +49507,26 @@ void shard_list::add_all(std::span<const std::string> patterns) {
   if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
 }
 
+namespace {
+
+/// What lies beside a shard where .keep_index or wick-index has written it.
+bool is_kept_index(const std::string& name) noexcept { return name.ends_with(".wickidx"); }
+
+}  // namespace
+
 shard_list::shard_list(const detail::remote_list& objects) : store(objects.store) {
   for (const detail::remote_name& n : objects.names) paths.push_back(n.url);
+  std::erase_if(paths, is_kept_index);
 }
 
 void shard_list::add(const std::string& pattern) {
   if (detail::is_url(pattern)) {
     if (store == nullptr) store = detail::store_of(pattern, "tar");
     for (detail::remote_name& n : store->names(pattern)) paths.push_back(std::move(n.url));
-    return;
+  } else {
+    for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
   }
-  for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
+  std::erase_if(paths, is_kept_index);
 }
 
 }  // namespace wick
@@ -50150,6 +50393,7 @@ detail::tf_records tfrecords(const files& of, const framed_options& options) { r
 detail::decode_tf_example_stage decode_tf_example() noexcept { return {}; }
 
 tf_example::tf_example(bytes message) : message_(std::move(message)) {
+  constexpr std::size_t most_features = 65'536;
   using detail::message_reader;
   message_reader example(message_.text());
   message_reader::field features{}, entry{}, part{}, list{};
@@ -50167,6 +50411,11 @@ tf_example::tf_example(bytes message) : message_(std::move(message)) {
           one.is = static_cast<kind>(list.number);
           one.list = list.bytes;
         }
+      }
+      if (one.name.empty()) continue;
+      if (features_.size() == most_features) {
+        throw error("the record has more than " + std::to_string(most_features) +
+                    " features; is it a tensorflow.Example?");
       }
       features_.push_back(one);
     }
@@ -50824,11 +51073,20 @@ files csv::files(std::string_view column, const csv_files_options& options) cons
   return wick::files(paths);
 }
 
+namespace {
+
+/// std::from_chars takes none.
+std::string_view without_plus(std::string_view digits) noexcept {
+  return digits.starts_with('+') && !digits.starts_with("+-") ? digits.substr(1) : digits;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> csv::integers(std::string_view column) const {
   const std::size_t number = number_of(column);
   std::vector<std::int64_t> out(static_cast<std::size_t>(size()));
   text_.each(number, [&](std::uint64_t row, std::string_view field) {
-    const std::string_view digits = detail::trimmed(field);
+    const std::string_view digits = without_plus(detail::trimmed(field));
     const auto [end, fault] =
         std::from_chars(digits.data(), digits.data() + digits.size(), out[static_cast<std::size_t>(row)]);
     if (fault != std::errc() || end != digits.data() + digits.size()) {
@@ -50871,8 +51129,7 @@ detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
   std::vector<float>& out = *kept;
   out.reserve(static_cast<std::size_t>(size()) * which.size());
   text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
-    std::string_view digits = detail::trimmed(field);
-    if (digits.starts_with('+')) digits.remove_prefix(1);
+    const std::string_view digits = without_plus(detail::trimmed(field));
     float n = 0;
     if (digits.empty() && options_.empty_number) {
       n = static_cast<float>(*options_.empty_number);
@@ -54019,7 +54276,7 @@ picture_axes::picture_axes(const shape& extents, dtype type, const to_image_opti
     channels = 1;
   } else if (extents.rank() == 3) {
     const bool said = options.layout.has_value();
-    planes = said ? *options.layout != layout::nhwc : few(0);
+    planes = said ? *options.layout == layout::nchw : few(0);
     if (!said && few(0) && few(2)) {
       throw error("of an array " + to_string(extents) +
                   " the first axis may be the channels, or the last; say which by {.layout = "

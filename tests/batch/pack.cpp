@@ -14,8 +14,10 @@
 #include "support/message_of.hpp"
 #include "support/sha256.hpp"
 #include <wick/batch/pack.hpp>
+#include <wick/batch/ragged.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/random.hpp>
+#include <wick/pixels/image.hpp>
 #include <wick/recovery/on_error.hpp>
 #include <wick/sampling/order.hpp>
 
@@ -387,7 +389,30 @@ TEST_CASE("packed rows: more pieces than can be planned for are refused before t
                  "8589934590 pieces", "at most 4294967295"));
 }
 
+TEST_CASE("packed rows: pictures beside them are planes, as batch() has them") {
+  const auto with_picture = [](std::uint32_t i) {
+    wick::image picture(3, 2, 3);
+    for (std::size_t b = 0; b < picture.pixels().size(); ++b)
+      picture.data()[b] = static_cast<std::uint8_t>(b + 18 * i);
+    return wick::sample<wick::image, std::vector<int>>{std::move(picture), std::vector<int>(2, 1)};
+  };
+  const auto source = wick::in_memory(std::vector<std::uint32_t>{0, 1, 2, 3});
+  wick::loader packed(source | with_picture | wick::array_pack(2, 4, {.lengths = {2, 2, 2, 2}}),
+                      {.workers = 1});
+  wick::loader padded(source | with_picture | wick::array_batch(4, {.ragged = wick::pad_with(0)}),
+                      {.workers = 1});
+  auto rows = packed.next();
+  auto batch = padded.next();
+  REQUIRE((rows && batch));
+  const wick::array &a = rows->values.data, &b = batch->data;
+  CHECK(a.extents() == b.extents());
+  CHECK(a.strides() == b.strides());
+  CHECK(std::equal(a.data(), a.data() + a.bytes(), b.data()));
+}
+
 TEST_CASE("packed rows: what can't be is an error, with the sample's name") {
+  CHECK(contains(message_of([] { wick::array_pack(2, 8, {.pad = wick::pad_with(0, {.multiple = 4})}); }),
+                 "pack: ", "without .multiple"));
   wick::loader l(texts{{3, 4}} | wick::take(99) | [](const wick::sample<std::uint32_t>& s) {
     return std::vector<int>(s.data + (s.target == 1 ? 1 : 0));
   } | wick::array_pack(1, 8));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -249,6 +250,17 @@ TEST_CASE("a warm loader takes its padded batches out of the pool") {
     for (auto& b : l.epoch(e)) CHECK(b.values.extents()[1] == 115);
   }
   CHECK(l.slab_allocations() == before);
+}
+
+TEST_CASE("a padding that is no number has one fingerprint, whatever compiled it") {
+  volatile double unknown = std::numeric_limits<double>::quiet_NaN();  // not by the compiler
+  const auto print = [](double pad) {
+    return wick::array_batch(2, {.ragged = wick::pad_with(pad)}).fingerprint();
+  };
+  CHECK(print(unknown) == print(std::numeric_limits<double>::quiet_NaN()));
+  CHECK(wick::pad_with(unknown).whole == 0);
+  CHECK(wick::pad_with(-std::numeric_limits<float>::infinity()).whole == 0);
+  CHECK(wick::pad_with(-7).whole == -7);
 }
 
 TEST_CASE("a state of another padding is refused") {

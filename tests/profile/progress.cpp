@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <sys/ioctl.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -45,6 +47,19 @@ struct batches {
     if (fails) throw std::runtime_error("a sample failed");
     taken += 8;
     return left;
+  }
+};
+
+/// Ten samples come at a time.
+struct singles {
+  std::uint64_t left = 0, taken = 0;
+  std::uint64_t items_left() const noexcept { return left; }
+  std::uint64_t samples_taken() const noexcept { return taken; }
+  bool at_hand() const noexcept { return taken % 10 != 0; }
+  std::optional<std::uint64_t> next() {
+    if (left == 0) return std::nullopt;
+    ++taken;
+    return --left;
   }
 };
 
@@ -346,6 +361,19 @@ TEST_CASE("nothing of a wider line stays beside a narrower one") {
   t.look();
   CHECK(t.lines().size() == 1);
   CHECK(t.lines()[0].size() < 50);
+}
+
+TEST_CASE("samples that were at hand count when a loop is left") {
+  const pipe_pair p;
+  {
+    wick::progress bar(singles{100, 0}, always(p.to->fd()));
+    for (int i = 0; i < 37; ++i) REQUIRE(bar.next());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const std::string said = p.from->take(), last = said.substr(said.rfind('\n', said.size() - 2) + 1);
+  CHECK(has(last, "37/100"));
+  CHECK(!has(last, "0.00 samples/s"));
+  CHECK(!has(last, "? samples/s"));
 }
 
 TEST_CASE("what is printed stands above the line") {

@@ -156,6 +156,27 @@ TEST_CASE("samples that don't suspend, short and long: spans nest, flows begin a
   }
 }
 
+TEST_CASE("one sample in `every` is followed, on each rank and at each place of a batch") {
+  const auto followed = [](std::uint64_t first, std::uint64_t count, std::uint64_t every) {
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t p = first; p < first + count; ++p) {
+      if (wick::detail::trace_lane::is_followed(p, every)) out.push_back(p);
+    }
+    return out;
+  };
+  CHECK(followed(0, 100, 1).size() == 100);
+  for (const std::uint64_t every : {2, 7, 64, 1000}) {
+    for (std::uint64_t first = 0; first < 20 * every; first += every)
+      CHECK(followed(first, every, every).size() == 1);
+    // Of two ranks each has half of each batch of `every`.
+    std::uint64_t of_rank = 0;
+    for (std::uint64_t first = 0; first < 200 * every; first += every)
+      of_rank += followed(first, every / 2, every).size();
+    CHECK(of_rank > 40);
+    CHECK(of_rank < 160);
+  }
+}
+
 TEST_CASE("without batch() the way of a sample ends in its last stage") {
   const wick_test::temp_dir folder;
   const std::string path = (folder / "t.json").string();

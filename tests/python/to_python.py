@@ -127,10 +127,13 @@ class Conversions(unittest.TestCase):
                 return self, batch
 
         threads = len(os.listdir("/proc/self/task"))
-        for used in (False, True):
+        for used in ("not", "once", "kept"):
             trainer = Trainer()
-            if used:
+            if used == "once":
                 self.assertIs(next(iter(trainer.loader))[0], trainer)
+            if used == "kept":
+                trainer.batches = iter(trainer.loader)
+                self.assertIs(next(trainer.batches)[0], trainer)
             gone = weakref.ref(trainer)
             del trainer
             gc.collect()

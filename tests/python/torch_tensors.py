@@ -39,6 +39,10 @@ class Tensors(unittest.TestCase):
         np.testing.assert_array_equal(batches[1][0], [[2, 3], [1, 1], [2, 2]])
         self.assertEqual(batches[1][0].strides, (4, 12))
 
+    def test_a_view_of_negated_numbers(self):
+        (batch,) = list(bridge.negated(tensors="numpy"))
+        np.testing.assert_array_equal(batch, [[-1, -2], [-1, -2]])
+
     def test_types_and_devices_that_numpy_has_not(self):
         self.assertEqual(next(iter(bridge.halves(False, tensors="numpy"))).dtype, np.float16)
         with self.assertRaisesRegex(RuntimeError, "NumPy has no bfloat16"):

@@ -62,6 +62,12 @@ TEST_CASE("two stars stand for any number of folders, and a circle of links is e
   std::filesystem::create_directory_symlink(dir / "x", dir / "x/y/up");
   CHECK(names(wick::files(dir / "**/*.txt"), dir.path()) == list{"a.txt", "x/b.txt", "x/y/c.txt"});
   CHECK(names(wick::files(dir / "x/**/c.txt"), dir.path()) == list{"x/y/c.txt"});
+  // At the end, too, as in S3.
+  CHECK(names(wick::files(dir / "**"), dir.path()) == list{"a.txt", "x/b.txt", "x/y/c.txt", "x/y/d.png"});
+  CHECK(names(wick::files(dir / "x/**"), dir.path()) == list{"x/b.txt", "x/y/c.txt", "x/y/d.png"});
+  CHECK(names(wick::files(dir / "**.txt"), dir.path()) == list{"a.txt", "x/b.txt", "x/y/c.txt"});
+  CHECK(names(wick::files(dir / "x/y**.png"), dir.path()) == list{"x/y/d.png"});
+  CHECK(contains(message_of([&] { return wick::files(dir / "x**/c.txt"); }), "has ** within", "/**/"));
 }
 
 TEST_CASE("two stars among folders that link to each other find each file once a name of its folder") {

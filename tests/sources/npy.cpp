@@ -59,6 +59,10 @@ TEST_CASE("rows are samples, of the shape and type that the header says") {
     CHECK(x.at(1).as<std::int16_t>()[2] == 6);
     CHECK(contains(x.key(1), "x.npy, row 1"));
   }
+  const npy old(dir.write(
+      "old.npy", file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (2L, 3L), }", "abcdef")));
+  CHECK(old.size() == 2);
+  CHECK(old.row_extents() == shape{3});
   const npy labels(
       dir.write("y.npy", file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }", "\1\2\3")));
   CHECK(labels.size() == 3);

@@ -72,6 +72,9 @@ TEST_CASE("damaged files, cut off ones and others are refused by name") {
   CHECK(contains(with(R"({"dtype":"U8","shape":[],"data_offsets":[0,1]})"), "has no rows"));
   CHECK(contains(with(R"({"dtype":"U8","shape":[0,4],"data_offsets":[0,0]})"), "has no rows: [0, 4]"));
   CHECK(contains(with(R"({"dtype":"U8","shape":[7],"data_offsets":[0,6]})"), "not what its shape"));
+  CHECK(with(R"({"dtype":"U8","shape":[3,2,1,1,1,1,1],"data_offsets":[0,6]})").empty());
+  CHECK(contains(with(R"({"dtype":"U8","shape":[3,2,1,1,1,1,1,1],"data_offsets":[0,6]})"),
+                 "x: safetensors: has more than 7 dimensions"));
   CHECK(contains(with(R"({"dtype":"I64","shape":[9223372036854775807,4],"data_offsets":[0,6]})"),
                  "not what its shape"));
   CHECK(contains(with(R"({"dtype":"U8","shape":[3],"data_offsets":[6,3]})"), "without type or place"));

@@ -647,6 +647,8 @@ TEST_CASE("an index that is kept beside the shards gives the same samples, and n
   CHECK(content(records.at(41)[0]) == "{}");
   CHECK(content(records.at(41)[1]) == std::string(97, 'j'));
   CHECK(fs::file_size(of.path(0) + ".wickidx") < 20 * 64);
+  // A pattern that matches the indexes, too.
+  CHECK(described(wick::tar((of.dir / "*").string(), {.keep_index = true})) == described(plain));
 }
 
 TEST_CASE("a shard that was changed, or whose index is damaged, is walked again, and its index replaced") {

@@ -182,6 +182,28 @@ TEST_CASE("an example's features by name") {
   CHECK(contains(message_of([&] { return e.text("none"); }), "has 0 values"));
 }
 
+TEST_CASE("an example takes memory for the features that it names, and not for any number of them") {
+  std::string nameless;
+  for (int i = 0; i < 1'000'000; ++i) nameless += field(1, "");
+  const tf_example none = parsed(example(nameless + feature("x", 3, field(1, "\5"))));
+  CHECK(none.integer("x") == 5);
+  std::string many;
+  for (int i = 0; i < 70'000; ++i) many += feature(std::to_string(i), 3, field(1, "\5"));
+  CHECK(contains(message_of([&] { return parsed(example(many)); }), "more than 65536 features"));
+}
+
+TEST_CASE("an index that the pattern of its own files matches is refused by name") {
+  const temp_dir dir;
+  const auto path = dir.write("a.tfrecord", tf_record("one"));
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::seconds(100));
+  const std::string pattern = (dir / "*").string();
+  const wick::framed_options kept{.index = (dir / "train.index").string()};
+  CHECK(wick::tfrecords(pattern, kept).size() == 1);
+  REQUIRE(fs::exists(kept.index));
+  CHECK(contains(message_of([&] { return wick::tfrecords(pattern, kept); }), "train.index",
+                 "is the index itself", "another folder"));
+}
+
 TEST_CASE("bytes that are no example are refused, wherever they are cut or changed") {
   const std::string whole =
       example(feature("image", 1, field(1, "bytes")) + feature("label", 3, field(1, "\x07")));

@@ -196,6 +196,14 @@ TEST_CASE("a folder of pictures in S3 is what it is on the disk") {
   CHECK(wick::image_folder("s3://data/train/").fingerprint() != before);
   CHECK(contains(message_of([] { return wick::image_folder("s3://data/none/"); }), "s3://data/none/",
                  "matches no object"));
+  // A class that has no picture is one all the same: others would have its number.
+  write_file(folder.path() / "data" / "train" / "eel/a.gif", "no picture");
+  CHECK(contains(message_of([] { return wick::image_folder("s3://data/train/"); }), "s3://data/train/eel",
+                 "has no pictures"));
+  const wick::image_folder with_empty("s3://data/train/", {.allow_empty = true});
+  CHECK(with_empty.classes() ==
+        wick::image_folder((folder.path() / "data" / "train").string(), {.allow_empty = true}).classes());
+  CHECK(with_empty.at(with_empty.size() - 1).target == 3);
   CHECK(contains(message_of([] { return wick::image_folder("s3://data/train/", {.extensions = {".webp"}}); }),
                  "s3://data/train", "has no pictures", ".webp"));
   CHECK(contains(message_of([] { return wick::image_folder(wick::remote("s3://data/train/*.jpg")); }),

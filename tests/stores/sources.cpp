@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <vector>
 
 #include "server.hpp"
@@ -166,6 +167,21 @@ TEST_CASE("lines and documents on a server are those of the disk, and their inde
   for (std::uint64_t i = 0; i < 60; ++i) CHECK(all.key(i) == many[i / 2] + ":" + std::to_string(i % 2 + 1));
   many[17] += "x";
   CHECK(contains(message_of([&] { return wick::lines(many); }), many[17] + ": lines: ", "404"));
+
+  // One URL among more files than the process may have open.
+  ::rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  ::rlimit low = limit;
+  low.rlim_cur = 64;
+  std::vector<std::string> mixed;
+  for (int i = 0; i < 100; ++i) mixed.push_back(s.at + "m" + std::to_string(i % 30) + ".txt");
+  mixed[50] = s.url("a.txt");
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &low) == 0);
+  std::uint64_t lines = 0;
+  const std::string failed = message_of([&] { return lines = wick::lines(mixed).size(); });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  CHECK(failed == "");
+  CHECK(lines == 99 * 2 + 3429);  // with 429 empty ones
 
   const std::string index = (s.folder / "index").string();
   CHECK(wick::lines(urls, {.index = index}).bytes_scanned() == text.size() + 10);

@@ -63,6 +63,13 @@ TEST_CASE("rows end with or without a line break; empty lines are none") {
   CHECK(table(dir, "a,b\n1,2").size() == 1);
   CHECK(table(dir, "a,b\n\n1,2\n\r\n3,4\n\n").integers("b") == numbers{2, 4});
   CHECK(table(dir, "a\n5\n6\n").integers("a") == numbers{5, 6});
+  CHECK(table(dir, "a\n+1\n-1\n +0 \n").integers("a") == numbers{1, -1, 0});
+  for (const char* sign : {"+-1", "++1", "+"}) {
+    CHECK(contains(message_of([&] { return table(dir, "a\n" + std::string(sign) + "\n").integers("a"); }),
+                   "whole"));
+    CHECK(contains(message_of([&] { return table(dir, "a\n" + std::string(sign) + "\n").numbers({"a"}); }),
+                   "number"));
+  }
   CHECK(table(dir, "a,b\n").size() == 0);
   CHECK(table(dir, "1\t2\n3\t4\n", {.separator = '\t', .header = false}).integers("1") == numbers{2, 4});
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -100,6 +101,46 @@ TEST_CASE("behind a stage that is cached nothing before it is called, and its it
   };
   check(wick::from(values) | wick::shuffle() | first | second | wick::array_batch(64));
   check(wick::from(values) | wick::shuffle() | first | second | hop | wick::array_batch(64));
+}
+
+TEST_CASE("a cache is left out, and one on disk stays as it was") {
+  const temp_dir dir;
+  std::atomic<std::uint64_t> runs{0};
+  const auto pipeline = [&](const auto& cache) {
+    return numbers{64} |
+           wick::map("before",
+                     [&runs](cell c) {
+                       ++runs;
+                       return c;
+                     }) |
+           cache | wick::array_batch(8);
+  };
+  const auto on_disk = pipeline(wick::cache_on_disk(dir.path().string()));
+  const auto take = [&] {
+    wick::loader l(on_disk, {.workers = 1, .prefetch_next_epoch = false});
+    targets_of(l, 0);
+    std::string notes;
+    for (const std::string& note : l.report().notes) notes += note + "\n";
+    return notes;
+  };
+  take();
+  const auto bytes = [&] {
+    std::uint64_t all = 0;
+    for (const auto& e : std::filesystem::recursive_directory_iterator(dir.path()))
+      all += e.is_regular_file() ? e.file_size() : 0;
+    return all;
+  };
+  const std::uint64_t kept = bytes();
+  CHECK(runs == 64);
+  const wick::benchmark_result m = wick::benchmark(on_disk, {.workers = 2}, 50ms);
+  CHECK(m.samples > 0);
+  CHECK(m.failures == 0);
+  CHECK(bytes() == kept);
+  runs = 0;
+  CHECK(!contains(take(), "changed"));
+  CHECK(runs == 0);
+  CHECK(wick::benchmark(pipeline(wick::cache_in_memory()), {.workers = 2}, 50ms).samples > 0);
+  CHECK(runs > 64);
 }
 
 TEST_CASE("a sample that the end of a run calls off has not failed") {

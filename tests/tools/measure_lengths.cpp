@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -78,4 +79,16 @@ TEST_CASE("a sample that can't be made ends the measuring, whatever on_error say
         return wick::measure_lengths(wick::from(all) | tokenize, {.on_error = wick::on_error::skip}).size();
       }),
       "11"));
+}
+
+TEST_CASE("every sample is made once") {
+  std::atomic<std::uint64_t> made{0};
+  const auto all = texts(100);
+  wick::measure_lengths(wick::from(all) |
+                            [&made](const wick::sample<std::uint64_t>& s) {
+                              ++made;
+                              return line{s.target, std::vector<std::int32_t>(s.data % 10), {}};
+                            },
+                        {.workers = 2, .prefetch = 8});
+  CHECK(made == 100);
 }

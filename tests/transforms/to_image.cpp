@@ -81,6 +81,8 @@ TEST_CASE("an array becomes the picture that it is, whichever axis its channels 
   // Where both axes could be it, the option says which.
   CHECK(made(rows(1, {3, 8, 4}), {.layout = layout::nchw}).extents() == shape{8, 4, 3});
   CHECK(made(rows(1, {3, 8, 4}), {.layout = layout::nhwc}).extents() == shape{3, 8, 4});
+  CHECK(made(rows(1, {3, 8, 4}), {.layout = layout::channels_last}).extents() == shape{3, 8, 4});
+  CHECK(made(rows(1, {5, 6, 3}), {.layout = layout::channels_last}).extents() == shape{5, 6, 3});
 }
 
 TEST_CASE("what is no picture is refused with its shape or type") {

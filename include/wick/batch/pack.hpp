@@ -83,6 +83,9 @@ class pack_stage {
                          .value()) {
     checked("pack", rows, {});
     if (length == 0) throw error("pack: a row has at least one place");
+    if (options_.pad.multiple != 1)
+      throw error(
+          "pack: all rows have the length that it is given; write pad_with(value), without .multiple");
     if (length >= limit || rows >= limit / length) {
       throw error("pack: a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
                   " has more places than cu_seqlens can count, which is int32; make it smaller");
@@ -93,7 +96,7 @@ class pack_stage {
   bool drop_last() const noexcept { return options_.drop_last; }
   bool pad_last() const noexcept { return false; }
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
-  row_order order() const noexcept { return {layout::channels_last, options_.pad, length_}; }
+  row_order order() const noexcept { return {layout::nchw, options_.pad, length_}; }
   std::uint32_t row_length() const noexcept { return length_; }
   bool truncates() const noexcept { return options_.too_long == too_long::truncate; }
   bool splits() const noexcept { return options_.too_long == too_long::split; }

@@ -76,8 +76,10 @@ template <class Value>
   requires std::is_arithmetic_v<Value>
 row_padding pad_with(Value value, pad_with_options options = {}) {
   if (options.multiple == 0) throw error("pad_with: a length can't be a multiple of 0; 1 leaves it as it is");
-  return {static_cast<double>(value), static_cast<std::int64_t>(value), std::integral<Value>,
-          options.multiple};
+  constexpr bool whole = std::integral<Value>;
+  std::int64_t as_whole = 0;
+  if constexpr (whole) as_whole = static_cast<std::int64_t>(value);
+  return {static_cast<double>(value), as_whole, whole, options.multiple};
 }
 
 /// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =

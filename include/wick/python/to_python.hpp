@@ -30,6 +30,7 @@ concept device_tensor = requires(const T& t) {
   t.strides();
   t.data_ptr();
   t.device().is_cuda();
+  t.resolve_neg();
   field_access<T>::type(t);
 };
 
@@ -194,6 +195,7 @@ inline nanobind::object to_python<array>::make(array&& value, tensors as) {
 }
 template <detail::device_tensor T>
 nanobind::object to_python<T>::make(T&& value, tensors as) {
+  value = value.resolve_neg();  // a view may say that its numbers have the other sign
   detail::shared_numbers numbers(value.data_ptr(), value.sizes(), value.strides(),
                                  detail::field_access<T>::type(value));
   if (value.device().is_cuda()) {

@@ -184,8 +184,9 @@ class benchmarking {
 /// ended, but it passes through a small data set several times. With one stage that takes most of the time,
 /// `up_to` falls there, and `cached` rises behind it.
 ///
-/// Samples that fail are left out, counted and listed in the result. Takes compile time where it is called.
-/// \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
+/// A cache is left out, and its folder stays as it is: the figures are those of an epoch that finds nothing
+/// in it. Samples that fail are left out, counted and listed in the result. Takes compile time where it is
+/// called. \throws std::logic_error on a thread of the executor; wick::error as a loader's constructor does
 template <class Source, class... S>
 benchmark_result benchmark(pipeline<Source, S...> what, const loader_options& options = {},
                            std::chrono::nanoseconds time = std::chrono::seconds(5)) {

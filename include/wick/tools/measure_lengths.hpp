@@ -68,7 +68,11 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
   static_assert(detail::has_length<typename types::delivered>(),
                 "wick: measure_lengths() measures std::vector fields, and the item has none; put the stage "
                 "that makes them (a tokenizer) at the end");
+  static_assert(!types::filters,
+                "wick: measure_lengths() gives a length for each sample of the source, and filter() leaves "
+                "some out; measure without it, it may stand in front of bucket() or pack() all the same");
   options.on_error = {};
+  options.prefetch_next_epoch = false;
   loader from(std::move(what), std::move(options));
   std::vector<std::uint32_t> out;
   out.reserve(from.size());

@@ -53,7 +53,7 @@ class pin_stage {
 /// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes; or
 /// the loop itself, by `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`. The batch may be dropped at
 /// once: what the device has yet to read is not written before that, as with any pinned tensor of Torch's.
-/// Without an accelerator batches stay in ordinary memory, and the report says so.
+/// Without an accelerator batches stay in ordinary memory.
 inline detail::pin_stage pin() { return {}; }
 
 }  // namespace wick

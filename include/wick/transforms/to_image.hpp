@@ -27,7 +27,8 @@ namespace wick::inline v0_1 {
 
 /// Options of to_image().
 struct to_image_options {
-  /// nchw: [C, H, W]; nhwc: [H, W, C]. Without it the axis of 1 to 4 is that of the channels.
+  /// nchw: [C, H, W]; nhwc and channels_last: [H, W, C]. Without it the axis of 1 to 4 is that of the
+  /// channels.
   std::optional<wick::layout> layout = {};
 };
 

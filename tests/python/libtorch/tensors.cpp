@@ -47,6 +47,9 @@ NB_MODULE(wick_torch_bridge, m) {
   wick::python::add_loader(m, "nowhere", [] {
     return rows(2) | wick::batch(2) | [](wick::tensor_batch b) { return b.data.to(at::kMeta); };
   });
+  wick::python::add_loader(m, "negated", [] {
+    return rows(2) | wick::batch(2) | [](wick::tensor_batch b) { return b.data.slice(1, 1, 3)._neg_view(); };
+  });
   // With the address of the numbers.
   wick::python::add_loader(m, "addressed", [] {
     return rows(2) | wick::batch(2) | [](wick::tensor_batch b) {

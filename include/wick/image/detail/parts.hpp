@@ -93,7 +93,7 @@ void for_each_part(T& item, F& f) {
     if constexpr (Kind::template is<T>) {
       lazy_image picture(std::move(item));
       f(picture);
-      item = std::move(picture).pixels();
+      item = std::move(picture).materialize();
     }
   } else if constexpr (Kind::template is<T>) {
     f(item);
@@ -101,6 +101,32 @@ void for_each_part(T& item, F& f) {
     for_each_inside(item, [&f](auto& inner) { for_each_part<Kind>(inner, f); });
   }
 }
+
+/// A wick::image as a lazy picture, which may become float32; also where it stands in samples and tuples.
+template <class T>
+struct made_lazy {
+  using type = T;
+  static T make(T&& t) { return std::move(t); }
+};
+template <>
+struct made_lazy<image> {
+  using type = lazy_image;
+  static lazy_image make(image&& pixels) { return lazy_image(std::move(pixels)); }
+};
+template <class D, class T>
+struct made_lazy<sample<D, T>> {
+  using type = sample<typename made_lazy<D>::type, typename made_lazy<T>::type>;
+  static type make(sample<D, T>&& s) {
+    return {made_lazy<D>::make(std::move(s.data)), made_lazy<T>::make(std::move(s.target))};
+  }
+};
+template <class... T>
+struct made_lazy<std::tuple<T...>> {
+  using type = std::tuple<typename made_lazy<T>::type...>;
+  static type make(std::tuple<T...>&& parts) {
+    return std::apply([](T&... part) { return type{made_lazy<T>::make(std::move(part))...}; }, parts);
+  }
+};
 
 /// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
 /// sample<> whose target has none is taken by its data.
@@ -201,11 +227,12 @@ class color_stage {
   }
   template <class Item>
     requires is_of_parts<any_colored, Item>
-  Item operator()(Item item, context& c) const {
+  auto operator()(Item item, context& c) const {
+    auto out = made_lazy<Item>::make(std::move(item));
     const auto drawn = self().draw(c);
     const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
-    for_each_part<any_colored>(item, apply);
-    return item;
+    for_each_part<any_colored>(out, apply);
+    return out;
   }
 
  private:

@@ -35,10 +35,10 @@ image lazy_image::pixels() && {
 }
 
 image lazy_image::materialize() && {
-  if (as_.type != dtype::uint8) {
-    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
-                std::string(to_string(as_.type)) +
-                ": that goes with batch() alone; leave .type out, or write batch()");
+  if (type() != dtype::uint8) {
+    throw error("a wick::image has 8 bits a channel, and the picture is " + std::string(to_string(type())) +
+                " by decode(), to_float() or normalize(), which goes with batch() alone; write these behind "
+                "the last stage that takes a wick::image, and make a field of a struct a wick::lazy_image");
   }
   return std::move(*this).pixels();
 }

@@ -96,7 +96,7 @@ class progress_line {
   void came() noexcept {
     ++done_;
     left_.items -= left_.items != 0 ? 1 : 0;
-    left_.samples -= left_.samples != 0 ? 1 : 0;
+    ++left_.samples;
   }
   /// A batch came, for which the loop has waited since `begun`. Shows the line if it is time.
   void came(std::uint64_t begun, std::uint64_t now, progress_left left) noexcept {

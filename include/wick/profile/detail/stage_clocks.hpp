@@ -192,7 +192,7 @@ class stopwatch {
     for (std::size_t p = 0; p < inside.size(); ++p) {
       if (inside[p] == 0) continue;
       note(parts + p, inside[p]);
-      if (followed_) span_.parts[p] = static_cast<std::uint32_t>(inside[p]);
+      if (followed_) span_.parts[p] = inside[p];
       rest -= inside[p] < rest ? inside[p] : rest;
       if (2 * inside[p] > ticks) longest = {parts + p, inside[p]};
     }

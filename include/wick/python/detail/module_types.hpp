@@ -169,12 +169,27 @@ inline int clear_loader(::PyObject* self) noexcept {
   return 0;
 }
 
+/// Any cycle leads through what a loader refers to, and is broken there.
+inline int traverse_range(::PyObject* self, ::visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (nanobind::inst_ready(self)) Py_VISIT(nanobind::inst_ptr<python_range>(self)->loader.ptr());
+  return 0;
+}
+inline python_range* begin_range(nanobind::handle of, std::optional<std::uint64_t> epoch) {
+  std::unique_ptr<python_range> out = nanobind::cast<python_loader&>(of).begin(epoch);
+  out->loader = nanobind::borrow(of);
+  return out.release();
+}
+
 inline void add_loader_class(nanobind::module_& m) {
   using nanobind::arg;
+  static ::PyType_Slot of_range[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_range)},
+                                     {0, nullptr}};
   static ::PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_loader)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&clear_loader)},
                                   {0, nullptr}};
-  nanobind::class_<python_range>(m, "Epoch", "One pass over the data: an iterator of batches.")
+  nanobind::class_<python_range>(m, "Epoch", nanobind::type_slots(of_range),
+                                 "One pass over the data: an iterator of batches.")
       .def("__iter__", [](nanobind::handle self) { return nanobind::borrow(self); })
       .def("__next__", &python_range::next)
       .def("__len__", &python_range::left, "Batches left.");
@@ -183,13 +198,12 @@ inline void add_loader_class(nanobind::module_& m) {
       "An iterable of batches. Each loop over it is the next epoch; workers, caches and open files live as "
       "long as it does, and the next epoch's first batches are made while the last of this one are used.")
       .def(
-          "__iter__", [](python_loader& l) { return l.begin(std::nullopt).release(); },
-          nanobind::rv_policy::take_ownership, nanobind::keep_alive<0, 1>(),
+          "__iter__", [](nanobind::handle self) { return begin_range(self, std::nullopt); },
+          nanobind::rv_policy::take_ownership,
           "The next epoch; after load_state_dict() the rest of the epoch in which the state stands.")
       .def(
-          "epoch", [](python_loader& l, std::uint64_t e) { return l.begin(e).release(); }, arg("epoch"),
-          nanobind::rv_policy::take_ownership, nanobind::keep_alive<0, 1>(),
-          "The epoch of that number, from 0 on: its order is its own.")
+          "epoch", [](nanobind::handle self, std::uint64_t e) { return begin_range(self, e); }, arg("epoch"),
+          nanobind::rv_policy::take_ownership, "The epoch of that number, from 0 on: its order is its own.")
       .def("__len__", &python_loader::batches, "Batches of an epoch.")
       .def_prop_ro("samples", &python_loader::size, "Samples of an epoch, over all ranks.")
       .def_prop_ro("current_epoch", &python_loader::current_epoch,

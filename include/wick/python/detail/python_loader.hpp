@@ -36,6 +36,8 @@ class python_range {
   virtual nanobind::object next() = 0;
   /// Batches.
   virtual std::uint64_t left() const = 0;
+
+  nanobind::object loader;  ///< kept alive
 };
 
 /// The thread that uses a Python loader at this moment. It may call the loader while it is in a call of it:

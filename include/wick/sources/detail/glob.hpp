@@ -140,12 +140,26 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
   struct ::stat status {};
   if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return;  // matches nothing
-  if (part == "**" && !last) {
+  const std::string glob(part);
+  if (part == "**") {
+    if (last) rest = "*";
     while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
     for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
     return;
   }
-  const std::string glob(part);
+  if (part.find("**") != std::string_view::npos) {
+    if (!last)
+      throw source_error(join_path(base, pattern), who, "has ** within the name of a folder; write /**/");
+    const std::size_t below = join_path(base, "x").size() - 1;
+    for (const std::string& f : walk_folders(base, who)) {
+      list_folder(f.empty() ? "." : f, who, [&](std::string_view name, entry_kind kind) {
+        if (kind != entry_kind::file) return;
+        std::string path = join_path(f, name);
+        if (::fnmatch(glob.c_str(), path.c_str() + below, 0) == 0) out.push_back(std::move(path));
+      });
+    }
+    return;
+  }
   std::vector<std::string> folders;
   list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
     if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
@@ -156,8 +170,8 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
 }
 
 /// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
-/// of folders; hidden files match only what names them in full. \throws wick::error when a folder can't be
-/// listed
+/// of folders: `**/*.jpg`, or at the end `**.jpg`, as in S3; hidden files match only what names them in full.
+/// \throws wick::error when a folder can't be listed
 inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
   std::vector<std::string> out;
   glob_into("", pattern, who, out);

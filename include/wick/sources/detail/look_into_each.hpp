@@ -29,10 +29,19 @@ void look_into_each(opened_files& all, F look_into) {
   }
   std::vector<std::optional<opened_files::look>> looks(all.size());
   at_once(all.size(), most_threads, [&](std::size_t f) {
+    if (!all.on_server(f)) return;
     looks[f].emplace(all.open(f));
     look_into(f, *looks[f]);
   });
-  for (auto& looked : looks) all.keep(std::move(*looked));
+  for (std::size_t f = 0; f < all.size(); ++f) {
+    if (!looks[f]) {  // of this machine: open no longer than it is looked into
+      check_interruption();
+      looks[f].emplace(all.open(f));
+      look_into(f, *looks[f]);
+    }
+    all.keep(std::move(*looks[f]));
+    looks[f].reset();
+  }
 }
 
 }  // namespace wick::detail

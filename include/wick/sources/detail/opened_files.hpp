@@ -54,6 +54,7 @@ class opened_files {
   std::size_t size() const noexcept { return static_cast<std::size_t>(paths_.size()); }
   /// Whether any is on one.
   bool on_servers() const noexcept { return on_servers_; }
+  bool on_server(std::size_t file) const noexcept { return range(file, 0, 0).remote != nullptr; }
   const file_stamp& stamp(std::size_t file) const noexcept { return stamps_[file]; }
   file_range range(std::size_t file, std::uint64_t offset, std::uint64_t length) const noexcept;
   /// Reads ranges now, on this thread, which waits; those on servers all at once. \throws wick::error

@@ -30,6 +30,11 @@ file_index::file_index(const files& paths, const char* who, const extent_finder&
   const bool keeps = !kept.empty();
   std::optional<kept_index> known, now_known;
   if (keeps) known.emplace(kept, by.fingerprint());
+  for (std::size_t f = 0; keeps && f < files_.size(); ++f) {
+    if (files_.paths().at(f).path == kept)
+      throw files_.fault(
+          f, "is the index itself, which the pattern matches, too; keep .index in another folder");
+  }
   index_lock making;
   std::mutex looking;
   const auto is_known = [&](std::size_t f, const file_stamp& stamp) {

@@ -144,23 +144,26 @@ void image_folder::keep(const detail::remote_list& objects, image_folder_options
   auto data = std::make_shared<table>();
   data->root_size = root.size();
   std::vector<listed_picture> found;
+  std::vector<std::string_view> labels;
   for (const detail::remote_name& n : objects.names) {
     const std::size_t slash = n.url.rfind('/');
     const listed_picture p{std::string_view(n.url).substr(0, slash),
                            std::string_view(n.url).substr(slash + 1), &n};
-    if (p.folder.size() > root.size() && !p.hidden(root.size()) &&
-        detail::has_extension(p.name, options.extensions))
-      found.push_back(p);
+    if (p.folder.size() <= root.size() || p.hidden(root.size())) continue;
+    labels.push_back(p.label(root.size()));
+    if (detail::has_extension(p.name, options.extensions)) found.push_back(p);
   }
   if (found.empty()) throw table::no_pictures(std::string(root), options);
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   // As walk_files() has them.
   std::sort(found.begin(), found.end(), [&](const listed_picture& a, const listed_picture& b) {
     return std::tuple(a.label(root.size()), a.folder, a.name) <
            std::tuple(b.label(root.size()), b.folder, b.name);
   });
   data->objects = std::make_unique<detail::remote_object[]>(found.size());
-  for (std::size_t first = 0, end = 0; first < found.size(); first = end) {
-    const std::string_view label = found[first].label(root.size());
+  std::size_t end = 0;
+  for (const std::string_view label : labels) {
     std::vector<detail::folder_files> of_class;
     for (; end < found.size() && found[end].label(root.size()) == label; ++end) {
       const listed_picture& p = found[end];
@@ -173,7 +176,8 @@ void image_folder::keep(const detail::remote_list& objects, image_folder_options
                                        std::memory_order_relaxed);
     }
     data->classes.emplace_back(label);
-    data->keep(of_class);
+    if (!data->keep(of_class) && !options.allow_empty)
+      throw table::no_pictures(std::string(root) + "/" + std::string(label), options);
   }
   data->samples.shrink_to_fit();
   data->store = objects.store;

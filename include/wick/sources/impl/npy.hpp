@@ -114,6 +114,7 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     }
     extents.push_back(extent);
     tuple.remove_prefix(static_cast<std::size_t>(end - tuple.data()));
+    if (tuple.starts_with('L')) tuple.remove_prefix(1);  // of Python 2
     while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
   }
 }

@@ -78,7 +78,12 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
   const dtype type = dtype_of_safetensors(called, found->type);
   shape extents, row;
   std::int64_t bytes = static_cast<std::int64_t>(size_of(type));
-  bool fits = found->extents.size() <= shape::max_rank;
+  if (found->extents.size() > shape::max_rank + 1) {
+    throw source_error(called, who_reads_safetensors,
+                       "has more than " + std::to_string(shape::max_rank + 1) +
+                           " dimensions; join some of them: save x.reshape(len(x), -1)");
+  }
+  bool fits = true;
   for (std::size_t i = 0; fits && i < found->extents.size(); ++i) {
     fits = !__builtin_mul_overflow(bytes, found->extents[i], &bytes);
     extents.push_back(found->extents[i]);

@@ -32,17 +32,26 @@ void shard_list::add_all(std::span<const std::string> patterns) {
   if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
 }
 
+namespace {
+
+/// What lies beside a shard where .keep_index or wick-index has written it.
+bool is_kept_index(const std::string& name) noexcept { return name.ends_with(".wickidx"); }
+
+}  // namespace
+
 shard_list::shard_list(const detail::remote_list& objects) : store(objects.store) {
   for (const detail::remote_name& n : objects.names) paths.push_back(n.url);
+  std::erase_if(paths, is_kept_index);
 }
 
 void shard_list::add(const std::string& pattern) {
   if (detail::is_url(pattern)) {
     if (store == nullptr) store = detail::store_of(pattern, "tar");
     for (detail::remote_name& n : store->names(pattern)) paths.push_back(std::move(n.url));
-    return;
+  } else {
+    for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
   }
-  for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
+  std::erase_if(paths, is_kept_index);
 }
 
 }  // namespace wick

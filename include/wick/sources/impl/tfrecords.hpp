@@ -180,6 +180,7 @@ detail::tf_records tfrecords(const files& of, const framed_options& options) { r
 detail::decode_tf_example_stage decode_tf_example() noexcept { return {}; }
 
 tf_example::tf_example(bytes message) : message_(std::move(message)) {
+  constexpr std::size_t most_features = 65'536;
   using detail::message_reader;
   message_reader example(message_.text());
   message_reader::field features{}, entry{}, part{}, list{};
@@ -197,6 +198,11 @@ tf_example::tf_example(bytes message) : message_(std::move(message)) {
           one.is = static_cast<kind>(list.number);
           one.list = list.bytes;
         }
+      }
+      if (one.name.empty()) continue;
+      if (features_.size() == most_features) {
+        throw error("the record has more than " + std::to_string(most_features) +
+                    " features; is it a tensorflow.Example?");
       }
       features_.push_back(one);
     }

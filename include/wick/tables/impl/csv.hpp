@@ -115,11 +115,20 @@ files csv::files(std::string_view column, const csv_files_options& options) cons
   return wick::files(paths);
 }
 
+namespace {
+
+/// std::from_chars takes none.
+std::string_view without_plus(std::string_view digits) noexcept {
+  return digits.starts_with('+') && !digits.starts_with("+-") ? digits.substr(1) : digits;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> csv::integers(std::string_view column) const {
   const std::size_t number = number_of(column);
   std::vector<std::int64_t> out(static_cast<std::size_t>(size()));
   text_.each(number, [&](std::uint64_t row, std::string_view field) {
-    const std::string_view digits = detail::trimmed(field);
+    const std::string_view digits = without_plus(detail::trimmed(field));
     const auto [end, fault] =
         std::from_chars(digits.data(), digits.data() + digits.size(), out[static_cast<std::size_t>(row)]);
     if (fault != std::errc() || end != digits.data() + digits.size()) {
@@ -162,8 +171,7 @@ detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
   std::vector<float>& out = *kept;
   out.reserve(static_cast<std::size_t>(size()) * which.size());
   text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
-    std::string_view digits = detail::trimmed(field);
-    if (digits.starts_with('+')) digits.remove_prefix(1);
+    const std::string_view digits = without_plus(detail::trimmed(field));
     float n = 0;
     if (digits.empty() && options_.empty_number) {
       n = static_cast<float>(*options_.empty_number);

@@ -25,13 +25,15 @@ class isolated_loop {
   using job = typename all_type::job;
   static constexpr bool in_slots = types::batched && End != isolated_end::dropped;
   static constexpr bool from_source = First == types::order_end;
+  /// Left out: it would keep what is made here, and give none of it back.
+  static constexpr std::size_t cache = types::cache;
 
   /// The first stage from I on that suspends; Last where none does.
   template <std::size_t I>
   static consteval std::size_t next_async() {
     if constexpr (I >= Last)
       return Last;
-    else if constexpr (I != Without &&
+    else if constexpr (I != Without && I != cache &&
                        is_async<typename types::template stage_at<I>, typename types::template item<I>>)
       return I;
     else
@@ -139,7 +141,7 @@ class isolated_loop {
   auto until(Item&& item, context& c) {
     if constexpr (I == Until) {
       return std::remove_cvref_t<Item>(std::move(item));
-    } else if constexpr (I == Without) {
+    } else if constexpr (I == Without || I == cache) {
       return until<I + 1, Until>(std::move(item), c);
     } else {
       c.enter(static_cast<std::uint32_t>(I));

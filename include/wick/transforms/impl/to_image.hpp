@@ -24,7 +24,7 @@ picture_axes::picture_axes(const shape& extents, dtype type, const to_image_opti
     channels = 1;
   } else if (extents.rank() == 3) {
     const bool said = options.layout.has_value();
-    planes = said ? *options.layout != layout::nhwc : few(0);
+    planes = said ? *options.layout == layout::nchw : few(0);
     if (!said && few(0) && few(2)) {
       throw error("of an array " + to_string(extents) +
                   " the first axis may be the channels, or the last; say which by {.layout = "
