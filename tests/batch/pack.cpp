@@ -20,6 +20,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/recovery/on_error.hpp>
 #include <wick/sampling/order.hpp>
+#include <wick/sources/memory.hpp>
 
 using wick_test::contains;
 using wick_test::message_of;

@@ -12,6 +12,7 @@
 #include <wick/image/decode.hpp>
 #include <wick/image/mask.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/sources/memory.hpp>
 #include <wick/transforms/adjust.hpp>
 #include <wick/transforms/normalize.hpp>
 #include <wick/transforms/to_float.hpp>
