@@ -2,15 +2,11 @@
 /// The bodies of what cache/detail/origin.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <climits>
-#include <cstddef>
-#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <system_error>
 
 #include <wick/cache/detail/origin.hpp>
 #include <wick/io/detail/object_store.hpp>
@@ -19,32 +15,6 @@
 #include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
-
-namespace {
-
-/// However a program spells it: from the working directory on, without "." and "//". A ".." behind a name
-/// stays, since that may be a symbolic link.
-std::string absolute(std::string_view path) {
-  std::string out;
-  std::array<char, PATH_MAX> folder{};
-  if (!path.starts_with('/') && ::getcwd(folder.data(), folder.size()) != nullptr) out = folder.data();
-  if (out == "/") out.clear();
-  bool named = false;
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string_view name = path.substr(at, end - at);
-    if (name == ".." && !named) {
-      out.resize(std::min(out.rfind('/'), out.size()));
-    } else if (!name.empty() && name != ".") {
-      out.append("/").append(name);
-      named = true;
-    }
-    at = end + 1;
-  }
-  return out;
-}
-
-}  // namespace
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
@@ -55,7 +25,11 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
       h.add(where.remote->indexed);
     return;
   }
-  h.add(std::string_view(absolute(where.path))).add(where.offset).add(where.length);
+  // However a program spells it.
+  std::error_code fault;
+  const std::filesystem::path whole = std::filesystem::absolute(where.path, fault);
+  const std::string path = fault ? where.path : whole.lexically_normal().string();
+  h.add(std::string_view(path)).add(where.offset).add(where.length);
   file_stamp now;
   if (where.indexed != nullptr) {
     now = *where.indexed;

@@ -16,6 +16,7 @@
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/phases.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/stage.hpp>
@@ -102,30 +103,16 @@ void for_each_part(T& item, F& f) {
   }
 }
 
-/// A wick::image as a lazy picture, which may become float32; also where it stands in samples and tuples.
+/// A wick::image as a lazy picture, which may become float32.
 template <class T>
-struct made_lazy {
+struct lazy_part {
   using type = T;
   static T make(T&& t) { return std::move(t); }
 };
 template <>
-struct made_lazy<image> {
+struct lazy_part<image> {
   using type = lazy_image;
   static lazy_image make(image&& pixels) { return lazy_image(std::move(pixels)); }
-};
-template <class D, class T>
-struct made_lazy<sample<D, T>> {
-  using type = sample<typename made_lazy<D>::type, typename made_lazy<T>::type>;
-  static type make(sample<D, T>&& s) {
-    return {made_lazy<D>::make(std::move(s.data)), made_lazy<T>::make(std::move(s.target))};
-  }
-};
-template <class... T>
-struct made_lazy<std::tuple<T...>> {
-  using type = std::tuple<typename made_lazy<T>::type...>;
-  static type make(std::tuple<T...>&& parts) {
-    return std::apply([](T&... part) { return type{made_lazy<T>::make(std::move(part))...}; }, parts);
-  }
 };
 
 /// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
@@ -228,7 +215,7 @@ class color_stage {
   template <class Item>
     requires is_of_parts<any_colored, Item>
   auto operator()(Item item, context& c) const {
-    auto out = made_lazy<Item>::make(std::move(item));
+    auto out = in_parts<lazy_part, Item>::make(std::move(item));
     const auto drawn = self().draw(c);
     const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
     for_each_part<any_colored>(out, apply);

@@ -85,8 +85,8 @@ class stage_path<pipeline<Source, S...>> {
           s.refresh(std::as_const(source_));
         else if constexpr (has_hook<decltype(s), hook::refresh>)
           s.refresh();
-        else if constexpr (requires { s.follow(source_); })  // mix()
-          s.follow(source_);
+        else if constexpr (requires { s.takes_edits; })
+          s.follow(source_);  // mix()
       });
     };
     if constexpr (!refreshed_source<Source>) {

@@ -121,8 +121,8 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  const std::uint64_t before = data();
-  if (stands_.epoch) records_.prints.seal(before, batch_of_prints());
+  if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
+  const std::uint64_t before = records_.account.any_bad() ? data() : 0;
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   stands_.end_epoch();
@@ -130,7 +130,7 @@ void loader_core::refresh() {
   scheduler_.refresh();
   data_.reset();
   stages_.reset();
-  if (before != data()) forget_bad();
+  if (records_.account.any_bad() && before != data()) forget_bad();
   edits_.refreshed();
   if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
   if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");

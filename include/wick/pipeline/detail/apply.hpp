@@ -47,34 +47,40 @@ concept lazy = requires(T t) {
   typename T::materialized_type;
   { std::move(t).materialize() } -> std::same_as<typename T::materialized_type>;
 };
+/// Maps a value, or each part of a sample<> and of a tuple, by Map<part>: `type`, and make(part).
+template <template <class> class Map, class T>
+struct in_parts : Map<T> {};
+template <template <class> class Map, class D, class T>
+struct in_parts<Map, sample<D, T>> {
+  using type = sample<typename in_parts<Map, D>::type, typename in_parts<Map, T>::type>;
+  static type make(sample<D, T>&& s) {
+    return {in_parts<Map, D>::make(std::move(s.data)), in_parts<Map, T>::make(std::move(s.target))};
+  }
+};
+template <template <class> class Map, class... T>
+struct in_parts<Map, std::tuple<T...>> {
+  using type = std::tuple<typename in_parts<Map, T>::type...>;
+  static type make(std::tuple<T...>&& parts) {
+    return std::apply([](T&... part) { return type{in_parts<Map, T>::make(std::move(part))...}; }, parts);
+  }
+};
+
 template <class T>
-struct materialized {
+struct materialized_part {
   using type = T;
   static T make(T&& t) { return std::move(t); }
 };
 template <>
-struct materialized<void> {
+struct materialized_part<void> {
   using type = void;
 };
 template <lazy T>
-struct materialized<T> {
+struct materialized_part<T> {
   using type = typename T::materialized_type;
   static type make(T&& t) { return std::move(t).materialize(); }
 };
-template <class D, class T>
-struct materialized<sample<D, T>> {
-  using type = sample<typename materialized<D>::type, typename materialized<T>::type>;
-  static type make(sample<D, T>&& s) {
-    return {materialized<D>::make(std::move(s.data)), materialized<T>::make(std::move(s.target))};
-  }
-};
-template <class... T>
-struct materialized<std::tuple<T...>> {
-  using type = std::tuple<typename materialized<T>::type...>;
-  static type make(std::tuple<T...>&& parts) {
-    return std::apply([](T&... part) { return type{materialized<T>::make(std::move(part))...}; }, parts);
-  }
-};
+template <class T>
+using materialized = in_parts<materialized_part, T>;
 template <class T>
 using materialized_t = typename materialized<T>::type;
 

@@ -18,29 +18,21 @@ namespace wick::inline v0_1::detail {
 template <class F>
 void look_into_each(opened_files& all, F look_into) {
   constexpr std::size_t most_threads = 8;
-  if (!all.on_servers()) {
-    for (std::size_t f = 0; f < all.size(); ++f) {
-      check_interruption();
-      opened_files::look file = all.open(f);
-      look_into(f, file);
-      all.keep(std::move(file));
-    }
-    return;
-  }
-  std::vector<std::optional<opened_files::look>> looks(all.size());
-  at_once(all.size(), most_threads, [&](std::size_t f) {
+  std::vector<std::optional<opened_files::look>> remote(all.on_servers() ? all.size() : 0);
+  at_once(remote.size(), most_threads, [&](std::size_t f) {
     if (!all.on_server(f)) return;
-    looks[f].emplace(all.open(f));
-    look_into(f, *looks[f]);
+    remote[f].emplace(all.open(f));
+    look_into(f, *remote[f]);
   });
   for (std::size_t f = 0; f < all.size(); ++f) {
-    if (!looks[f]) {  // of this machine: open no longer than it is looked into
-      check_interruption();
-      looks[f].emplace(all.open(f));
-      look_into(f, *looks[f]);
+    if (!remote.empty() && remote[f]) {
+      all.keep(*std::exchange(remote[f], std::nullopt));
+      continue;
     }
-    all.keep(std::move(*looks[f]));
-    looks[f].reset();
+    check_interruption();
+    opened_files::look file = all.open(f);
+    look_into(f, file);
+    all.keep(std::move(file));
   }
 }
 
