@@ -3611,34 +3611,40 @@ concept lazy = requires(T t) {
   typename T::materialized_type;
   { std::move(t).materialize() } -> std::same_as<typename T::materialized_type>;
 };
+/// Maps a value, or each part of a sample<> and of a tuple, by Map<part>: `type`, and make(part).
+template <template <class> class Map, class T>
+struct in_parts : Map<T> {};
+template <template <class> class Map, class D, class T>
+struct in_parts<Map, sample<D, T>> {
+  using type = sample<typename in_parts<Map, D>::type, typename in_parts<Map, T>::type>;
+  static type make(sample<D, T>&& s) {
+    return {in_parts<Map, D>::make(std::move(s.data)), in_parts<Map, T>::make(std::move(s.target))};
+  }
+};
+template <template <class> class Map, class... T>
+struct in_parts<Map, std::tuple<T...>> {
+  using type = std::tuple<typename in_parts<Map, T>::type...>;
+  static type make(std::tuple<T...>&& parts) {
+    return std::apply([](T&... part) { return type{in_parts<Map, T>::make(std::move(part))...}; }, parts);
+  }
+};
+
 template <class T>
-struct materialized {
+struct materialized_part {
   using type = T;
   static T make(T&& t) { return std::move(t); }
 };
 template <>
-struct materialized<void> {
+struct materialized_part<void> {
   using type = void;
 };
 template <lazy T>
-struct materialized<T> {
+struct materialized_part<T> {
   using type = typename T::materialized_type;
   static type make(T&& t) { return std::move(t).materialize(); }
 };
-template <class D, class T>
-struct materialized<sample<D, T>> {
-  using type = sample<typename materialized<D>::type, typename materialized<T>::type>;
-  static type make(sample<D, T>&& s) {
-    return {materialized<D>::make(std::move(s.data)), materialized<T>::make(std::move(s.target))};
-  }
-};
-template <class... T>
-struct materialized<std::tuple<T...>> {
-  using type = std::tuple<typename materialized<T>::type...>;
-  static type make(std::tuple<T...>&& parts) {
-    return std::apply([](T&... part) { return type{materialized<T>::make(std::move(part))...}; }, parts);
-  }
-};
+template <class T>
+using materialized = in_parts<materialized_part, T>;
 template <class T>
 using materialized_t = typename materialized<T>::type;
 
@@ -9316,6 +9322,10 @@ std::string shown_url(std::string_view url);
 /// Without what is behind "?" of a web server's, which may be a signature that changes.
 std::string_view without_query(std::string_view url) noexcept;
 
+/// What is there, but for the parameters of signatures (Amazon's, Google's, Azure's, Alibaba's, of CDNs),
+/// which change: "&id=7".
+std::string identifying_query(std::string_view url);
+
 /// Gives the store of URLs that a source was given as text. Set by stores/remote.hpp, where a program
 /// includes it.
 using store_opener = std::shared_ptr<object_store> (*)();
@@ -14817,7 +14827,8 @@ class hang_watch {
   void set_timer(std::chrono::nanoseconds in) noexcept;
   void come_round(bool on_time) noexcept;
   double waited(std::uint64_t since) const noexcept;
-  void tell(std::uint64_t since) noexcept;
+  /// False: that wait was over.
+  bool tell(std::uint64_t since) noexcept;
   bool look(std::uint64_t since, hang_scene& out);
 
   executor& on_;
@@ -16000,8 +16011,8 @@ class stage_path<pipeline<Source, S...>> {
           s.refresh(std::as_const(source_));
         else if constexpr (has_hook<decltype(s), hook::refresh>)
           s.refresh();
-        else if constexpr (requires { s.follow(source_); })  // mix()
-          s.follow(source_);
+        else if constexpr (requires { s.takes_edits; })
+          s.follow(source_);  // mix()
       });
     };
     if constexpr (!refreshed_source<Source>) {
@@ -23078,30 +23089,16 @@ void for_each_part(T& item, F& f) {
   }
 }
 
-/// A wick::image as a lazy picture, which may become float32; also where it stands in samples and tuples.
+/// A wick::image as a lazy picture, which may become float32.
 template <class T>
-struct made_lazy {
+struct lazy_part {
   using type = T;
   static T make(T&& t) { return std::move(t); }
 };
 template <>
-struct made_lazy<image> {
+struct lazy_part<image> {
   using type = lazy_image;
   static lazy_image make(image&& pixels) { return lazy_image(std::move(pixels)); }
-};
-template <class D, class T>
-struct made_lazy<sample<D, T>> {
-  using type = sample<typename made_lazy<D>::type, typename made_lazy<T>::type>;
-  static type make(sample<D, T>&& s) {
-    return {made_lazy<D>::make(std::move(s.data)), made_lazy<T>::make(std::move(s.target))};
-  }
-};
-template <class... T>
-struct made_lazy<std::tuple<T...>> {
-  using type = std::tuple<typename made_lazy<T>::type...>;
-  static type make(std::tuple<T...>&& parts) {
-    return std::apply([](T&... part) { return type{made_lazy<T>::make(std::move(part))...}; }, parts);
-  }
 };
 
 /// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
@@ -23204,7 +23201,7 @@ class color_stage {
   template <class Item>
     requires is_of_parts<any_colored, Item>
   auto operator()(Item item, context& c) const {
-    auto out = made_lazy<Item>::make(std::move(item));
+    auto out = in_parts<lazy_part, Item>::make(std::move(item));
     const auto drawn = self().draw(c);
     const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
     for_each_part<any_colored>(out, apply);
@@ -29005,46 +29002,24 @@ std::size_t memory_of_process() {
 /// \file
 /// The bodies of what cache/detail/origin.hpp declares. Included in exactly one file of a program.
 
-#include <unistd.h>
+#include <filesystem>
 
 namespace wick::inline v0_1::detail {
 
-namespace {
-
-/// However a program spells it: from the working directory on, without "." and "//". A ".." behind a name
-/// stays, since that may be a symbolic link.
-std::string absolute(std::string_view path) {
-  std::string out;
-  std::array<char, PATH_MAX> folder{};
-  if (!path.starts_with('/') && ::getcwd(folder.data(), folder.size()) != nullptr) out = folder.data();
-  if (out == "/") out.clear();
-  bool named = false;
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string_view name = path.substr(at, end - at);
-    if (name == ".." && !named) {
-      out.resize(std::min(out.rfind('/'), out.size()));
-    } else if (!name.empty() && name != ".") {
-      out.append("/").append(name);
-      named = true;
-    }
-    at = end + 1;
-  }
-  return out;
-}
-
-}  // namespace
-
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
-    h.add(shown_url(where.path)).add(where.offset).add(where.length);
+    h.add(shown_url(where.path)).add(identifying_query(where.path)).add(where.offset).add(where.length);
     if (where.indexed != nullptr)
       where.indexed->add_to(h);
     else
       h.add(where.remote->indexed);
     return;
   }
-  h.add(std::string_view(absolute(where.path))).add(where.offset).add(where.length);
+  // However a program spells it.
+  std::error_code fault;
+  const std::filesystem::path whole = std::filesystem::absolute(where.path, fault);
+  const std::string path = fault ? where.path : whole.lexically_normal().string();
+  h.add(std::string_view(path)).add(where.offset).add(where.length);
   file_stamp now;
   if (where.indexed != nullptr) {
     now = *where.indexed;
@@ -36342,6 +36317,33 @@ std::string_view without_query(std::string_view url) noexcept {
   return on_web ? url.substr(0, url.find('?')) : url;
 }
 
+std::string identifying_query(std::string_view url) {
+  using namespace std::string_view_literals;
+  static constexpr std::array signatures{
+      "access_token"sv,   "awsaccesskeyid"sv, "expires"sv,   "googleaccessid"sv, "key-pair-id"sv,
+      "ossaccesskeyid"sv, "policy"sv,         "signature"sv, "token"sv,          "x-signature"sv};
+  static constexpr std::array azure{"sig"sv,   "se"sv,  "sip"sv, "ske"sv, "skoid"sv, "sks"sv, "skt"sv,
+                                    "sktid"sv, "skv"sv, "sp"sv,  "spr"sv, "sr"sv,    "st"sv,  "sv"sv};
+  std::string_view rest = url.substr(without_query(url).size());
+  rest = rest.substr(0, rest.find('#'));
+  const bool from_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
+  std::string out;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);  // "?" or "&"
+    const std::string_view one = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(one.size());
+    std::string name(one.substr(0, one.find('=')));
+    for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    const auto is = [&name](std::string_view other) { return name == other; };
+    if (name.starts_with("x-amz-") || name.starts_with("x-goog-") || name.starts_with("x-oss-") ||
+        std::any_of(signatures.begin(), signatures.end(), is) ||
+        (from_azure && std::any_of(azure.begin(), azure.end(), is)))
+      continue;
+    out.append(1, '&').append(one);
+  }
+  return out;
+}
+
 std::atomic<store_opener>& url_store() noexcept {
   static constinit std::atomic<store_opener> opener{nullptr};
   return opener;
@@ -37864,8 +37866,8 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  const std::uint64_t before = data();
-  if (stands_.epoch) records_.prints.seal(before, batch_of_prints());
+  if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
+  const std::uint64_t before = records_.account.any_bad() ? data() : 0;
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
   stands_.end_epoch();
@@ -37873,7 +37875,7 @@ void loader_core::refresh() {
   scheduler_.refresh();
   data_.reset();
   stages_.reset();
-  if (before != data()) forget_bad();
+  if (records_.account.any_bad() && before != data()) forget_bad();
   edits_.refreshed();
   if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
   if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");
@@ -42252,16 +42254,17 @@ void hang_watch::come_round(bool on_time) noexcept {
     if (so_far < after_) {
       next = after_ - so_far;
     } else {
-      s.last = since;
       try {
         if (s.teller.joinable()) s.teller.join();  // it has ended
         const signals_blocked quiet;
         s.teller = std::thread([this, since, of = &s] {
           name_this_thread("wick-hang", 0);
-          tell(since);
+          const bool told = tell(since);
           const std::lock_guard ended(of->mutex);
           of->telling = false;
+          if (!told) of->last = 0;  // that wait may still begin again: it helped until now
         });
+        s.last = since;
         s.telling = true;
       } catch (...) {  // no thread to be had: no message
       }
@@ -42276,10 +42279,10 @@ double hang_watch::waited(std::uint64_t since) const noexcept {
   return now > since ? static_cast<double>(now - since) * scale_.seconds_per_tick() : 0;
 }
 
-void hang_watch::tell(std::uint64_t since) noexcept {
+bool hang_watch::tell(std::uint64_t since) noexcept {
   try {
     hang_scene s;
-    if (!look(since, s)) return;  // the batch has come
+    if (!look(since, s)) return false;
     const std::string text = s.text(on_, scale_, waited(since));
     if (tell_)
       tell_(text);
@@ -42287,6 +42290,7 @@ void hang_watch::tell(std::uint64_t since) noexcept {
       std::fputs(text.c_str(), stderr);
   } catch (...) {  // it was only a message
   }
+  return true;
 }
 
 /// The consumer stays where it waits meanwhile, so that the batch is not another's. False: it waits no more.
@@ -47285,29 +47289,21 @@ namespace wick::inline v0_1::detail {
 template <class F>
 void look_into_each(opened_files& all, F look_into) {
   constexpr std::size_t most_threads = 8;
-  if (!all.on_servers()) {
-    for (std::size_t f = 0; f < all.size(); ++f) {
-      check_interruption();
-      opened_files::look file = all.open(f);
-      look_into(f, file);
-      all.keep(std::move(file));
-    }
-    return;
-  }
-  std::vector<std::optional<opened_files::look>> looks(all.size());
-  at_once(all.size(), most_threads, [&](std::size_t f) {
+  std::vector<std::optional<opened_files::look>> remote(all.on_servers() ? all.size() : 0);
+  at_once(remote.size(), most_threads, [&](std::size_t f) {
     if (!all.on_server(f)) return;
-    looks[f].emplace(all.open(f));
-    look_into(f, *looks[f]);
+    remote[f].emplace(all.open(f));
+    look_into(f, *remote[f]);
   });
   for (std::size_t f = 0; f < all.size(); ++f) {
-    if (!looks[f]) {  // of this machine: open no longer than it is looked into
-      check_interruption();
-      looks[f].emplace(all.open(f));
-      look_into(f, *looks[f]);
+    if (!remote.empty() && remote[f]) {
+      all.keep(*std::exchange(remote[f], std::nullopt));
+      continue;
     }
-    all.keep(std::move(*looks[f]));
-    looks[f].reset();
+    check_interruption();
+    opened_files::look file = all.open(f);
+    look_into(f, file);
+    all.keep(std::move(file));
   }
 }
 
@@ -47596,6 +47592,10 @@ struct brace_range {
 /// \throws wick::error past a million names
 inline std::vector<std::string> expand_braces(std::string_view pattern) {
   constexpr std::size_t limit = 1'000'000;
+  const auto refuse = [pattern] {
+    throw error(printable(is_url(pattern) ? shown_url(pattern) : std::string(pattern)) +
+                ": stands for more than a million names");
+  };
   std::vector<std::string> done,
       open{std::string(pattern)};  // `open` is a stack: the next pattern lies on top
   while (!open.empty()) {
@@ -47622,7 +47622,7 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
       } else if (brace_range::parse(std::string_view(text).substr(at + 1, last - at - 1), range)) {
         const bool up = range.first <= range.last;
         const std::uint64_t steps = up ? range.last - range.first : range.first - range.last;
-        if (steps >= limit) throw error(printable(pattern) + ": stands for more than a million names");
+        if (steps >= limit) refuse();
         for (std::uint64_t k = 0; k <= steps; ++k) {
           std::string number = std::to_string(up ? range.first + k : range.first - k);
           if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
@@ -47638,8 +47638,7 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
         open.push_back(text.substr(0, first) + choices[c] + text.substr(last + 1));
       }
     }
-    if (done.size() + open.size() > limit)
-      throw error(printable(pattern) + ": stands for more than a million names");
+    if (done.size() + open.size() > limit) refuse();
   }
   return done;
 }
@@ -47803,8 +47802,9 @@ std::uint64_t files::fingerprint() const noexcept {
   for (std::uint64_t i = 0; i < size(); ++i) {
     const detail::remote_object* const object = data_->object(i);
     h.add(name(i));
-    if (object != nullptr && object->indexed != 0)
-      h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
+    if (object == nullptr) continue;
+    if (const std::string query = detail::identifying_query(path(i)); !query.empty()) h.add(query);
+    if (object->indexed != 0) h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
   }
   return h.add(size()).value();
 }

@@ -30,13 +30,8 @@
 
 #include "../support/doctest.hpp"
 #include "../support/future.hpp"
+#include "../support/sanitized.hpp"
 #include "support.hpp"
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WICK_TEST_TSAN
-#endif
-#endif
 
 using wick::executor;
 using wick::task;
@@ -790,8 +785,7 @@ TEST_CASE("a processor that this process may not use is refused, with those it m
   CHECK_THROWS_AS(executor({.workers = 1, .pin_to = {-1}}), std::invalid_argument);
 }
 
-#if !defined(__SANITIZE_THREAD__) && \
-    !defined(WICK_TEST_TSAN)  // it does not let a child of many threads start threads
+#if !defined(WICK_TEST_TSAN)  // it does not let a child of many threads start threads
 namespace {
 
 /// What f returned in a forked child; -1 when it did not come back in time.

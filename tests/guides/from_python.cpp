@@ -14,7 +14,7 @@ namespace {
   const auto to_device =
       wick::pin() | wick::transfer(device) | wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
 
-  wick::executor workers;  // shared: as many threads as there are processors
+  wick::executor workers({.nice = 15});  // shared; below the loop that feeds the GPU
   wick::loader train(wick::image_folder(root + "/train") | wick::shuffle() | wick::shard() | wick::read() |
                          wick::decode() | augment | wick::batch(256, {.drop_last = true}) | to_device,
                      {.seed = 42, .executor = &workers});

@@ -509,7 +509,7 @@ TEST_CASE(
   INFO(r.to_string());
   CHECK(rows == "order decode horizontal_flip resize center_crop adjust_brightness batch");
   const auto& decode = stage_of(r, "decode");
-  CHECK(decode.busy > 0.5 * r.busy());
+  CHECK(decode.busy > 0.4 * r.busy());
   CHECK(decode.in_batch > 0.2 * r.busy());
   CHECK(decode.busy >= decode.in_batch);
   CHECK(decode.median > 10e-6);  // not of its reading of the header
@@ -579,7 +579,7 @@ TEST_CASE("what a sample had no processor for is not its own: the model draws th
   const std::vector<float>& times = r.load.model.stages[1].times.multiples;
   REQUIRE(times.size() == 1000);
   CHECK(stage_of(r, "uneven").processor < 0.8 * stage_of(r, "uneven").busy);
-  CHECK(times[900] < 2);
+  CHECK(times[900] < 3);   // 0.8 where no other test takes turns, too
   CHECK(times[993] > 10);  // one in a hundred takes 20 times as long, 17 times the mean
   CHECK(times[993] < 25);
 }

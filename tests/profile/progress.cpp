@@ -50,12 +50,12 @@ struct batches {
   }
 };
 
-/// Ten samples come at a time.
+/// Fifty samples come at a time.
 struct singles {
   std::uint64_t left = 0, taken = 0;
   std::uint64_t items_left() const noexcept { return left; }
   std::uint64_t samples_taken() const noexcept { return taken; }
-  bool at_hand() const noexcept { return taken % 10 != 0; }
+  bool at_hand() const noexcept { return taken % 50 != 0; }
   std::optional<std::uint64_t> next() {
     if (left == 0) return std::nullopt;
     ++taken;

@@ -165,6 +165,31 @@ TEST_CASE(
   CHECK(wick::files("s3://data/train/f*.txt").fingerprint() != before);
 }
 
+TEST_CASE("a pattern stands for the objects that it stands for on the disk") {
+  if (skipped()) return;
+  const temp_dir folder;
+  for (const char* name : {"top.jpg", "x/a.jpg", "x/b.jpg", "x/y/b.jpg", "x/y/z/b.jpg", "._a.jpg", ".c/z.jpg",
+                           "x/.c/z.jpg", "y/x.txt"})
+    write_file(folder.path() / "data" / "train" / name, "x");
+  const s3_server server(folder);
+  variables v;
+  use(v, server);
+  const std::string here = (folder.path() / "data" / "train" / "").string(), there = "s3://data/train/";
+  for (const char* pattern :
+       {"*", "*.jpg", "?op.jpg", "*/[ab].jpg", "**", "**.jpg", "**/*.jpg", "**/b.jpg", "x/**/b.jpg",
+        "x/**/*/b.jpg", "x/**.jpg", "**/y/*", ".c/*", "**/.c/z.jpg", ".c/z.jpg", "{x,y}/*"}) {
+    CAPTURE(pattern);
+    const auto names_below = [](const std::string& at, const std::string& of) {
+      const wick::files found(at + of);
+      contents out;
+      for (std::uint64_t i = 0; i < found.size(); ++i) out.push_back(found.key(i).substr(at.size()));
+      return out;
+    };
+    CHECK(names_below(there, pattern) == names_below(here, pattern));
+  }
+  CHECK(contains(message_of([&] { return wick::files(there + "x**/b.jpg"); }), "x**/b.jpg", "write /**/"));
+}
+
 TEST_CASE("a folder of pictures in S3 is what it is on the disk") {
   if (skipped()) return;
   const temp_dir folder;
@@ -372,6 +397,39 @@ TEST_CASE("a list or a page without an end is refused") {
   CHECK(server.count("requests") == 2 + 1000);
   CHECK(contains(message_of([] { return wick::files("s3://long/*"); }),
                  "s3://long/*: s3: ", "more than 16777216 bytes"));
+}
+
+TEST_CASE("headers of Amazon's are signed, and a bucket's region is named") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", "content");
+  const wick_test::faulty_server server(folder);
+  variables v;
+  v.set("AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(server.port()));
+  v.set("AWS_ACCESS_KEY_ID", key);
+  v.set("AWS_SECRET_ACCESS_KEY", secret);
+  v.set("AWS_CONFIG_FILE", "/dev/null");
+  v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+  const auto pays = wick::remote("s3://payer/a.bin", {.headers = {"X-Amz-Request-Payer: requester"}});
+  CHECK(epoch_of(wick::files(pays)) == contents{"content"});
+  CHECK(contains(message_of([] { return epoch_of(wick::files("s3://payer/a.bin")); }), "403"));
+  CHECK(contains(message_of([] { return epoch_of(wick::files("s3://elsewhere/a.bin")); }),
+                 "s3://elsewhere/a.bin", "eu-west-1", "remote_options::region", "AWS_REGION"));
+}
+
+TEST_CASE("where a request is refused, settings of S3 that have changed since count") {
+  if (skipped()) return;
+  const temp_dir folder, other;
+  write_file(folder.path() / "data" / "f", "old");
+  write_file(other.path() / "data" / "g", "new");
+  const s3_server first(folder), second(other, "AKIDNEW,newSECRET");
+  variables v;
+  use(v, first);
+  const wick::files before("s3://data/f");
+  CHECK(epoch_of(before) == contents{"old"});
+  use(v, second);
+  ::setenv("AWS_ACCESS_KEY_ID", "AKIDNEW", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "newSECRET", 1);
+  CHECK(epoch_of(wick::files("s3://data/g")) == contents{"new"});  // they share a store
 }
 
 TEST_CASE("the index of a shard is found beside it, whatever its name") {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -50,7 +51,16 @@ class background {
   ~background() { kill(); }
 
   /// Until it is killed it does nothing any more.
-  void pause() const noexcept { ::kill(child_, SIGSTOP); }
+  /// When this returns, all its threads stand still.
+  void pause() const {
+    REQUIRE(::kill(child_, SIGSTOP) == 0);
+    ::siginfo_t seen{};
+    while (::waitid(P_PID, static_cast<::id_t>(child_), &seen, WSTOPPED | WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR) {
+    }
+    REQUIRE(seen.si_code == CLD_STOPPED);
+  }
+  void resume() const noexcept { ::kill(child_, SIGCONT); }
   void kill() noexcept {
     if (child_ <= 0) return;
     ::kill(child_, SIGKILL);
@@ -115,7 +125,8 @@ class faulty_server {
     return std::strtol(text.c_str() + at + what.size() + 4, nullptr, 10);
   }
   void forget() const { get("/again"); }
-  void pause() const noexcept { python_.pause(); }
+  void pause() const { python_.pause(); }
+  void resume() const noexcept { python_.resume(); }
   void kill() noexcept { python_.kill(); }
 
  private:

@@ -131,6 +131,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_norange(self, file, times):
         self.text(200, file.read_bytes())
 
+    def serve_whole_cut(self, file, times):  # no ranges, and the second answer breaks off
+        data = file.read_bytes()
+        if times != 2:
+            return self.text(200, data)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data[: 2 << 20])
+        self.wfile.flush()
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def serve_strict(self, file, times):  # a range must end within the object
+        size = file.stat().st_size
+        if int(self.headers["Range"].split("-")[1]) >= size:
+            return self.text(416, b"", Content_Range=f"bytes */{size}")
+        self.serve_ok(file, times)
+
     def serve_shifted(self, file, times):
         self.serve_ok(file, times, shift=1)
 
@@ -234,7 +252,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.text(302, b"", Location="/ok/" + file.name)
 
     def serve_signed(self, file, times):
-        self.text(302, b"", Location="/ok/" + file.name + "?signature=s3cret")
+        to = "/ok/" + file.name + "?signature=s3cret"
+        self.text(302, f"Found. Redirecting to {to}".encode(), Location=to)
+
+    def serve_id(self, file, times):  # /id/get?id=NAME
+        self.serve_ok(FOLDER / self.path.partition("?id=")[2].partition("&")[0], times)
+
+    def serve_payer(self, file, times):  # a bucket of S3 whose readers pay, which they sign
+        signed = self.headers.get("Authorization", "").partition("SignedHeaders=")[2].partition(",")[0].split(";")
+        mine = [name.lower() for name in self.headers if name.lower().startswith("x-amz-")]
+        if "x-amz-request-payer" not in mine or not set(mine) <= set(signed):
+            return self.text(403, b"not signed")
+        self.serve_ok(file, times)
+
+    def serve_elsewhere(self, file, times):  # a bucket of another region
+        self.text(301, b"<Error><Code>PermanentRedirect</Code></Error>", x_amz_bucket_region="eu-west-1")
 
     def serve_secret(self, file, times):
         if self.headers.get("Authorization") != "Bearer open sesame":

@@ -248,6 +248,12 @@ TEST_CASE("an object that changes after it was looked into is an error of its sa
   wick::loader train(source | wick::read() | wick::group(1), {.workers = 1});
   CHECK(contains(message_of([&] { return train.next(); }), s.url("a.bin") + ", record 0",
                  "was changed on the server"));
+  // It became shorter.
+  const auto longer = wick::records(wick::files(s.url("a.bin")), 8);
+  write_file(s.folder / "a.bin", numbers(5, 8, 7));
+  wick::loader last(longer | wick::subset({9}) | wick::read() | wick::group(1), {.workers = 1});
+  CHECK(contains(message_of([&] { return last.next(); }), s.url("a.bin") + ", record 9",
+                 "was changed on the server: it had 80 bytes, and has 40"));
 }
 
 TEST_CASE("a cache on disk sees that an object has changed") {
@@ -268,6 +274,27 @@ TEST_CASE("a cache on disk sees that an object has changed") {
     write_file(s.folder / "a.bin", now);
     CHECK(epoch() == now);
   }
+}
+
+TEST_CASE("a cache on disk tells objects apart that only their query does") {
+  const served s;
+  const temp_dir cache;
+  for (const char* name : {"1", "2", "3"}) write_file(s.folder / name, std::string("of ") + name);
+  const auto epoch = [&](const std::string& ids) {
+    const wick::files source(s.server.url("id", "get?id=" + ids));
+    wick::loader train(source | wick::read() | wick::cache_on_disk(cache.path().string()) | wick::group(2),
+                       {.workers = 1, .prefetch_next_epoch = false});
+    contents all;
+    for (auto& group : train.epoch(0)) {
+      for (wick::bytes& b : group) all.emplace_back(b.text());
+    }
+    return all;
+  };
+  CHECK(epoch("{1,2}&X-Amz-Signature=1") == contents{"of 1", "of 2"});
+  CHECK(epoch("{2,3}&X-Amz-Signature=2") == contents{"of 2", "of 3"});
+  s.server.forget();
+  CHECK(epoch("{2,3}&X-Amz-Signature=3") == contents{"of 2", "of 3"});
+  CHECK(s.server.count("requests") == 0);  // another signature is the same object
 }
 
 TEST_CASE("a source of many objects gives up at the first error, and where the program is interrupted") {

@@ -2,6 +2,14 @@
 /// Whether this is a build with a sanitizer, where tests do less.
 #pragma once
 
+#if defined(__SANITIZE_THREAD__)
+#define WICK_TEST_TSAN
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WICK_TEST_TSAN
+#endif
+#endif
+
 namespace wick_test {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

@@ -111,6 +111,10 @@ std::string shown_url(std::string_view url);
 /// Without what is behind "?" of a web server's, which may be a signature that changes.
 std::string_view without_query(std::string_view url) noexcept;
 
+/// What is there, but for the parameters of signatures (Amazon's, Google's, Azure's, Alibaba's, of CDNs),
+/// which change: "&id=7".
+std::string identifying_query(std::string_view url);
+
 /// Gives the store of URLs that a source was given as text. Set by stores/remote.hpp, where a program
 /// includes it.
 using store_opener = std::shared_ptr<object_store> (*)();

@@ -210,6 +210,33 @@ std::string_view without_query(std::string_view url) noexcept {
   return on_web ? url.substr(0, url.find('?')) : url;
 }
 
+std::string identifying_query(std::string_view url) {
+  using namespace std::string_view_literals;
+  static constexpr std::array signatures{
+      "access_token"sv,   "awsaccesskeyid"sv, "expires"sv,   "googleaccessid"sv, "key-pair-id"sv,
+      "ossaccesskeyid"sv, "policy"sv,         "signature"sv, "token"sv,          "x-signature"sv};
+  static constexpr std::array azure{"sig"sv,   "se"sv,  "sip"sv, "ske"sv, "skoid"sv, "sks"sv, "skt"sv,
+                                    "sktid"sv, "skv"sv, "sp"sv,  "spr"sv, "sr"sv,    "st"sv,  "sv"sv};
+  std::string_view rest = url.substr(without_query(url).size());
+  rest = rest.substr(0, rest.find('#'));
+  const bool from_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
+  std::string out;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);  // "?" or "&"
+    const std::string_view one = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(one.size());
+    std::string name(one.substr(0, one.find('=')));
+    for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    const auto is = [&name](std::string_view other) { return name == other; };
+    if (name.starts_with("x-amz-") || name.starts_with("x-goog-") || name.starts_with("x-oss-") ||
+        std::any_of(signatures.begin(), signatures.end(), is) ||
+        (from_azure && std::any_of(azure.begin(), azure.end(), is)))
+      continue;
+    out.append(1, '&').append(one);
+  }
+  return out;
+}
+
 std::atomic<store_opener>& url_store() noexcept {
   static constinit std::atomic<store_opener> opener{nullptr};
   return opener;

@@ -68,7 +68,8 @@ class hang_watch {
   void set_timer(std::chrono::nanoseconds in) noexcept;
   void come_round(bool on_time) noexcept;
   double waited(std::uint64_t since) const noexcept;
-  void tell(std::uint64_t since) noexcept;
+  /// False: that wait was over.
+  bool tell(std::uint64_t since) noexcept;
   bool look(std::uint64_t since, hang_scene& out);
 
   executor& on_;

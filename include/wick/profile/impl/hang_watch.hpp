@@ -97,16 +97,17 @@ void hang_watch::come_round(bool on_time) noexcept {
     if (so_far < after_) {
       next = after_ - so_far;
     } else {
-      s.last = since;
       try {
         if (s.teller.joinable()) s.teller.join();  // it has ended
         const signals_blocked quiet;
         s.teller = std::thread([this, since, of = &s] {
           name_this_thread("wick-hang", 0);
-          tell(since);
+          const bool told = tell(since);
           const std::lock_guard ended(of->mutex);
           of->telling = false;
+          if (!told) of->last = 0;  // that wait may still begin again: it helped until now
         });
+        s.last = since;
         s.telling = true;
       } catch (...) {  // no thread to be had: no message
       }
@@ -121,10 +122,10 @@ double hang_watch::waited(std::uint64_t since) const noexcept {
   return now > since ? static_cast<double>(now - since) * scale_.seconds_per_tick() : 0;
 }
 
-void hang_watch::tell(std::uint64_t since) noexcept {
+bool hang_watch::tell(std::uint64_t since) noexcept {
   try {
     hang_scene s;
-    if (!look(since, s)) return;  // the batch has come
+    if (!look(since, s)) return false;
     const std::string text = s.text(on_, scale_, waited(since));
     if (tell_)
       tell_(text);
@@ -132,6 +133,7 @@ void hang_watch::tell(std::uint64_t since) noexcept {
       std::fputs(text.c_str(), stderr);
   } catch (...) {  // it was only a message
   }
+  return true;
 }
 
 /// The consumer stays where it waits meanwhile, so that the batch is not another's. False: it waits no more.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/io/detail/object_store.hpp>
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/walk.hpp>
 
@@ -69,6 +70,10 @@ struct brace_range {
 /// \throws wick::error past a million names
 inline std::vector<std::string> expand_braces(std::string_view pattern) {
   constexpr std::size_t limit = 1'000'000;
+  const auto refuse = [pattern] {
+    throw error(printable(is_url(pattern) ? shown_url(pattern) : std::string(pattern)) +
+                ": stands for more than a million names");
+  };
   std::vector<std::string> done,
       open{std::string(pattern)};  // `open` is a stack: the next pattern lies on top
   while (!open.empty()) {
@@ -95,7 +100,7 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
       } else if (brace_range::parse(std::string_view(text).substr(at + 1, last - at - 1), range)) {
         const bool up = range.first <= range.last;
         const std::uint64_t steps = up ? range.last - range.first : range.first - range.last;
-        if (steps >= limit) throw error(printable(pattern) + ": stands for more than a million names");
+        if (steps >= limit) refuse();
         for (std::uint64_t k = 0; k <= steps; ++k) {
           std::string number = std::to_string(up ? range.first + k : range.first - k);
           if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
@@ -111,8 +116,7 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
         open.push_back(text.substr(0, first) + choices[c] + text.substr(last + 1));
       }
     }
-    if (done.size() + open.size() > limit)
-      throw error(printable(pattern) + ": stands for more than a million names");
+    if (done.size() + open.size() > limit) refuse();
   }
   return done;
 }

@@ -87,8 +87,9 @@ std::uint64_t files::fingerprint() const noexcept {
   for (std::uint64_t i = 0; i < size(); ++i) {
     const detail::remote_object* const object = data_->object(i);
     h.add(name(i));
-    if (object != nullptr && object->indexed != 0)
-      h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
+    if (object == nullptr) continue;
+    if (const std::string query = detail::identifying_query(path(i)); !query.empty()) h.add(query);
+    if (object->indexed != 0) h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
   }
   return h.add(size()).value();
 }

@@ -14,6 +14,8 @@ struct aws_settings {
   std::string endpoint = {};   ///< "http://localhost:9000"; empty: AWS
   std::string ca_bundle = {};  ///< a file; empty: the system's
   bool anonymous = false;      ///< requests are not signed
+
+  bool operator==(const aws_settings&) const = default;
 };
 
 /// std::getenv

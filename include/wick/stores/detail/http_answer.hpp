@@ -25,12 +25,14 @@ struct http_answer {
   std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 where the answer has neither
   double retry_after = 0;          ///< seconds
   std::string location;            ///< of a redirect
+  std::string region;              ///< of an S3 bucket
   std::size_t bytes = 0;           ///< of all lines so far
 
   /// The next line, with its end. False when they become too many.
   bool add(std::string_view line);
-  /// What is wrong with an answer to a request for bytes from `from` on, up to `to`; empty: nothing.
-  std::string fault(std::uint64_t from, std::uint64_t to) const;
+  /// What is wrong with an answer to a request for bytes from `from` on, up to `to`; empty: nothing. The read
+  /// begins at `begin`: before `from` where an earlier answer broke off.
+  std::string fault(std::uint64_t from, std::uint64_t to, std::uint64_t begin) const;
   /// Whether the same request may have another answer soon.
   bool may_pass() const noexcept;
 };
@@ -40,6 +42,9 @@ bool parse_content_range(std::string_view text, http_answer& into) noexcept;
 
 /// What stands for an ETag, weak or not, with its quotes or without, or for a date; 0 for an empty one.
 std::uint64_t version_of(std::string_view text) noexcept;
+
+/// Without blanks and ends of lines around it.
+std::string_view without_blanks(std::string_view text) noexcept;
 
 /// "404 Not Found".
 std::string status_text(int status);

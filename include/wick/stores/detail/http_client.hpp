@@ -31,7 +31,7 @@ class http_locator {
   virtual http_address locate(const char* url) = 0;
   /// The server refuses an address that was signed with `keys`. Whether there are others by now. By the
   /// client's thread.
-  virtual bool has_other_keys(std::uint64_t keys) = 0;
+  virtual bool has_other_settings(std::uint64_t keys) = 0;
   /// The list of what `pattern` stands for. Any thread.
   virtual std::vector<remote_name> names(class http_client& client, const std::string& pattern) = 0;
 };

@@ -23,7 +23,7 @@ class s3_locator : public http_locator {
   explicit s3_locator(const remote_options& options) : options_(options) {}
 
   http_address locate(const char* url) override;
-  bool has_other_keys(std::uint64_t keys) override;
+  bool has_other_settings(std::uint64_t keys) override;
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -16,13 +17,13 @@
 
 namespace wick::inline v0_1::detail {
 
-namespace {
-
 std::string_view without_blanks(std::string_view text) noexcept {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
+
+namespace {
 
 /// All of `text`, and less than 2^63.
 bool parse_number(std::string_view text, std::uint64_t& to) noexcept {
@@ -94,11 +95,13 @@ bool http_answer::add(std::string_view line) {
     if (parse_number(value, seconds)) retry_after = static_cast<double>(seconds);
   } else if (name == "location") {
     location = value.substr(0, 1024);
+  } else if (name == "x-amz-bucket-region") {
+    region = value.substr(0, 64);
   }
   return true;
 }
 
-std::string http_answer::fault(std::uint64_t from, std::uint64_t to) const {
+std::string http_answer::fault(std::uint64_t from, std::uint64_t to, std::uint64_t begin) const {
   const auto range = [](std::uint64_t a, std::uint64_t b) {
     return "bytes " + std::to_string(a) + " to " + std::to_string(b - 1);
   };
@@ -109,7 +112,7 @@ std::string http_answer::fault(std::uint64_t from, std::uint64_t to) const {
     return "the server sends " + range(first, end) + " for " + range(from, to);
   }
   if (status == 206) return "the server sends a part and doesn't say which (206 without Content-Range)";
-  if (from <= most_dropped) return {};  // all of it, from the first byte
+  if (begin <= most_dropped) return {};  // all of it, from the first byte
   return "the server sends all for " + range(from, to) + "; use one that knows ranges";
 }
 
@@ -119,57 +122,26 @@ bool http_answer::may_pass() const noexcept {
 }
 
 std::string status_text(int status) {
-  const char* text = "";
-  switch (status) {
-    case 301:
-      text = " Moved Permanently";
-      break;
-    case 302:
-      text = " Found";
-      break;
-    case 307:
-      text = " Temporary Redirect";
-      break;
-    case 308:
-      text = " Permanent Redirect";
-      break;
-    case 400:
-      text = " Bad Request";
-      break;
-    case 401:
-      text = " Unauthorized";
-      break;
-    case 403:
-      text = " Forbidden";
-      break;
-    case 404:
-      text = " Not Found";
-      break;
-    case 408:
-      text = " Request Timeout";
-      break;
-    case 416:
-      text = " Range Not Satisfiable";
-      break;
-    case 429:
-      text = " Too Many Requests";
-      break;
-    case 500:
-      text = " Internal Server Error";
-      break;
-    case 502:
-      text = " Bad Gateway";
-      break;
-    case 503:
-      text = " Service Unavailable";
-      break;
-    case 504:
-      text = " Gateway Timeout";
-      break;
-    default:
-      break;
+  static constexpr std::pair<int, const char*> texts[] = {{301, "Moved Permanently"},
+                                                          {302, "Found"},
+                                                          {307, "Temporary Redirect"},
+                                                          {308, "Permanent Redirect"},
+                                                          {400, "Bad Request"},
+                                                          {401, "Unauthorized"},
+                                                          {403, "Forbidden"},
+                                                          {404, "Not Found"},
+                                                          {408, "Request Timeout"},
+                                                          {416, "Range Not Satisfiable"},
+                                                          {425, "Too Early"},
+                                                          {429, "Too Many Requests"},
+                                                          {500, "Internal Server Error"},
+                                                          {502, "Bad Gateway"},
+                                                          {503, "Service Unavailable"},
+                                                          {504, "Gateway Timeout"}};
+  for (const auto& [number, text] : texts) {
+    if (number == status) return std::to_string(status) + " " + text;
   }
-  return std::to_string(status) + text;
+  return std::to_string(status);
 }
 
 }  // namespace wick::detail

@@ -126,12 +126,14 @@ inline void http_request::take(const char* data, std::size_t size) noexcept {
 
 inline bool http_request::check_head() {
   checked = true;
-  fault = answer.fault(from, end());
-  if (!fault.empty()) return false;
+  fault = answer.fault(from, end(), read->first());
+  const bool behind_its_end = answer.status == 416 && whole == nullptr;  // maybe it became shorter
+  if (!fault.empty() && !behind_its_end) return false;
   place = answer.end != http_answer::unknown ? answer.first : 0;
   if (whole != nullptr) return good = true;
   remote_object& object = *read->object;
-  const std::uint64_t size = answer.end != http_answer::unknown ? answer.size : answer.length;
+  const bool says_size = answer.end != http_answer::unknown || behind_its_end;
+  const std::uint64_t size = says_size ? answer.size : answer.length;
   std::uint64_t before = remote_object::unknown;
   if (size != http_answer::unknown &&
       !object.size.compare_exchange_strong(before, size, std::memory_order_acq_rel) && before != size) {
@@ -139,6 +141,7 @@ inline bool http_request::check_head() {
             std::to_string(size) + "; let its writer end, and make the loader again";
     return false;
   }
+  if (behind_its_end) return false;
   before = 0;
   if (answer.version != 0 &&
       !object.version.compare_exchange_strong(before, answer.version, std::memory_order_acq_rel) &&
@@ -218,10 +221,14 @@ inline std::string http_request::verdict() const {
   const s3_error s3 = parse_s3_error(refusal);
   if (!s3.code.empty())
     text += " (" + s3.text() + ")";
-  else if (!refusal.empty() && answer.status / 100 != 2)
+  else if (!refusal.empty() && answer.status / 100 > 3)  // that of a redirect shows where to, with its query
     text += " (" + printable(std::string_view(refusal).substr(0, 200)) + ")";
-  if (!s3.region.empty())
-    return text + "; the bucket is in the region " + s3.region + ": set remote_options::region";
+  const bool of_region = answer.status / 100 == 3 || answer.status == 400;
+  const std::string& region = s3.region.empty() && of_region ? answer.region : s3.region;
+  if (!region.empty()) {
+    return text + "; the bucket is in the region " + printable(region) +
+           ": set remote_options::region, or AWS_REGION";
+  }
   if (!answer.location.empty() && answer.status / 100 == 3) {
     const std::string_view to = answer.location;  // may be without a host
     text += "; it redirects to " +

@@ -250,7 +250,8 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   std::uint64_t size = read.object->size.load(std::memory_order_acquire);
   if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
     std::uint64_t unknown = remote_object::unknown;
-    const std::uint64_t said = r.from == 0 ? 0 : r.answer.size;  // the first byte is missing in an empty one
+    std::uint64_t said = r.answer.size;
+    if (said == http_answer::unknown && r.from == 0) said = 0;  // the first byte is missing in an empty one
     if (said != http_answer::unknown)
       read.object->size.compare_exchange_strong(unknown, said, std::memory_order_acq_rel);
     size = read.object->size.load(std::memory_order_acquire);
@@ -269,8 +270,8 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   std::string why = r.fault;
   if (!why.empty()) {
     const int status = r.answer.status;
-    const bool refused = r.whole == nullptr && (status == 400 || status == 401 || status == 403);
-    if (!r.answer.may_pass() && !(refused && locator->has_other_keys(r.keys)))
+    const bool refused = r.whole == nullptr && (status == 301 || (status >= 400 && status <= 404));
+    if (!r.answer.may_pass() && !(refused && locator->has_other_settings(r.keys)))
       throw store_refusal(r.verdict());
   } else {
     why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/process.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
@@ -30,9 +31,13 @@ namespace {
 std::shared_ptr<detail::object_store> default_store() {
   static std::mutex mutex;
   static std::weak_ptr<detail::object_store> kept;
+  static detail::process_mark made_in;
   const std::lock_guard lock(mutex);
   std::shared_ptr<detail::object_store> now = kept.lock();
-  if (now == nullptr) kept = now = detail::open_store(remote_options{});
+  if (now == nullptr || made_in.elsewhere()) {  // that of the parent has no thread in a forked child
+    kept = now = detail::open_store(remote_options{});
+    made_in = {};
+  }
   return now;
 }
 

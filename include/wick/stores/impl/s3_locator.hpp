@@ -39,9 +39,17 @@ http_address s3_locator::address_of(const s3_address& object, const name_values&
                                     const aws_settings& with, aws_signer& signer) const {
   const s3_url url = url_of(
       object, with, options_.virtual_hosted ? s3_addressing::virtual_hosted : s3_addressing::automatic);
-  http_address out{url.origin + url.path, options_.headers, with.ca_bundle};
+  http_address out{url.origin + url.path, {}, with.ca_bundle};
   if (!query.empty()) out.url += "?" + encoded_query(query);
-  const aws_request request{.host = url.host, .path = url.path, .query = query};
+  aws_request request{.host = url.host, .path = url.path, .query = query};
+  for (const std::string& line : options_.headers) {
+    std::string name = lower_case(line.substr(0, line.find(':')));
+    if (name.starts_with("x-amz-") && name.size() < line.size())  // S3 wants these signed
+      request.headers.emplace_back(std::move(name),
+                                   without_blanks(std::string_view(line).substr(name.size() + 1)));
+    else
+      out.headers.push_back(line);
+  }
   for (const auto& [name, value] : signer.sign(request, std::time(nullptr)))
     out.headers.push_back(std::string(name).append(": ").append(value));
   return out;
@@ -59,13 +67,11 @@ http_address s3_locator::locate(const char* url) {
   return out;
 }
 
-bool s3_locator::has_other_keys(std::uint64_t keys) {
-  if (keys == 0 || now_.anonymous) return false;
+bool s3_locator::has_other_settings(std::uint64_t keys) {
+  if (keys == 0) return false;
   if (keys != keys_) return true;
   aws_settings found = settings();
-  if (found.access_key == now_.access_key && found.secret_key == now_.secret_key &&
-      found.session_token == now_.session_token)
-    return false;
+  if (found == now_) return false;
   now_ = std::move(found);
   signer_ = make_owned<aws_signer>(now_);
   ++keys_;
@@ -73,6 +79,31 @@ bool s3_locator::has_other_keys(std::uint64_t keys) {
 }
 
 namespace {
+
+/// Whether a pattern stands for an object, by the rules of glob_files() for paths.
+bool matches(std::string_view pattern, std::string_view key) {
+  const std::size_t slash = pattern.find('/'), end = key.find('/');
+  const bool last = slash == std::string_view::npos;
+  const std::string part(pattern.substr(0, slash)), name(key.substr(0, end));
+  if (part == "**") {
+    const std::string_view rest = last ? "*" : pattern.substr(3);
+    for (;;) {
+      if (matches(rest, key)) return true;
+      const std::size_t next = key.find('/');
+      if (next == std::string_view::npos || key.starts_with('.')) return false;
+      key.remove_prefix(next + 1);
+    }
+  }
+  if (last && part.find("**") != std::string::npos) {
+    const bool hidden = key.starts_with('.') || key.find("/.") != std::string_view::npos;
+    return !hidden && ::fnmatch(part.c_str(), std::string(key).c_str(), 0) == 0;
+  }
+  if (last != (end == std::string_view::npos)) return false;
+  if (!has_wildcard(part) ? part != name
+                          : name.starts_with('.') || ::fnmatch(part.c_str(), name.c_str(), 0) != 0)
+    return false;
+  return last || matches(pattern.substr(slash + 1), key.substr(end + 1));
+}
 
 /// Of web servers.
 std::vector<remote_name> web_names(const std::string& pattern) {
@@ -116,22 +147,25 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
   const s3_address wanted = parse_s3_address(pattern);
   const std::string prefix = wanted.key.substr(0, wanted.key.find_first_of("*?["));
   const bool all = prefix.size() == wanted.key.size();
-  // As in paths: a star stays in a folder, two don't.
-  const int flags = wanted.key.find("**") == std::string::npos ? FNM_PATHNAME : 0;
-  aws_settings with;
-  try {
-    with = settings();
-  } catch (const error& e) {
-    throw error(printable(pattern) + ": " + e.what());
+  for (std::size_t at = wanted.key.find("**"); at != std::string::npos; at = wanted.key.find("**", at + 2)) {
+    const std::size_t slash = wanted.key.find('/', at);
+    if (slash != std::string::npos && (slash != at + 2 || (at != 0 && wanted.key[at - 1] != '/')))
+      throw source_error(pattern, "s3", "has ** within the name of a folder; write /**/");
   }
-  aws_signer signer(with);
   std::vector<remote_name> out;
   std::string token;
   std::uint64_t listed = 0;
   unsigned empty = 0;
   do {
     s3_page page;
+    aws_settings with;
     try {
+      with = settings();  // again for each page: the keys may have been replaced
+    } catch (const error& e) {
+      throw error(printable(pattern) + ": " + e.what());
+    }
+    try {
+      aws_signer signer(with);
       page = parse_s3_page(
           client.get(address_of({wanted.bucket, {}}, s3_page_query(prefix, token), with, signer), most_bytes),
           pattern);
@@ -144,7 +178,7 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
     for (s3_object& o : page.objects) {
       listed += o.key.size();
       if (o.key.ends_with('/')) continue;  // what consoles make for folders
-      if (!all && ::fnmatch(wanted.key.c_str(), o.key.c_str(), flags) != 0) continue;
+      if (!all && !matches(wanted.key, o.key)) continue;
       out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size, version_of(o.etag)});
     }
     if (!token.empty() && page.is_truncated && page.next_continuation_token == token) {
