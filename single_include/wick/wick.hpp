@@ -9322,9 +9322,8 @@ std::string shown_url(std::string_view url);
 /// Without what is behind "?" of a web server's, which may be a signature that changes.
 std::string_view without_query(std::string_view url) noexcept;
 
-/// What is there, but for the parameters of signatures (Amazon's, Google's, Azure's, Alibaba's, of CDNs),
-/// which change: "&id=7".
-std::string identifying_query(std::string_view url);
+/// Adds what is there, without the parameters of signatures, which change.
+void add_query(fingerprint_hash& h, std::string_view url) noexcept;
 
 /// Gives the store of URLs that a source was given as text. Set by stores/remote.hpp, where a program
 /// includes it.
@@ -29008,7 +29007,8 @@ namespace wick::inline v0_1::detail {
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
-    h.add(shown_url(where.path)).add(identifying_query(where.path)).add(where.offset).add(where.length);
+    h.add(shown_url(where.path)).add(where.offset).add(where.length);
+    add_query(h, where.path);
     if (where.indexed != nullptr)
       where.indexed->add_to(h);
     else
@@ -36317,31 +36317,39 @@ std::string_view without_query(std::string_view url) noexcept {
   return on_web ? url.substr(0, url.find('?')) : url;
 }
 
-std::string identifying_query(std::string_view url) {
+namespace {
+
+/// Whether a parameter belongs to a signature of Amazon's, Google's, Alibaba's, a CDN's or Azure's.
+bool is_of_signature(std::string_view parameter, bool of_azure) noexcept {
   using namespace std::string_view_literals;
   static constexpr std::array signatures{
       "access_token"sv,   "awsaccesskeyid"sv, "expires"sv,   "googleaccessid"sv, "key-pair-id"sv,
       "ossaccesskeyid"sv, "policy"sv,         "signature"sv, "token"sv,          "x-signature"sv};
   static constexpr std::array azure{"sig"sv,   "se"sv,  "sip"sv, "ske"sv, "skoid"sv, "sks"sv, "skt"sv,
                                     "sktid"sv, "skv"sv, "sp"sv,  "spr"sv, "sr"sv,    "st"sv,  "sv"sv};
+  std::array<char, 16> lower{};  // all of a name above, or enough to know that it is none
+  const std::size_t n = std::min(parameter.find('='), std::min(parameter.size(), lower.size()));
+  std::transform(parameter.begin(), parameter.begin() + static_cast<std::ptrdiff_t>(n), lower.begin(),
+                 [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
+  const std::string_view name(lower.data(), n);
+  const auto is = [name](std::string_view other) { return name == other; };
+  return name.starts_with("x-amz-") || name.starts_with("x-goog-") || name.starts_with("x-oss-") ||
+         std::any_of(signatures.begin(), signatures.end(), is) ||
+         (of_azure && std::any_of(azure.begin(), azure.end(), is));
+}
+
+}  // namespace
+
+void add_query(fingerprint_hash& h, std::string_view url) noexcept {
   std::string_view rest = url.substr(without_query(url).size());
   rest = rest.substr(0, rest.find('#'));
-  const bool from_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
-  std::string out;
+  const bool of_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
   while (!rest.empty()) {
     rest.remove_prefix(1);  // "?" or "&"
-    const std::string_view one = rest.substr(0, rest.find('&'));
-    rest.remove_prefix(one.size());
-    std::string name(one.substr(0, one.find('=')));
-    for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    const auto is = [&name](std::string_view other) { return name == other; };
-    if (name.starts_with("x-amz-") || name.starts_with("x-goog-") || name.starts_with("x-oss-") ||
-        std::any_of(signatures.begin(), signatures.end(), is) ||
-        (from_azure && std::any_of(azure.begin(), azure.end(), is)))
-      continue;
-    out.append(1, '&').append(one);
+    const std::string_view parameter = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(parameter.size());
+    if (!is_of_signature(parameter, of_azure)) h.add(parameter);
   }
-  return out;
 }
 
 std::atomic<store_opener>& url_store() noexcept {
@@ -47803,7 +47811,7 @@ std::uint64_t files::fingerprint() const noexcept {
     const detail::remote_object* const object = data_->object(i);
     h.add(name(i));
     if (object == nullptr) continue;
-    if (const std::string query = detail::identifying_query(path(i)); !query.empty()) h.add(query);
+    detail::add_query(h, path(i));
     if (object->indexed != 0) h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
   }
   return h.add(size()).value();

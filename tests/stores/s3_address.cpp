@@ -9,7 +9,6 @@
 using wick::detail::aws_settings;
 using wick::detail::parse_s3_address;
 using wick::detail::s3_address;
-using wick::detail::s3_addressing;
 using wick::detail::s3_url;
 using wick::detail::url_of;
 using wick_test::contains;
@@ -24,9 +23,8 @@ aws_settings at(const std::string& endpoint, const std::string& region = "eu-cen
   return out;
 }
 
-std::string url(const std::string& address, const aws_settings& settings,
-                s3_addressing addressing = s3_addressing::automatic) {
-  const s3_url out = url_of(parse_s3_address(address), settings, addressing);
+std::string url(const std::string& address, const aws_settings& settings, bool virtual_hosted = false) {
+  const s3_url out = url_of(parse_s3_address(address), settings, virtual_hosted);
   CHECK(out.origin.ends_with("://" + out.host));
   return out.origin + out.path;
 }
@@ -79,8 +77,6 @@ TEST_CASE("at AWS the bucket is in the host's name, where a certificate covers i
   CHECK(url("s3://my.bucket/key", at("")) == "https://s3.eu-central-1.amazonaws.com/my.bucket/key");
   CHECK(url("s3://My_Bucket/key", at("")) == "https://s3.eu-central-1.amazonaws.com/My_Bucket/key");
   CHECK(url("s3://" + std::string(64, 'b') + "/k", at("")).starts_with("https://s3."));
-  CHECK(url("s3://bucket/key", at(""), s3_addressing::path) ==
-        "https://s3.eu-central-1.amazonaws.com/bucket/key");
   CHECK(url("s3://bucket/key", at("", "cn-north-1")) == "https://bucket.s3.cn-north-1.amazonaws.com.cn/key");
 }
 
@@ -90,9 +86,8 @@ TEST_CASE("at an endpoint the bucket is in the path, unless it is wanted in the 
   CHECK(url("s3://bucket", local) == "http://localhost:9000/bucket");
   CHECK(url("s3://bucket//a", local) == "http://localhost:9000/bucket//a");
   CHECK(url("s3://bucket/../a", local) == "http://localhost:9000/bucket/../a");
-  CHECK(url("s3://bucket/k", local, s3_addressing::virtual_hosted) == "http://bucket.localhost:9000/k");
-  CHECK(url("s3://bucket/k", at("https://Store.Example/"), s3_addressing::virtual_hosted) ==
-        "https://bucket.store.example/k");
+  CHECK(url("s3://bucket/k", local, true) == "http://bucket.localhost:9000/k");
+  CHECK(url("s3://bucket/k", at("https://Store.Example/"), true) == "https://bucket.store.example/k");
   CHECK(url("s3://bucket/k", at("https://store.example/s3/v2//")) == "https://store.example/s3/v2/bucket/k");
   CHECK(url("s3://bucket/k", at("http://[::1]:9000")) == "http://[::1]:9000/bucket/k");
   CHECK(url("s3://bucket/k", at("http://[::1]")) == "http://[::1]/bucket/k");

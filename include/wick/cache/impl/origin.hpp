@@ -18,7 +18,8 @@ namespace wick::inline v0_1::detail {
 
 void add_origin(fingerprint_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
-    h.add(shown_url(where.path)).add(identifying_query(where.path)).add(where.offset).add(where.length);
+    h.add(shown_url(where.path)).add(where.offset).add(where.length);
+    add_query(h, where.path);
     if (where.indexed != nullptr)
       where.indexed->add_to(h);
     else

@@ -20,6 +20,7 @@
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -111,9 +112,8 @@ std::string shown_url(std::string_view url);
 /// Without what is behind "?" of a web server's, which may be a signature that changes.
 std::string_view without_query(std::string_view url) noexcept;
 
-/// What is there, but for the parameters of signatures (Amazon's, Google's, Azure's, Alibaba's, of CDNs),
-/// which change: "&id=7".
-std::string identifying_query(std::string_view url);
+/// Adds what is there, without the parameters of signatures, which change.
+void add_query(fingerprint_hash& h, std::string_view url) noexcept;
 
 /// Gives the store of URLs that a source was given as text. Set by stores/remote.hpp, where a program
 /// includes it.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <coroutine>
@@ -210,31 +211,39 @@ std::string_view without_query(std::string_view url) noexcept {
   return on_web ? url.substr(0, url.find('?')) : url;
 }
 
-std::string identifying_query(std::string_view url) {
+namespace {
+
+/// Whether a parameter belongs to a signature of Amazon's, Google's, Alibaba's, a CDN's or Azure's.
+bool is_of_signature(std::string_view parameter, bool of_azure) noexcept {
   using namespace std::string_view_literals;
   static constexpr std::array signatures{
       "access_token"sv,   "awsaccesskeyid"sv, "expires"sv,   "googleaccessid"sv, "key-pair-id"sv,
       "ossaccesskeyid"sv, "policy"sv,         "signature"sv, "token"sv,          "x-signature"sv};
   static constexpr std::array azure{"sig"sv,   "se"sv,  "sip"sv, "ske"sv, "skoid"sv, "sks"sv, "skt"sv,
                                     "sktid"sv, "skv"sv, "sp"sv,  "spr"sv, "sr"sv,    "st"sv,  "sv"sv};
+  std::array<char, 16> lower{};  // all of a name above, or enough to know that it is none
+  const std::size_t n = std::min(parameter.find('='), std::min(parameter.size(), lower.size()));
+  std::transform(parameter.begin(), parameter.begin() + static_cast<std::ptrdiff_t>(n), lower.begin(),
+                 [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
+  const std::string_view name(lower.data(), n);
+  const auto is = [name](std::string_view other) { return name == other; };
+  return name.starts_with("x-amz-") || name.starts_with("x-goog-") || name.starts_with("x-oss-") ||
+         std::any_of(signatures.begin(), signatures.end(), is) ||
+         (of_azure && std::any_of(azure.begin(), azure.end(), is));
+}
+
+}  // namespace
+
+void add_query(fingerprint_hash& h, std::string_view url) noexcept {
   std::string_view rest = url.substr(without_query(url).size());
   rest = rest.substr(0, rest.find('#'));
-  const bool from_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
-  std::string out;
+  const bool of_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
   while (!rest.empty()) {
     rest.remove_prefix(1);  // "?" or "&"
-    const std::string_view one = rest.substr(0, rest.find('&'));
-    rest.remove_prefix(one.size());
-    std::string name(one.substr(0, one.find('=')));
-    for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    const auto is = [&name](std::string_view other) { return name == other; };
-    if (name.starts_with("x-amz-") || name.starts_with("x-goog-") || name.starts_with("x-oss-") ||
-        std::any_of(signatures.begin(), signatures.end(), is) ||
-        (from_azure && std::any_of(azure.begin(), azure.end(), is)))
-      continue;
-    out.append(1, '&').append(one);
+    const std::string_view parameter = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(parameter.size());
+    if (!is_of_signature(parameter, of_azure)) h.add(parameter);
   }
-  return out;
 }
 
 std::atomic<store_opener>& url_store() noexcept {

@@ -88,7 +88,7 @@ std::uint64_t files::fingerprint() const noexcept {
     const detail::remote_object* const object = data_->object(i);
     h.add(name(i));
     if (object == nullptr) continue;
-    if (const std::string query = detail::identifying_query(path(i)); !query.empty()) h.add(query);
+    detail::add_query(h, path(i));
     if (object->indexed != 0) h.add(object->size.load(std::memory_order_relaxed)).add(object->indexed);
   }
   return h.add(size()).value();

@@ -56,11 +56,6 @@ class http_client : public object_store {
   /// The whole of an answer, for lists. Waits. \throws wick::error, also when it has more than `most` bytes
   std::string get(const http_address& from, std::size_t most);
 
-  struct usage {
-    std::uint64_t requests = 0, retries = 0, twice = 0, connections = 0, bytes = 0;
-  };
-  usage used() const noexcept;
-
  private:
   void begin(remote_read& read, const http_address* whole);
 

@@ -2,7 +2,6 @@
 /// "s3://bucket/key", and the URL that stands for it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,10 +17,6 @@ struct s3_address {
   std::string text() const;
 };
 
-/// Where the bucket's name is: in the path, or before the host's name. Automatic: in the path at an endpoint
-/// of the user's, and for names that a certificate of AWS does not cover; otherwise before the host's name.
-enum class s3_addressing : std::uint8_t { automatic, path, virtual_hosted };
-
 /// The parts of a URL as they are signed and sent: `origin + path + '?' + encoded_query(…)`. The path may
 /// have segments of dots, which are part of the key: curl needs CURLOPT_PATH_AS_IS.
 struct s3_url {
@@ -33,8 +28,9 @@ struct s3_url {
 /// \throws wick::error
 s3_address parse_s3_address(std::string_view text);
 
+/// The bucket's name is in the path at an endpoint of the user's, and where a certificate of AWS does not
+/// cover it; otherwise, or if `virtual_hosted`, it is before the host's name.
 /// \throws wick::error for an endpoint, region or bucket that makes no URL
-s3_url url_of(const s3_address& address, const aws_settings& settings,
-              s3_addressing addressing = s3_addressing::automatic);
+s3_url url_of(const s3_address& address, const aws_settings& settings, bool virtual_hosted = false);
 
 }  // namespace wick::detail

@@ -14,22 +14,18 @@ namespace wick::inline v0_1::detail {
 
 struct s3_object {
   std::string key = {};
-  std::uint64_t size = 0;          ///< bytes
-  std::string etag = {};           ///< with its quotes, as If-Match has it; empty: the server gives none
-  std::string last_modified = {};  ///< "2009-10-12T17:50:30.000Z"
+  std::uint64_t size = 0;  ///< bytes
+  std::string etag = {};   ///< with its quotes, as If-Match has it; empty: the server gives none
 };
 
 struct s3_page {
   std::vector<s3_object> objects = {};
-  bool is_truncated = false;                 ///< more pages follow
-  std::string next_continuation_token = {};  ///< for s3_page_query(); not empty when more pages follow
+  std::string next_continuation_token = {};  ///< for s3_page_query(); empty: this is the last page
 };
 
 /// The query of a page of the objects whose keys begin with `prefix`; its path is that of the bucket.
 /// \param continuation_token  of the page before; empty: the first page
-/// \param max_keys            S3 gives at most 1000
-name_values s3_page_query(const std::string& prefix, const std::string& continuation_token = {},
-                          unsigned max_keys = 1000);
+name_values s3_page_query(const std::string& prefix, const std::string& continuation_token = {});
 
 /// \param url  names the list in messages: "s3://bucket/prefix"
 /// \throws wick::error also for an answer that is an error

@@ -126,12 +126,12 @@ std::vector<remote_name> http_client::names(const std::string& pattern) {
 }
 
 std::string http_client::get(const http_address& from, std::size_t most) {
-  std::string out(most, '\0');
+  const auto out = std::make_unique_for_overwrite<char[]>(most);  // of which a page takes a part
   remote_object object{this};
   remote_read read;
   read.url = from.url.c_str();
   read.object = &object;
-  read.pieces[0] = {0, most, reinterpret_cast<std::byte*>(out.data())};
+  read.pieces[0] = {0, most, reinterpret_cast<std::byte*>(out.get())};
   read.count = 1;
   read.may_end_early = true;
   remote_wait waiting(1);
@@ -139,31 +139,23 @@ std::string http_client::get(const http_address& from, std::size_t most) {
   if (waiting.wait() != nullptr) std::rethrow_exception(read.failed);
   if (read.got == most)
     throw error("the server sends a list of more than " + std::to_string(most) + " bytes");
-  out.resize(read.got);
-  return out;
-}
-
-http_client::usage http_client::used() const noexcept {
-  const state& s = *state_;
-  return {s.requests.load(std::memory_order_relaxed), s.retries.load(std::memory_order_relaxed),
-          s.twice.load(std::memory_order_relaxed), s.connections.load(std::memory_order_relaxed),
-          s.bytes.load(std::memory_order_relaxed)};
+  return {out.get(), read.got};
 }
 
 std::string http_client::note() const {
   const state& s = *state_;
-  const usage u = used();
-  if (u.requests == 0) return {};
+  const auto count = [](const std::atomic<std::uint64_t>& of) { return of.load(std::memory_order_relaxed); };
+  if (count(s.requests) == 0) return {};
   const http_clock::duration busy(s.busy.load(std::memory_order_relaxed));
   const double seconds = std::max(std::chrono::duration<double>(busy).count(), 1e-3);
+  const auto bytes = static_cast<double>(count(s.bytes));
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(),
                 "servers: %.3g GB at %.3g MB/s; %" PRIu64 " requests (%" PRIu64 " again, %" PRIu64
                 " twice), %zu at a time, %" PRIu64
                 " connections; the first byte after %.3g ms (median), %.3g ms (p99)",
-                1e-9 * static_cast<double>(u.bytes), 1e-6 * static_cast<double>(u.bytes) / seconds,
-                u.requests, u.retries, u.twice, at_a_time(), u.connections, 1e3 * s.first_bytes.median(),
-                1e3 * s.first_bytes.p99());
+                1e-9 * bytes, 1e-6 * bytes / seconds, count(s.requests), count(s.retries), count(s.twice),
+                at_a_time(), count(s.connections), 1e3 * s.first_bytes.median(), 1e3 * s.first_bytes.p99());
   return std::string(text.data()) + "; " + s.verdict();
 }
 

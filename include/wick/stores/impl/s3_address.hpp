@@ -104,7 +104,7 @@ s3_address parse_s3_address(std::string_view text) {
   return out;
 }
 
-s3_url url_of(const s3_address& address, const aws_settings& settings, s3_addressing addressing) {
+s3_url url_of(const s3_address& address, const aws_settings& settings, bool virtual_hosted) {
   const std::string& region = settings.region;
   if (region.empty() || !has_only(region, "-"))
     throw error("s3: \"" + printable(region) + "\" is no region; set AWS_REGION, for example to us-east-1");
@@ -112,8 +112,7 @@ s3_url url_of(const s3_address& address, const aws_settings& settings, s3_addres
   const s3_endpoint at(is_aws ? "https://s3." + region + ".amazonaws.com" +
                                     (region.starts_with("cn-") ? ".cn" : "")
                               : settings.endpoint);
-  const bool in_path = addressing == s3_addressing::path || (addressing == s3_addressing::automatic &&
-                                                             (!is_aws || !is_host_label(address.bucket)));
+  const bool in_path = !virtual_hosted && (!is_aws || !is_host_label(address.bucket));
   s3_url out;
   out.host = (in_path ? "" : lower_case(address.bucket) + '.') + at.host + at.port;
   out.origin = at.scheme + out.host;

@@ -66,14 +66,13 @@ class page_reader {
   s3_page read() const {
     s3_page out;
     for (const pugi::xml_node entry : answer_.children("Contents"))
-      out.objects.push_back(
-          {key(entry), size(entry), entry.child_value("ETag"), entry.child_value("LastModified")});
+      out.objects.push_back({key(entry), size(entry), entry.child_value("ETag")});
     const std::string_view truncated = answer_.child_value("IsTruncated");
     if (truncated != "true" && truncated != "false")
       throw problem("has \"" + short_text(truncated) + "\" as IsTruncated, not true or false");
-    out.is_truncated = truncated == "true";
-    if (out.is_truncated) out.next_continuation_token = answer_.child_value("NextContinuationToken");
-    if (out.is_truncated && out.next_continuation_token.empty())
+    if (truncated == "false") return out;
+    out.next_continuation_token = answer_.child_value("NextContinuationToken");
+    if (out.next_continuation_token.empty())
       throw problem(
           "says that more follows, and has no NextContinuationToken; the server must support "
           "ListObjectsV2");
@@ -112,11 +111,10 @@ class page_reader {
 
 }  // namespace
 
-name_values s3_page_query(const std::string& prefix, const std::string& continuation_token,
-                          unsigned max_keys) {
+name_values s3_page_query(const std::string& prefix, const std::string& continuation_token) {
   name_values out = {{"list-type", "2"},
                      {"encoding-type", "url"},
-                     {"max-keys", std::to_string(max_keys)},
+                     {"max-keys", "1000"},  // at most
                      {"prefix", prefix}};
   if (!continuation_token.empty()) out.emplace_back("continuation-token", continuation_token);
   return out;

@@ -37,8 +37,7 @@ aws_settings s3_locator::settings() const {
 
 http_address s3_locator::address_of(const s3_address& object, const name_values& query,
                                     const aws_settings& with, aws_signer& signer) const {
-  const s3_url url = url_of(
-      object, with, options_.virtual_hosted ? s3_addressing::virtual_hosted : s3_addressing::automatic);
+  const s3_url url = url_of(object, with, options_.virtual_hosted);
   http_address out{url.origin + url.path, {}, with.ca_bundle};
   if (!query.empty()) out.url += "?" + encoded_query(query);
   aws_request request{.host = url.host, .path = url.path, .query = query};
@@ -181,7 +180,7 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
       if (!all && !matches(wanted.key, o.key)) continue;
       out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size, version_of(o.etag)});
     }
-    if (!token.empty() && page.is_truncated && page.next_continuation_token == token) {
+    if (!token.empty() && page.next_continuation_token == token) {
       throw source_error(pattern, "s3",
                          "the list of the bucket: the server says after each page that the same one follows; "
                          "check that it speaks ListObjectsV2");
@@ -193,7 +192,7 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
                                                   : "the keys take more than 4 GiB") +
                              "; name a longer prefix, and check that the server speaks ListObjectsV2");
     }
-    token = page.is_truncated ? std::move(page.next_continuation_token) : std::string();
+    token = std::move(page.next_continuation_token);
   } while (!token.empty());
   if (out.empty()) throw source_error(pattern, "s3", "matches no object; check the bucket and the prefix");
   std::sort(out.begin(), out.end(),
