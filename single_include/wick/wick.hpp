@@ -42267,10 +42267,10 @@ void hang_watch::come_round(bool on_time) noexcept {
         const signals_blocked quiet;
         s.teller = std::thread([this, since, of = &s] {
           name_this_thread("wick-hang", 0);
-          const bool told = tell(since);
+          const bool waits = tell(since);
           const std::lock_guard ended(of->mutex);
           of->telling = false;
-          if (!told) of->last = 0;  // that wait may still begin again: it helped until now
+          if (!waits) of->last = 0;  // the thread ran samples, and may begin to wait again
         });
         s.last = since;
         s.telling = true;

@@ -30,6 +30,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/future.hpp"
+#include "../support/in_a_child.hpp"
 #include "../support/sanitized.hpp"
 #include "support.hpp"
 
@@ -788,19 +789,6 @@ TEST_CASE("a processor that this process may not use is refused, with those it m
 #if !defined(WICK_TEST_TSAN)  // it does not let a child of many threads start threads
 namespace {
 
-/// What f returned in a forked child; -1 when it did not come back in time.
-template <class F>
-int in_a_child(F f) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);  // a hang ends the child
-    ::_exit(f());
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 template <class F>
 bool refuses(F f) {
   try {
@@ -827,7 +815,7 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
   };
   wick::sync_wait(block(ex.get()));  // all of its threads are there, and wait
   wick::sync_wait(nap(ex.get()));
-  CHECK(in_a_child([&] {
+  CHECK(wick_test::in_a_child([&] {
           int bad = 0;
           call j([] {});
           bad += !ex->forked();

@@ -31,7 +31,10 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/stage.hpp>
+#include <wick/profile/detail/hang_scene.hpp>
+#include <wick/profile/detail/hang_watch.hpp>
 
 using namespace std::chrono_literals;
 using wick_test::cell;
@@ -773,4 +776,21 @@ TEST_CASE("loaders that come and go in the middle of waits and messages") {
     if (round % 5 == 0) train.refresh();
   }
   CHECK(messages.load() > 0);
+}
+
+TEST_CASE("a wait that is interrupted by samples of the waiting thread's own has its message") {
+  wick::executor on({.workers = 1});
+  std::atomic<std::uint64_t> messages{0};
+  wick::detail::hang_watch watch(on, {nullptr, [](void*, std::uint64_t, wick::detail::hang_scene&) {}}, 2ms,
+                                 [&messages](const std::string&) { ++messages; });
+  for (std::uint64_t wait = 1; wait <= 5; ++wait) {
+    const std::uint64_t begun = wick::detail::now_ticks();
+    const auto give_up = std::chrono::steady_clock::now() + 20s;
+    while (messages < wait && std::chrono::steady_clock::now() < give_up) {
+      watch.begin(begun, 0);
+      watch.end();
+      watch.leave();
+    }
+    REQUIRE(messages == wait);
+  }
 }

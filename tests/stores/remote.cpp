@@ -6,19 +6,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <future>
 #include <numeric>
 #include <optional>
 #include <random>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
+#include "hang_message.hpp"
 #include "server.hpp"
 #include "support/doctest.hpp"
+#include "support/in_a_child.hpp"
 #include "support/message_of.hpp"
 #include "support/sanitized.hpp"
 #include "support/tar_writer.hpp"
@@ -74,12 +73,14 @@ contents epoch_of(Source source, int epoch = 0, wick::loader_options options = {
 /// Requests fail for good after so many seconds.
 wick::remote_options patient(double seconds) { return {.give_up_after = seconds}; }
 
-std::string read_one(const std::string& url, const wick::remote_options& options = {}) {
-  wick::files source(wick::remote(url, options));
+std::string read_one(const wick::files& source) {
   wick::context c({});
   auto reading = wick::read()(source.at(0), c);
   static_cast<void>(reading.await_ready());  // it waits, without a loader
   return std::string(reading.await_resume().text());
+}
+std::string read_one(const std::string& url, const wick::remote_options& options = {}) {
+  return read_one(wick::files(wick::remote(url, options)));
 }
 
 }  // namespace
@@ -431,20 +432,8 @@ TEST_CASE("where a server is silent, the loader's message says so") {
   write_file(folder.path() / "f", "1");
   const faulty_server server(folder);
   const std::string url = server.url("ok", "f");
-  server.pause();
-  std::promise<std::string> told;
-  wick::loader train(wick::files(url) | wick::read() | wick::group(1),
-                     {.workers = 1,
-                      .prefetch_next_epoch = false,
-                      .hang_after = std::chrono::seconds(1),
-                      .on_hang = [&](const std::string& text) {
-                        told.set_value(text);
-                        server.resume();
-                      }});
-  CHECK(message_of([&] { return train.next().has_value(); }) == "");
-  auto coming = told.get_future();
-  REQUIRE(coming.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
-  CHECK(contains(coming.get(), url + " (position 0): in 'read', waiting for the answer of a server for "));
+  CHECK(contains(wick_test::hang_message(wick::files(url) | wick::read() | wick::group(1), server),
+                 url + " (position 0): in 'read', waiting for the answer of a server for "));
 }
 
 TEST_CASE("of many requests that get no answer only 3 % are sent a second time") {
@@ -555,33 +544,18 @@ TEST_CASE("memory stays within the bound, and a large object is refused by its s
                  "has 400000 bytes, more than the 200000"));
 }
 
-#if !defined(WICK_TEST_TSAN)  // it does not let a child of many threads start threads
+#if !defined(WICK_TEST_TSAN)
 TEST_CASE("a forked child reads from servers that its parent has read from") {
   const temp_dir folder;
   write_file(folder.path() / "a.bin", "content");
   const faulty_server server(folder);
   const std::string url = server.url("ok", "a.bin");
-  const auto read = [](const wick::files& source) {
-    wick::context c({});
-    auto reading = wick::read()(source.at(0), c);
-    static_cast<void>(reading.await_ready());
-    return std::string(reading.await_resume().text());
-  };
   const wick::files parents(url);
-  CHECK(read(parents) == "content");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);  // a hang ends the child
-    int out = 1;
-    try {
-      out = read(wick::files(url)) == "content" ? 0 : 2;
-    } catch (const std::exception& e) {
-      std::fputs(e.what(), stderr);
-    }
-    ::_exit(out);
-  }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  CHECK(status == 0);
+  CHECK(read_one(parents) == "content");
+  CHECK(wick_test::in_a_child([&] {
+          const std::string failed = message_of([&] { CHECK(read_one(wick::files(url)) == "content"); });
+          std::fputs(failed.c_str(), stderr);
+          return failed.empty() ? 0 : 1;
+        }) == 0);
 }
 #endif

@@ -99,12 +99,16 @@ bool skipped() {
   return true;
 }
 
-void use(variables& v, const s3_server& server) {
-  v.set("AWS_ENDPOINT_URL", server.endpoint());
+void use(variables& v, const std::string& endpoint) {
+  v.set("AWS_ENDPOINT_URL", endpoint);
   v.set("AWS_ACCESS_KEY_ID", key);
   v.set("AWS_SECRET_ACCESS_KEY", secret);
   v.set("AWS_CONFIG_FILE", "/dev/null");
   v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+}
+void use(variables& v, const s3_server& server) { use(v, server.endpoint()); }
+void use(variables& v, const wick_test::faulty_server& server) {
+  use(v, "http://127.0.0.1:" + std::to_string(server.port()));
 }
 
 std::string some_text(std::size_t n, unsigned seed) {
@@ -356,11 +360,7 @@ TEST_CASE("SeaweedFS gives the batches that the files give") {
                            secret + "\",endpoint=\"" + endpoint + "\":data' 2>/dev/null";
   REQUIRE(wick_test::eventually([&] { return std::system(copy.c_str()) == 0; }));
   variables v;
-  v.set("AWS_ACCESS_KEY_ID", key);
-  v.set("AWS_SECRET_ACCESS_KEY", secret);
-  v.set("AWS_ENDPOINT_URL", endpoint);
-  v.set("AWS_CONFIG_FILE", "/dev/null");
-  v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+  use(v, endpoint);
   CHECK(epoch_of(wick::files("s3://data/f *")) == epoch_of(wick::files(paths)));
   ::setenv("AWS_SECRET_ACCESS_KEY", "wrongSECRET", 1);
   CHECK(contains(message_of([] { return wick::files("s3://data/*"); }), "403", "SignatureDoesNotMatch"));
@@ -384,11 +384,7 @@ TEST_CASE("a list or a page without an end is refused") {
   const temp_dir folder;
   const wick_test::faulty_server server(folder);
   variables v;
-  v.set("AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(server.port()));
-  v.set("AWS_ACCESS_KEY_ID", key);
-  v.set("AWS_SECRET_ACCESS_KEY", secret);
-  v.set("AWS_CONFIG_FILE", "/dev/null");
-  v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+  use(v, server);
   CHECK(contains(message_of([] { return wick::files("s3://repeating/*"); }),
                  "s3://repeating/*: s3: ", "the same one follows"));
   CHECK(server.count("requests") == 2);
@@ -404,16 +400,24 @@ TEST_CASE("headers of Amazon's are signed, and a bucket's region is named") {
   write_file(folder.path() / "a.bin", "content");
   const wick_test::faulty_server server(folder);
   variables v;
-  v.set("AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(server.port()));
-  v.set("AWS_ACCESS_KEY_ID", key);
-  v.set("AWS_SECRET_ACCESS_KEY", secret);
-  v.set("AWS_CONFIG_FILE", "/dev/null");
-  v.set("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+  use(v, server);
   const auto pays = wick::remote("s3://payer/a.bin", {.headers = {"X-Amz-Request-Payer: requester"}});
   CHECK(epoch_of(wick::files(pays)) == contents{"content"});
   CHECK(contains(message_of([] { return epoch_of(wick::files("s3://payer/a.bin")); }), "403"));
   CHECK(contains(message_of([] { return epoch_of(wick::files("s3://elsewhere/a.bin")); }),
                  "s3://elsewhere/a.bin", "eu-west-1", "remote_options::region", "AWS_REGION"));
+}
+
+TEST_CASE("keys that are replaced while a list comes sign its next page") {
+  const temp_dir folder;
+  const wick_test::faulty_server server(folder);
+  variables v;
+  v.set("AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(server.port()));
+  v.set("AWS_CONFIG_FILE", "/dev/null");
+  v.set("AWS_SHARED_CREDENTIALS_FILE", (folder.path() / "credentials").string());
+  write_file(folder.path() / "credentials",
+             "[default]\naws_access_key_id = AKIDOLD\naws_secret_access_key = oldSECRET\n");
+  CHECK(wick::files("s3://renewing/*").size() == 2);
 }
 
 TEST_CASE("where a request is refused, settings of S3 that have changed since count") {

@@ -172,6 +172,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         page = "<IsTruncated>true</IsTruncated><NextContinuationToken>next</NextContinuationToken>"
         self.text(200, f"<ListBucketResult>{page}<Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>".encode())
 
+    def serve_renewing(self, file, times):  # one whose keys are replaced after the first page
+        new = "[default]\naws_access_key_id = AKIDNEW\naws_secret_access_key = newSECRET\n"
+        (FOLDER / "credentials").write_text(new)
+        if times == 2 and "AKIDNEW" not in self.headers["Authorization"]:
+            return self.text(403, b"an old key")
+        more = "true</IsTruncated><NextContinuationToken>2</NextContinuationToken>" if times == 1 else "false</IsTruncated>"
+        page = f"<IsTruncated>{more}<Contents><Key>{times}</Key><Size>1</Size></Contents>"
+        self.text(200, f"<ListBucketResult>{page}</ListBucketResult>".encode())
+
     def serve_empty(self, file, times):  # one whose pages name no object
         page = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{times}</NextContinuationToken>"
         self.text(200, f"<ListBucketResult>{page}</ListBucketResult>".encode())

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../stores/hang_message.hpp"
 #include "../stores/server.hpp"
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
@@ -95,21 +96,8 @@ TEST_CASE("where a server is silent, the message tells the sample that asks from
   const auto* const folder = made();
   if (folder == nullptr) return;
   const wick_test::faulty_server server(*folder);
-  const std::vector<std::string> urls{server.url("ok", "a0.parquet")};
-  const table source(wick::files(urls), {"text", "n", "list"});
-  server.pause();
-  std::promise<std::string> told;
-  wick::loader train(source | wick::read() | wick::group(10), {.workers = 1,
-                                                               .prefetch_next_epoch = false,
-                                                               .hang_after = std::chrono::seconds(1),
-                                                               .on_hang = [&](const std::string& text) {
-                                                                 told.set_value(text);
-                                                                 server.resume();
-                                                               }});
-  CHECK(message_of([&] { return train.next().has_value(); }) == "");
-  auto coming = told.get_future();
-  REQUIRE(coming.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
-  const std::string text = coming.get();
+  const table source(wick::files(server.url("ok", "a0.parquet")), {"text", "n", "list"});
+  const std::string text = wick_test::hang_message(source | wick::read() | wick::group(10), server);
   CAPTURE(text);
   CHECK(contains(text, "in a call on I/O thread wick-io-"));
   CHECK(contains(text, "waiting for what another sample reads for "));

@@ -250,10 +250,8 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   std::uint64_t size = read.object->size.load(std::memory_order_acquire);
   if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
     std::uint64_t unknown = remote_object::unknown;
-    std::uint64_t said = r.answer.size;
-    if (said == http_answer::unknown && r.from == 0) said = 0;  // the first byte is missing in an empty one
-    if (said != http_answer::unknown)
-      read.object->size.compare_exchange_strong(unknown, said, std::memory_order_acq_rel);
+    if (r.answer.size == http_answer::unknown && r.from == 0)  // the first byte is missing in an empty one
+      read.object->size.compare_exchange_strong(unknown, 0, std::memory_order_acq_rel);
     size = read.object->size.load(std::memory_order_acquire);
     if (size <= r.from) return true;
   }

@@ -84,16 +84,15 @@ bool matches(std::string_view pattern, std::string_view key) {
   const std::size_t slash = pattern.find('/'), end = key.find('/');
   const bool last = slash == std::string_view::npos;
   const std::string part(pattern.substr(0, slash)), name(key.substr(0, end));
-  if (part == "**") {
-    const std::string_view rest = last ? "*" : pattern.substr(3);
-    for (;;) {
-      if (matches(rest, key)) return true;
+  if (part == "**" && !last) {
+    for (;;) {  // below any folder
+      if (matches(pattern.substr(3), key)) return true;
       const std::size_t next = key.find('/');
       if (next == std::string_view::npos || key.starts_with('.')) return false;
       key.remove_prefix(next + 1);
     }
   }
-  if (last && part.find("**") != std::string::npos) {
+  if (part.find("**") != std::string::npos) {  // the last name: in any folder
     const bool hidden = key.starts_with('.') || key.find("/.") != std::string_view::npos;
     return !hidden && ::fnmatch(part.c_str(), std::string(key).c_str(), 0) == 0;
   }
