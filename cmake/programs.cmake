@@ -1,5 +1,5 @@
-# Headers that many files include are parsed once. A file that forgets an include compiles all the same then: builds that
-# look for that, and those with other options a file, leave it off.
+# Headers that many files include are parsed once. A file that forgets an include compiles all the same then: the presets
+# release and clang, which leave it off, find that file.
 option(WICK_PRECOMPILE "Precompile what wick's own tests and examples include" OFF)
 
 if(WICK_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

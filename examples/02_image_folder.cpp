@@ -58,7 +58,7 @@ int main(int argc, char** argv) try {
       wick::pin() | wick::transfer(device) | wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
 
   wick::executor workers({.workers = static_cast<std::size_t>(args["workers"]),
-                          .nice = device.is_cpu() ? 0 : 15});  // below the loop that feeds a GPU
+                          .nice = device == torch::kCUDA ? 15 : 0});  // below the loop that feeds a GPU
   wick::loader train(pictures | wick::shuffle_once(7) | wick::skip(held_out) | wick::shuffle() |
                          wick::read() | wick::decode() | augment |
                          wick::batch(batch_size, {.drop_last = true}) | to_device,

@@ -6,7 +6,8 @@
 #   style    structure, format and spelling (tests/style.sh)
 #   threads  what has threads, under ThreadSanitizer, with 20 s of the stress program
 #   memory   what parses, or computes on memory, under AddressSanitizer and UndefinedBehaviorSanitizer
-#   rest     what uses LibTorch, Arrow or Python, interleavings, misuse, the README's program, an example, a consumer project
+#   rest     what uses LibTorch, Arrow or Python, interleavings, misuse, the examples and the guides' code
+#            (all compile, three examples run), a consumer project
 #
 #   --no-install  only name what is missing, and stop with 1
 #

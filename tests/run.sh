@@ -7,7 +7,7 @@
 #   --no-install  only name what is missing, and stop with 1
 #
 # Without a room: format, spelling and structure, then the tests of a landing, without its sanitizers. The other examples are
-# built by tests/run.sh examples; tests/nightly.sh runs what takes longer.
+# run by tests/run.sh examples; tests/nightly.sh runs what takes longer.
 # The build is in build/debug; ccache is used where it is installed. The same with CMake alone:
 # cmake --workflow --preset debug.
 set -euo pipefail
@@ -54,7 +54,7 @@ targets=()
 for room in "${rooms[@]}"; do
   if [[ $room == examples ]]; then
     targets+=(examples/all tools/all)
-    wick_configure_options=(-D WICK_EXAMPLES=)
+    wick_configure_options=(-D WICK_EXAMPLE_TESTS=)
   elif [[ -e tests/$room/CMakeLists.txt ]]; then
     targets+=("tests/$room/all")
   else
