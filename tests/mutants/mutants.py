@@ -96,11 +96,11 @@ MUTANTS = [
     ("the loop runs ahead without end", TRANSFER, "while (!event->query())", "while (false)", "torch", "torch/transfer"),
     ("a missing device is the CPU", TRANSFER, "if (devices != 0 && to.index() >= devices) {", "if (false) {", "torch", "torch/transfer"),
     # normalize() on a device: its constants
-    ("constants of another stream are read", NORMALIZE, "k.stream == stream && ", "", "torch", "torch/transfer"),
-    ("constants of another type are taken", NORMALIZE, "k.unit == unit && ", "", "torch", "torch/transfer"),
-    ("constants of another shape are taken", NORMALIZE, "k.shape == shape;", "true;", "torch", "torch/transfer"),
-    ("constants are copied for each batch", KEPT, "value == nullptr || ", "true || ", "torch", "torch/transfer"),
-    ("a worker waits for the constants", NORMALIZE, "/*non_blocking=*/true", "/*non_blocking=*/false", "torch", "torch/transfer"),
+    ("constants of another stream are read", NORMALIZE, "k.stream == stream && ", "", "torch", "torch/normalize_on_device"),
+    ("constants of another type are taken", NORMALIZE, "k.unit == unit && ", "", "torch", "torch/normalize_on_device"),
+    ("constants of another shape are taken", NORMALIZE, "k.shape == shape;", "true;", "torch", "torch/normalize_on_device"),
+    ("constants are copied for each batch", KEPT, "value == nullptr || ", "true || ", "torch", "torch/normalize_on_device"),
+    ("a worker waits for the constants", NORMALIZE, "/*non_blocking=*/true", "/*non_blocking=*/false", "torch", "torch/normalize_on_device"),
     # the delivery log and its audit
     ("a jump has no first line", LOG, "begins = next_ != place ||", "begins = !next_ ||", "tools", "tools/audit"),
     (
