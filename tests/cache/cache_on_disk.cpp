@@ -167,6 +167,37 @@ TEST_CASE("a file that was changed is made again, and the report says so") {
   CHECK(contains(notes_of(l), "1 were made of files that have changed"));
 }
 
+TEST_CASE("what a sample is made of is told apart, whatever its type") {
+  struct said {
+    float a[9];
+    void add_origin_to(wick::fingerprint_hash& h) const { h.add(a, sizeof a); }
+  };
+  const auto differ = [](const auto& a, const auto& b) {
+    return wick::detail::origin_of(a) != wick::detail::origin_of(b) &&
+           wick::detail::origin_of(a) == wick::detail::origin_of(a);
+  };
+  using numbers = std::vector<std::int64_t>;
+  CHECK(differ(fs::path("a"), fs::path("b")));
+  CHECK(differ(fs::path(), fs::path("/")));
+  CHECK(differ(std::pair{numbers{1, 2}, numbers{3}}, std::pair{numbers{1}, numbers{2, 3}}));
+  CHECK(differ(std::vector<numbers>{{1}, {}}, std::vector<numbers>{{}, {1}}));
+  CHECK(differ(std::optional<int>(), std::optional<int>(0)));
+  CHECK(differ(said{{1}}, said{{2}}));
+
+  // Paths as samples, read by a callable.
+  const temp_dir at;
+  const counted runs;
+  for (const int round : {0, 1}) {
+    wick::loader l(wick::in_memory(std::vector<fs::path>{"a", "bc"}) |
+                       [](const fs::path& p) { return static_cast<std::int64_t>(p.string().size()); } | runs |
+                       wick::cache_on_disk(at.path().string()) | wick::array_batch(2),
+                   {.workers = 1, .prefetch_next_epoch = false});
+    REQUIRE(l.next());
+    CHECK(*runs.runs == 2);
+    CAPTURE(round);
+  }
+}
+
 TEST_CASE("a folder is the same however its path is written") {
   const folder of(6);
   const temp_dir at;

@@ -139,8 +139,11 @@ TEST_CASE("a sample that would begin behind the end of its file is an error, and
   struct part {
     std::string path;
     std::uint64_t from;
+    std::uint64_t length = wick::file_range::whole;
     std::uint64_t size() const { return 1; }
-    wick::file_range at(std::uint64_t) const { return {.path = path.c_str(), .offset = from}; }
+    wick::file_range at(std::uint64_t) const {
+      return {.path = path.c_str(), .offset = from, .length = length};
+    }
   };
   const temp_dir dir;
   const std::string path = dir.write("five", "12345").string();
@@ -155,6 +158,16 @@ TEST_CASE("a sample that would begin behind the end of its file is an error, and
         CHECK(got->text() == std::string_view("12345").substr(from));
       else
         CHECK(contains(error, "has 5 bytes", "byte " + std::to_string(from), "became shorter"));
+
+      wick::loader of_a_length(part{path, from, 3} | wick::read(),
+                               {.workers = 1, .prefetch_next_epoch = false});
+      if (from + 3 > 5) {
+        CHECK(contains(message_of([&] { return of_a_length.next().has_value(); }),
+                       "has 5 bytes, and the sample is said to end at byte " + std::to_string(from + 3),
+                       "the source is wrong about it"));
+      } else {
+        CHECK(of_a_length.next()->text() == std::string_view("12345").substr(from, 3));
+      }
     }
   }
 }

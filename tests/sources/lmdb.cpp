@@ -131,9 +131,17 @@ TEST_CASE("named databases are read by name, and asked for where there are only 
   CHECK(read_all(wick::lmdb(dir / "both.lmdb", {.database = "train"})) == train);
   CHECK(read_all(wick::lmdb(dir / "both.lmdb", {.database = "test"})) == test);
   CHECK(contains(message_of([&] { return wick::lmdb(dir / "both.lmdb"); }),
-                 "its records are databases, the first of them \"test\"; name one"));
+                 "has databases, one of them \"test\"; name one"));
   CHECK(contains(message_of([&] { return wick::lmdb(dir / "both.lmdb", {.database = "val"}); }),
                  "has no database \"val\""));
+  // Records beside databases: where a database's header lies among them, and where no record is one.
+  write(dir / "beside.lmdb", {{"a", std::string(48, 'x')}, {"z", "2"}});
+  CHECK(wick::lmdb(dir / "beside.lmdb").size() == 2);
+  write(dir / "beside.lmdb", train, 0, "labels");
+  CHECK(contains(message_of([&] { return wick::lmdb(dir / "beside.lmdb"); }),
+                 "has databases, one of them \"labels\"; name one"));
+  CHECK(wick::lmdb(dir / "beside.lmdb", {.prefix = "a"}).size() == 1);
+  CHECK(read_all(wick::lmdb(dir / "beside.lmdb", {.database = "labels"})) == train);
 }
 
 TEST_CASE("what is missing, empty, damaged or cut off is an error with the path") {

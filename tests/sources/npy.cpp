@@ -92,7 +92,9 @@ TEST_CASE("what is no array of rows is refused with the finding") {
   CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (), }", "1")),
                  "single number"));
   CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (0, 4), }", "")),
-                 "no rows"));
+                 "has no numbers: [0, 4]"));
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (3, 0), }", "")),
+                 "has no numbers: [3, 0]"));
   CHECK(contains(refused(file_of("{'descr': '|u1', 'shape': (1,), }", "1")), "header"));
   CHECK(contains(
       refused(file_of("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", "12")),

@@ -31,7 +31,7 @@ std::uint32_t crc(std::string_view of) {
 std::string field(int number, const std::string& bytes) {
   std::string out(1, static_cast<char>(number << 3 | 2));
   std::size_t n = bytes.size();
-  for (; n >= 128; n >>= 7) out += static_cast<char>(n & 0x7F | 0x80);
+  for (; n >= 128; n >>= 7) out += static_cast<char>((n & 0x7F) | 0x80);
   return out + static_cast<char>(n) + bytes;
 }
 std::string feature(const std::string& name, int kind, const std::string& list) {
@@ -202,6 +202,12 @@ TEST_CASE("an index that the pattern of its own files matches is refused by name
   REQUIRE(fs::exists(kept.index));
   CHECK(contains(message_of([&] { return wick::tfrecords(pattern, kept); }), "train.index",
                  "is the index itself", "another folder"));
+  const auto spelled_otherwise = [&](const std::string& index) {
+    return message_of([&] { return wick::tfrecords(pattern, {.index = index}); });
+  };
+  CHECK(contains(spelled_otherwise((dir / "").string() + "/train.index"), "is the index itself"));
+  CHECK(contains(spelled_otherwise(fs::relative(kept.index, fs::current_path()).string()),
+                 "is the index itself"));
 }
 
 TEST_CASE("bytes that are no example are refused, wherever they are cut or changed") {

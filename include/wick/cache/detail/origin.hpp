@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -18,8 +19,10 @@ namespace wick::inline v0_1::detail {
 /// A file's path, size and time, and which bytes of it. May block.
 void add_origin(fingerprint_hash& h, const file_range& where);
 
-/// Of what the source gives: the files, numbers, texts and bytes in it. Types that say nothing of themselves
-/// count as nothing.
+template <class T>
+constexpr bool has_origin = false;
+
+/// Of what the source gives: the files, numbers, texts and bytes in it.
 template <class T>
 void add_origin(fingerprint_hash& h, const T& item) {
   if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that are not ranges of them
@@ -28,6 +31,9 @@ void add_origin(fingerprint_hash& h, const T& item) {
     h.add(&item, sizeof item);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     h.add(std::string_view(item));
+  } else if constexpr (std::is_convertible_v<const T&, std::string>) {  // std::filesystem::path
+    const std::string text = item;
+    h.add(text);
   } else if constexpr (std::is_same_v<T, bytes>) {
     h.add(item.data(), item.size());
   } else if constexpr (batchable<T>) {  // a row in memory, an array
@@ -41,7 +47,15 @@ void add_origin(fingerprint_hash& h, const T& item) {
     h.add(std::uint64_t{item.has_value()});
     if (item.has_value()) add_origin(h, *item);
   } else if constexpr (requires { *item.begin(), item.end(); }) {
-    for (const auto& one : item) add_origin(h, one);
+    std::uint64_t count = 0;
+    for (const auto& one : item) add_origin(h, one), ++count;
+    h.add(count);
+  } else if constexpr (!std::is_empty_v<T>) {
+    static_assert(
+        has_origin<T>,
+        "wick: cache_on_disk() can't see what this item of the source is made of, and so not that it has "
+        "changed; give its type `void add_origin_to(wick::fingerprint_hash& h) const`, which adds "
+        "what tells one content from another");
   }
 }
 

@@ -48,8 +48,9 @@ bytes file_range_reader::read(const file_range& where, std::uint64_t length) {
   const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
   watch.end(file, where.indexed);
   if (n != out.size()) {
-    throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
-                std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
+    throw error("has " + std::to_string(watch.before.size) +
+                " bytes, and the sample is said to end at byte " + std::to_string(where.offset + length) +
+                "; the file became shorter, or the source is wrong about it");
   }
   return out;
 }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <wick/io/detail/file_extents.hpp>
@@ -28,10 +30,13 @@ namespace wick::inline v0_1::detail {
 file_index::file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept)
     : files_(paths, who) {
   const bool keeps = !kept.empty();
+  const std::string name = std::filesystem::path(kept).filename().string();
   std::optional<kept_index> known, now_known;
   if (keeps) known.emplace(kept, by.fingerprint());
   for (std::size_t f = 0; keeps && f < files_.size(); ++f) {
-    if (files_.paths().at(f).path == kept)
+    const std::string_view path = files_.paths().at(f).path;
+    std::error_code fault;
+    if (path.ends_with(name) && (path == kept || std::filesystem::equivalent(path, kept, fault)))
       throw files_.fault(
           f, "is the index itself, which the pattern matches, too; keep .index in another folder");
   }

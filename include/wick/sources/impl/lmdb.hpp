@@ -186,11 +186,6 @@ void lmdb_records::index::scan(lmdb_reader& from, const lmdb_options& options) {
   const auto text = [](const MDB_val& v) {
     return std::string_view(static_cast<const char*>(v.mv_data), v.mv_size);
   };
-  if (more && options.database.empty() && value.mv_size == bytes_of_a_database &&
-      from.is_database(text(key))) {
-    throw from.problem("its records are databases, the first of them \"" + printable(text(key)) +
-                       "\"; name one: lmdb(path, {.database = \"" + printable(text(key)) + "\"})");
-  }
   if (more) {
     const std::uint64_t most = options.prefix.empty() ? std::min(from.entries(), file.stamp.size / 8) : 0;
     offsets.reserve(most);
@@ -198,6 +193,10 @@ void lmdb_records::index::scan(lmdb_reader& from, const lmdb_options& options) {
     key_ends.reserve(most);
     const mapped_file mapped(value.mv_data);
     for (; more && text(key).starts_with(options.prefix); more = from.next(key, value)) {
+      if (options.database.empty() && value.mv_size == bytes_of_a_database && from.is_database(text(key))) {
+        throw from.problem("has databases, one of them \"" + printable(text(key)) +
+                           "\"; name one: lmdb(path, {.database = \"" + printable(text(key)) + "\"})");
+      }
       const std::uint64_t offset = mapped.offset_of(value.mv_data);
       if (offset > file.stamp.size || value.mv_size > file.stamp.size - offset) {
         throw from.problem("the value of \"" + printable(text(key)) +

@@ -157,7 +157,7 @@ detail::array_rows npy::rows_of(const std::string& called, std::string file) {
                                    std::to_string(there) + " bytes of numbers; it is cut off or damaged");
   }
   const auto count = static_cast<std::uint64_t>(header.extents[0]);
-  if (count == 0) throw detail::source_error(called, "npy", "has no rows: " + to_string(header.extents));
+  if (bytes == 0) throw detail::source_error(called, "npy", "has no numbers: " + to_string(header.extents));
   file.erase(0, header.data);  // numbers lie as their type wants it, whatever the header's length is
   auto kept = std::make_shared<const std::string>(std::move(file));
   const auto* const data = reinterpret_cast<const std::byte*>(kept->data());

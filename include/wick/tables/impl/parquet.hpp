@@ -66,7 +66,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
     const unsigned run = follows ? in_order.load(std::memory_order_relaxed) + 1 : 0;
     in_order.store(run, std::memory_order_relaxed);
     for (std::size_t next = number + 1; run >= 2 && next <= number + 2 && next < groups.size(); ++next) {
-      if (groups[next]->bytes > kept.most() / 4) return;
+      if (room_for(*groups[next]) > kept.most() / 4) return;
       try {
         auto ahead = std::make_unique<ahead_job>(shared_from_this(), *groups[next]);
         if (!ahead->by.mine()) continue;
@@ -182,7 +182,7 @@ task<loaded_row> parquet_table::fetch(std::uint64_t row, context* c) {
     if (decoding == nullptr) {
       got = all.kept.find(of);
     } else if (claim.mine()) {
-      auto room = c->reserve(of.bytes);
+      auto room = c->reserve(all.room_for(of));
       co_await room;
       auto reading = c->on()->io().run(*c->on(), state::decoder{&all, &of, &claim, c});
       co_await reading;
@@ -219,19 +219,24 @@ void parquet_table::refuse(const loaded_row& where, std::size_t field) const {
   const state::field_plan& plan = state_->plans[field];
   const parquet_column& column = where.columns[field];
   const std::string name = "column \"" + printable(state_->columns[plan.first]) + "\" ";
-  if (plan.field.kind == parquet_field::kinds::array && column.offsets != nullptr) {
+  const bool lists = column.offsets != nullptr && plan.field.kind != parquet_field::kinds::text;
+  const bool filled = state_->options.null_number.has_value();
+  std::string what = lists && filled ? "a null list" : "a null";
+  if (lists && plan.field.kind == parquet_field::kinds::array) {
     const std::size_t found = column.of(where.row).size() / column.size;
+    if (found == 0)
+      what = "a null or an empty list";
+    else if (plan.field.extents.size() > 1)
+      what += ", or an inner list of another length than its field's,";
     if (found != plan.field.count() && found != 0) {
       throw error(name + "has " + std::to_string(found) + " numbers here, and its field takes " +
                   std::to_string(plan.field.count()) +
                   "; make it a std::vector, or leave the row out with on_error(on_error::skip)");
     }
   }
-  throw error(name + "has a null here" +
-              (plan.field.kind == parquet_field::kinds::text
-                   ? std::string("; leave the row out with on_error(on_error::skip)")
-                   : std::string("; say {.null_number = 0} for numbers, or leave the row out with "
-                                 "on_error(on_error::skip)")));
+  const bool fillable = plan.field.kind != parquet_field::kinds::text && !filled;
+  throw error(name + "has " + what + " here; " + (fillable ? "say {.null_number = 0} for numbers, or " : "") +
+              "leave the row out with on_error(on_error::skip)");
 }
 
 }  // namespace wick::detail

@@ -182,26 +182,33 @@ struct parquet_files {
     all_files.push_back(std::move(here));
   }
 
-  /// What is taken while a group is decoded: what lies in the file, and what becomes of it.
+  /// What is taken while a group is decoded: what lies in the file, and what becomes of it. Texts that repeat
+  /// may become more, which the footer doesn't say.
   std::size_t size_of_group(const parquet::RowGroupMetaData& about, const file& of) const {
     std::uint64_t sum = 0;
     for (const field_plan& plan : plans) {
-      std::uint64_t bytes = 0;
+      std::uint64_t bytes = 0, values = static_cast<std::uint64_t>(about.num_rows()) * plan.field.count();
       for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
         const auto chunk = about.ColumnChunk(of.leaves[c]);
         bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_uncompressed_size()));
         sum += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_compressed_size())) *
                (opened.on_servers() ? 2 : 1);
+        if (plan.field.kind == parquet_field::kinds::list)
+          values = static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->num_values()));
       }
-      if (plan.field.kind == parquet_field::kinds::array || plan.field.kind == parquet_field::kinds::number)
-        bytes = std::max(bytes, static_cast<std::uint64_t>(about.num_rows()) * plan.field.count() *
-                                    size_of(plan.field.number));
+      if (plan.field.kind != parquet_field::kinds::text)
+        bytes = std::max(bytes, values * size_of(plan.field.number));
       sum += bytes;
     }
     return static_cast<std::size_t>(std::min<std::uint64_t>(sum, std::uint64_t{1} << 40));
   }
 
   // ---- decoding ----
+
+  /// What to take for the decoding of a group: no less than what the largest so far has become.
+  std::size_t room_for(const row_group& of) const noexcept {
+    return std::max(of.bytes, largest.load(std::memory_order_relaxed));
+  }
 
   /// Where the wanted columns of a group lie.
   std::vector<remote_part> parts_of(const row_group& of, const file& in) const {
@@ -266,6 +273,9 @@ struct parquet_files {
       throw damaged_group(what);
     }
     if (watch) watch->end(where.file, &stamp);
+    std::size_t most = largest.load(std::memory_order_relaxed);
+    while (out->bytes > most && !largest.compare_exchange_weak(most, out->bytes, std::memory_order_relaxed)) {
+    }
     return out;
   }
 
@@ -279,6 +289,7 @@ struct parquet_files {
   std::vector<std::unique_ptr<row_group>> groups;
   std::vector<std::uint64_t> begins{0};  // the first row of each group, and the end
   std::atomic<std::uint64_t> bytes_read{0};
+  std::atomic<std::size_t> largest{0};  // bytes of a group that was decoded
 };
 
 }  // namespace wick::detail
