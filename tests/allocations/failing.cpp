@@ -352,11 +352,7 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or continued from
           CHECK((*batch)[0] == "5000");
         });
   }
-  SUBCASE("of a state, with compaction") {
-    const auto choosy_words = [](std::int64_t v) {
-      if (v < 4) throw wick::error("x");
-      return std::to_string(v);
-    };
+  const auto of_compacted_state = [](auto choosy_words) {
     const wick::loader_options options{
         .workers = 1, .prefetch = 2, .on_error = wick::on_error(wick::on_error::skip, {.compact = true})};
     const auto make = [&] {
@@ -387,6 +383,19 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or continued from
           CHECK(n == 28);
           CHECK(last == "35");
         });
+  };
+  SUBCASE("of a state, with compaction") {
+    of_compacted_state([](std::int64_t v) {
+      if (v < 4) throw wick::error("x");
+      return std::to_string(v);
+    });
+  }
+  SUBCASE("of a state, with compaction, of samples that suspend") {
+    of_compacted_state([](std::int64_t v, wick::context& c) -> wick::task<std::string> {
+      co_await c.on()->schedule();
+      if (v < 4) throw wick::error("x");
+      co_return std::to_string(v);
+    });
   }
 }
 

@@ -1,9 +1,11 @@
 // Which threads may call a loader, and the errors of those that may not.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "loader/misuse_of.hpp"
@@ -113,6 +115,35 @@ TEST_CASE("an I/O thread of the loader's executor is refused, since the loader's
   CHECK(contains(wick::sync_wait(caller::run(&both, &inner)), "would block an I/O thread",
                  "co_await next_async()"));
   CHECK(targets_of(inner, 0).size() == 10);
+}
+
+TEST_CASE("a loader that goes on an I/O thread of its executor ends, whatever its samples wait for") {
+  wick::executor both(wick::executor_options{.workers = 1, .io_threads = 1});
+  std::atomic<int> asked{0};
+  const auto blocking = [&asked](cell c, wick::context& context) -> wick::task<cell> {
+    ++asked;
+    auto reading = context.run_blocking([] { return 1; });
+    const int one = co_await reading;
+    c.data[0] = static_cast<std::uint8_t>(one);
+    co_return c;
+  };
+  const auto call = [&] {
+    wick::loader inner(numbers{100} | wick::map("blocking", blocking) | wick::array_batch(10),
+                       {.executor = &both});
+    inner.epoch(0);
+    // Its calls stand behind this one.
+    while (asked == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return misuse_of([&] { return inner.next(); });
+  };
+  struct caller {
+    static wick::task<std::string> run(wick::executor* on, decltype(call)* what) {
+      auto calling = on->io().run(*on, [what] { return (*what)(); });
+      auto text = co_await calling;
+      co_return text;
+    }
+  };
+  CHECK(contains(wick::sync_wait(caller::run(&both, &call)), "would block an I/O thread"));
 }
 
 TEST_CASE("workers of another executor may wait in next(), one after another") {

@@ -173,6 +173,32 @@ TEST_CASE("a state names the data of its epoch where samples were exchanged befo
   CHECK(rest_of(other) == rest_of(l));
 }
 
+TEST_CASE("between epochs a state is compared with the samples that there are by then") {
+  const auto name = std::make_shared<std::uint64_t>(1);
+  const auto make = [&] {
+    return wick::loader(versioned{20, name} | wick::shuffle() | wick::array_batch(5),
+                        {.workers = 1, .prefetch_next_epoch = false});
+  };
+  const auto state_over = [&](std::uint64_t version) {
+    *name = version;
+    auto l = make();
+    l.epoch(0);
+    REQUIRE(l.next());
+    return l.state();
+  };
+  const auto first = state_over(1), second = state_over(2);
+  *name = 1;
+  auto l = make();
+  targets_of(l, 0);
+  *name = 2;
+  CHECK(contains(message_of([&] { return l.load_state(first), 0; }), "load_state: the state is of "));
+  l.load_state(second);
+  auto other = make();
+  other.load_state(second);
+  CHECK(rest_of(l) == rest_of(other));
+  CHECK(targets_of(l, 1) == targets_of(other, 1));
+}
+
 TEST_CASE("refresh() on a worker: between epochs, not while batches are under way") {
   struct consumer {
     using loader_type = decltype(wick::loader(elastic(1) | wick::array_batch(1)));

@@ -120,6 +120,16 @@ class States(unittest.TestCase):
         self.assertEqual(head + raw(loader), wick_bridge.noise_bytes(95, 10, 3, 0))
         self.assertEqual(raw(loader), wick_bridge.noise_bytes(95, 10, 3, 1))
 
+    def test_a_state_is_loaded_within_a_loop(self):
+        loader = noise(seed=3)
+        batches = iter(loader)
+        head = raw([next(batches) for _ in range(4)])
+        state = loader.state_dict()
+        next(batches)
+        loader.load_state_dict(state)
+        self.assertEqual(head + raw(batches), wick_bridge.noise_bytes(95, 10, 3, 0))
+        self.assertEqual(raw(loader), wick_bridge.noise_bytes(95, 10, 3, 1))  # the next epoch
+
     def test_states_of_cpp(self):
         whole = wick_bridge.noise_bytes(95, 10, 3, 0)
         for taken in (1, 4, 9):
@@ -257,9 +267,9 @@ class Threads(unittest.TestCase):
     def test_a_second_thread_asks_while_the_first_waits(self):
         loader = wick_bridge.gated(tensors="numpy")
         found, waiting = [], threading.Event()
+        batches = iter(loader)
 
         def take():
-            batches = iter(loader)
             waiting.set()
             found.append(next(batches).tolist())
 
@@ -268,7 +278,8 @@ class Threads(unittest.TestCase):
         waiting.wait()
         calls = [loader.report, loader.state, loader.state_dict, loader.stop_trace, lambda: loader.failures]
         calls += [lambda: loader.fingerprint(0), lambda: loader.write_quarantine("/nowhere"), lambda: loader.replay(0, 0)]
-        calls += [lambda: loader.trace("/nowhere/at/all"), lambda: loader.epoch(1), lambda: iter(loader)]
+        calls += [lambda: loader.trace("/nowhere/at/all"), lambda: loader.current_epoch, lambda: len(batches)]
+        calls += [lambda: loader.epoch(1), lambda: iter(loader)]
         try:
             deadline = time.monotonic() + 60
             for call in calls:

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "loader/elastic.hpp"
 #include "support/decimal_comma.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
@@ -280,6 +281,30 @@ TEST_CASE("an epoch ends where the weights have it end") {
   CHECK(l.batches() == 4);
   CHECK(targets_of(l, 1).size() == 2);
   CHECK(targets_of(l, 0).size() == 4);
+}
+
+TEST_CASE("an edit of an epoch that has become shorter since holds from the next epoch on") {
+  for (const mix_until until : {mix_until::first_exhausted, mix_until::all_exhausted}) {
+    const elastic a(60), b(60);
+    wick::loader l(
+        wick::mix(until, weighted_source{a, 1, "a"}, weighted_source{b, 1, "b"}) | wick::array_batch(4),
+        {.workers = 2});
+    l.set_mix_weights({{"a", 3}}, {.at_epoch = 1, .at_batch = 20});
+    CHECK(targets_of(l, 0).size() == 30);
+    *a.now = 10;
+    *b.now = 10;
+    l.refresh();
+    std::map<std::int64_t, int> times;
+    for (const auto& batch : targets_of(l, 1)) {
+      for (const std::int64_t t : batch) ++times[t];
+    }
+    CHECK(times.size() == 10);
+    for (const auto& [target, n] : times) CHECK(n == 2);  // once of a, once of b
+    l.epoch(2);
+    CHECK(l.mixture().at(0).weight == 3);
+    CHECK(l.mixture().at(1).weight == 1);
+    CHECK(l.size() != 20);
+  }
 }
 
 TEST_CASE("edits that make no sense are refused, say where the loader stands, and change nothing") {

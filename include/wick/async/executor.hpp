@@ -160,11 +160,13 @@ class executor {
   /// earlier one.
   void order_with_helpers() noexcept { helpers_.fetch_or(0, std::memory_order_acq_rel); }
 
-  /// For a wait on a worker that would stop all jobs if every worker did the same: runs a job that waits for
-  /// a worker, on top of the job that calls. False when there is none, and on any other thread.
+  /// For the loader: whether jobs or calls may wait for the calling thread, a worker or one of io().
+  bool must_not_block() const noexcept { return this_slot() < workers() || io_.has_this_thread(); }
+  /// For a wait on such a thread, which would stop all jobs if each did the same: runs a job, or a call, that
+  /// waits for one, on top of what calls. False when there is none, and on any other thread.
   bool run_one() noexcept {
     const std::size_t slot = this_slot();
-    if (slot >= workers()) return false;
+    if (slot >= workers()) return io_.has_this_thread() && io_.run_one();
     detail::job* const j = queues_.poll(slot);
     if (j != nullptr) j->execute(j);
     return j != nullptr;

@@ -67,6 +67,10 @@ class io_pool {
   /// and in a forked child: no thread would run the job.
   void post(job* j);
 
+  /// Runs the first call that is queued, for a thread of these that waits for others' calls. False: there is
+  /// none.
+  bool run_one() noexcept;
+
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
   /// a time.
   void stop() noexcept;

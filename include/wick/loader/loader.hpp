@@ -92,10 +92,9 @@ class loader {
     core().epoch(static_cast<std::uint64_t>(e));
     return epoch_range(core());
   }
-  /// The next epoch: `for (auto& batch : train)`. The first loop is over epoch 0, or over what is left of the
-  /// epoch of a state that was loaded; each later one over the epoch after the one before, to whose end that
-  /// need not have come.
-  typename epoch_range::iterator begin() { return epoch(core().next_epoch()).begin(); }
+  /// `for (auto& batch : train)`: epoch 0, or what is left of the epoch of a state that was loaded; after
+  /// that the epoch after the one before, to whose end that need not have come.
+  typename epoch_range::iterator begin() { return epoch(next_epoch()).begin(); }
   std::default_sentinel_t end() const noexcept { return {}; }
 
   /// The source's size and its weights may have changed: plans all again over their present values.
@@ -138,6 +137,8 @@ class loader {
   /// The epoch being delivered (to its end, until another one is begun), or the one in which a loaded state
   /// resumes: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const { return core().current_epoch(); }
+  /// The epoch that begin() begins.
+  std::uint64_t next_epoch() const { return core().next_epoch(); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,

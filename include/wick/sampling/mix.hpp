@@ -293,10 +293,11 @@ class mix_stage {
     for (const edit_at& e : edits_) {
       if (e.epoch != epoch) continue;
       const segment& last = out.back();
+      // Behind an end that came nearer since, by a refresh(): its weights hold from the next epoch on.
+      if (e.position != 0 && e.position >= last.end) break;
       std::array<std::uint64_t, parts> before = last.before;
       for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
-      segment next = begin_at(*table_, e.position, before, e.weights);
-      out.push_back(next);
+      out.push_back(begin_at(*table_, e.position, before, e.weights));
     }
     return out;
   }

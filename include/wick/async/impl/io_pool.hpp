@@ -28,6 +28,15 @@ struct io_pool::shared {
   explicit shared(const concurrency& c) : at_a_time(c) {}
   bool may_run() const noexcept { return first != nullptr && (running < at_a_time.limit() || stopping); }
 
+  job* next() noexcept {
+    job* const out = first;
+    if (out == nullptr) return nullptr;
+    first = out->next;
+    if (first == nullptr) last = &first;
+    --queued;
+    return out;
+  }
+
   concurrency at_a_time;
   std::mutex mutex;
   condition wake;
@@ -92,6 +101,14 @@ void io_pool::post(job* j) {
   s.wake.notify_one();
 }
 
+bool io_pool::run_one() noexcept {
+  std::unique_lock lock(shared_->mutex);
+  job* const j = shared_->next();
+  lock.unlock();
+  if (j != nullptr) j->execute(j);
+  return j != nullptr;
+}
+
 void io_pool::stop() noexcept {
   if (born_.elsewhere()) return;
   shared& s = *shared_;
@@ -141,10 +158,7 @@ void io_pool::work(shared& s) noexcept {
     s.wake.wait(lock, [&] { return s.may_run() || s.stopping; });
     --s.idle;
     if (s.first == nullptr) return;
-    job* const j = s.first;
-    s.first = j->next;
-    if (s.first == nullptr) s.last = &s.first;
-    --s.queued;
+    job* const j = s.next();
     ++s.running;
     lock.unlock();
     const auto begun = std::chrono::steady_clock::now();

@@ -82,7 +82,9 @@ void loader_core::require_stands(const loader_state& s, const erased_plan& by) c
 
 /// \throws wick::error when the state can't be resumed from here
 void loader_core::require_goes_on(const loader_state& s, const char* what) const {
-  if (const std::string differs = difference(s, identity()); !differs.empty()) throw error(what + differs);
+  pipeline_identity now = identity();
+  if (exchanges_ && stands_.left == 0) now.data = settings_.pipeline->source_fingerprint();
+  if (const std::string differs = difference(s, now); !differs.empty()) throw error(what + differs);
 }
 
 /// At the beginning of an epoch, before which the samples may have been exchanged.

@@ -74,12 +74,8 @@ void mixture_edits::add(mixture_edit e, place next, std::uint64_t epoch) {
 }
 
 void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
-  for (std::size_t i = 0; i < edits.size(); ++i) {
-    const mixture_edit& e = edits[i];
-    // The others of an epoch come before its last.
-    if (i + 1 == edits.size() || edits[i + 1].epoch != e.epoch) require_reached(e);
+  for (const mixture_edit& e : edits)
     settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
-  }
   if (next_plan by = plan_for(0)) go_by(std::move(by));
 }
 

@@ -84,7 +84,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
 scheduler::~scheduler() {
   if (on_.forked()) return;  // the child of a fork has no workers, so nothing would ever end
   drain(nullptr);
-  if (on_.this_slot() < on_.workers()) {
+  if (on_.must_not_block()) {
     work_until([&] {
       const auto lock = lock_briefly(mutex_);
       return jobs_.all_away();
@@ -95,7 +95,7 @@ scheduler::~scheduler() {
   }
 }
 
-/// A worker waits, and runs what others wait for.
+/// A thread of the executor waits, and runs what others wait for.
 template <class Done>
 void scheduler::work_until(Done done) noexcept {
   while (!done()) {
@@ -210,8 +210,8 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
   if (j.number == 0) ++pass_;
   j.pass = pass_;
   completion_.begin(j, moved_);
-  moved_.reset();
   if (j.under_way) j.under_way->make_room(static_cast<std::size_t>(j.count) + 1);
+  moved_.reset();                                              // nothing is thrown from here on
   j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
   j.offer();
   finish_some(j, 1);
@@ -255,10 +255,9 @@ bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
 /// the later ones.
 void scheduler::drain(owned<stop_source> next_stop) noexcept {
   if (cancel()) {
-    const bool on_worker = on_.this_slot() < on_.workers();
     while (done_.taken() < ahead_.count()) {
       batch_job* j = nullptr;
-      if (on_worker)
+      if (on_.must_not_block())
         work_until([&] { return (j = done_.try_take()) != nullptr; });
       else
         j = done_.take();

@@ -123,7 +123,10 @@ class typed_python_range final : public python_range {
       : of_(std::move(of)), deliver_(deliver), user_(user) {}
 
   nanobind::object next() override { return deliver_.give(next_batch()); }
-  std::uint64_t left() const override { return of_.items_left(); }
+  std::uint64_t left() const override {
+    const python_user::hold mine(user_, "len()");
+    return of_.items_left();
+  }
 
  private:
   nanobind::object next_batch() {
@@ -170,11 +173,8 @@ class typed_python_loader final : public python_loader {
   std::unique_ptr<python_range> begin(std::optional<std::uint64_t> epoch) override {
     const python_user::hold mine(user_, "epoch()");
     const nanobind::gil_scoped_release released;
-    const std::uint64_t next = begun_ ? loader_.current_epoch() + 1 : loader_.current_epoch();
-    auto out =
-        std::make_unique<typed_python_range<Batch>>(loader_.epoch(epoch.value_or(next)), deliver_, user_);
-    begun_ = true;
-    return out;
+    return std::make_unique<typed_python_range<Batch>>(loader_.epoch(epoch.value_or(loader_.next_epoch())),
+                                                       deliver_, user_);
   }
   nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) override {
     return deliver_.give(replayed(epoch, batch));
@@ -182,7 +182,10 @@ class typed_python_loader final : public python_loader {
 
   std::uint64_t batches() const override { return loader_.batches(); }
   std::uint64_t size() const override { return loader_.size(); }
-  std::uint64_t current_epoch() const override { return loader_.current_epoch(); }
+  std::uint64_t current_epoch() const override {
+    const python_user::hold mine(user_, "current_epoch");
+    return loader_.current_epoch();
+  }
   std::vector<std::byte> state() const override {
     const python_user::hold mine(user_, "state()");
     return loader_.state();
@@ -191,7 +194,6 @@ class typed_python_loader final : public python_loader {
     const python_user::hold mine(user_, "load_state()");
     const nanobind::gil_scoped_release released;
     loader_.load_state(bytes);
-    begun_ = false;
   }
   wick::report report() override {
     const python_user::hold mine(user_, "report()");
@@ -234,7 +236,6 @@ class typed_python_loader final : public python_loader {
 
   loader<Batch> loader_;
   mutable python_user user_;
-  bool begun_ = false;
   python_delivery deliver_;
 };
 
