@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -351,6 +352,26 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or continued from
           REQUIRE(batch);
           CHECK((*batch)[0] == "5000");
         });
+  }
+  SUBCASE("another, beside a range of the epoch before") {
+    for (std::uint64_t first = 0; first < 40; ++first) {
+      CAPTURE(first);
+      wick::loader l(numbers{40} | wick::map("f", words) | wick::array_batch(4),
+                     {.workers = 1, .prefetch = 2});
+      auto range = l.epoch(0);
+      REQUIRE(range.next());
+      {
+        const failing memory(first, 1, true);
+        try {
+          l.epoch(5);
+        } catch (const std::bad_alloc&) {
+        }
+      }
+      if (l.current_epoch() == 5)
+        CHECK_THROWS_AS(range.next(), std::logic_error);
+      else
+        CHECK(range.next().value()[0] == "4");
+    }
   }
   const auto of_compacted_state = [](auto choosy_words) {
     const wick::loader_options options{

@@ -1,4 +1,4 @@
-// Samples that fail, options that are refused, packed and grouped samples, and the printed table.
+// Samples that fail, options that are refused, and the printed table.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -110,66 +110,6 @@ TEST_CASE("a stage that nothing can be batched without is named") {
   CHECK(m.failures == 0);  // what is left out here is no fault of the data
   REQUIRE(m.notes.size() == 1);
   CHECK(contains(m.notes[0], "without resize: shape [", "in a batch whose first sample has"));
-}
-
-TEST_CASE("buckets, packed rows, others, ranks and a small last batch are measured, too") {
-  const auto values = up_to(333);
-  std::vector<std::uint32_t> lengths;
-  for (const std::int64_t v : values) lengths.push_back(static_cast<std::uint32_t>(v % 9 + 1));
-  const auto text = [](std::int64_t v) {
-    return std::vector<std::int32_t>(static_cast<std::size_t>(v % 9 + 1), 1);
-  };
-  {
-    CHECK(all_came(wick::benchmark(
-        wick::from(values) | wick::shuffle() | text | wick::array_pack(4, 16, {.lengths = lengths}),
-        {.workers = 2}, 30ms)));
-  }
-  {
-    CHECK(all_came(wick::benchmark(wick::from(values) | wick::shuffle() |
-                                       wick::bucket({.tokens = 50, .lengths = lengths}) | text |
-                                       wick::array_batch(64, {.ragged = wick::pad_with(0)}),
-                                   {.workers = 2}, 30ms)));
-  }
-  {
-    const auto sum = [](std::int64_t own, std::vector<std::int64_t>& others) {
-      for (const std::int64_t other : others) own += other;
-      return own;
-    };
-    CHECK(all_came(wick::benchmark(wick::from(values) | wick::shuffle() | twice | wick::with_others(2) |
-                                       wick::join(sum) | wick::array_batch(10),
-                                   {.workers = 2}, 30ms)));
-  }
-  {
-    CHECK(all_came(wick::benchmark(
-        wick::from(values) | wick::shuffle() | wick::shard(3, 4) | twice | wick::array_batch(8),
-        {.workers = 2}, 30ms)));
-  }
-}
-
-TEST_CASE("a rank that has no sample in any batch has nothing to measure, and gets an error") {
-  CHECK(contains(
-      message_of([] {
-        return wick::benchmark(numbers{2} | wick::shard(0, 4) | wick::group(4), {.workers = 1}, 1ms).samples;
-      }),
-      "rank 0 of 4 has no sample in any batch"));
-}
-
-TEST_CASE("memory is bounded as the loader's is") {
-  const auto values = up_to(5000);
-  std::atomic<std::uint64_t> held{0}, most{0};
-  const auto takes = [&](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
-    co_await c.reserve(400);
-    const std::uint64_t now = held += 400;
-    std::uint64_t seen = most;
-    while (now > seen && !most.compare_exchange_weak(seen, now)) {
-    }
-    co_await c.on()->schedule();
-    held -= 400;
-    co_return v;
-  };
-  CHECK(all_came(wick::benchmark(wick::from(values) | takes | wick::array_batch(16),
-                                 {.workers = 2, .memory = 1000}, 50ms)));
-  CHECK(most <= 800);
 }
 
 TEST_CASE("it is refused on a worker, and for options that a loader refuses") {

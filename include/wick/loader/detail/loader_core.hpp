@@ -137,7 +137,7 @@ class loader_core {
 
  private:
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
-  void begin(std::uint64_t e);
+  void begin(std::uint64_t e, bool outruns);
   void seek();
   static bool ends(std::uint64_t batch, std::uint64_t moved, const erased_plan& by) noexcept;
   bool begun();

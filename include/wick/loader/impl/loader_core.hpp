@@ -79,8 +79,7 @@ void refuse_empty_loader() {
 void loader_core::epoch(std::uint64_t e) {
   require_epoch("epoch", e);
   const single_user::hold mine(user_, "epoch()");
-  begin(e);
-  pass_.fetch_add(1, std::memory_order_relaxed);
+  begin(e, true);
 }
 
 void loader_core::refuse_outrun() const {
@@ -89,7 +88,7 @@ void loader_core::refuse_outrun() const {
       "loader; one epoch is under way at a time: use a second loader for a loop inside a loop");
 }
 
-void loader_core::begin(std::uint64_t e) {
+void loader_core::begin(std::uint64_t e, bool outruns) {
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
@@ -102,6 +101,7 @@ void loader_core::begin(std::uint64_t e) {
   if (by) edits_.go_by(std::move(by));
   if (!stands_.resumes(e)) records_.account.begin(e);
   stands_.begin(e, plan());
+  if (outruns) pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before
   const std::uint64_t number = stands_.number(plan());
   records_.drops.begin(number == 0 && !stands_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
@@ -119,7 +119,7 @@ void loader_core::seek() {
 
 bool loader_core::begun() {
   on().require_workers();
-  if (!stands_.epoch || stands_.loaded) begin(current_epoch());
+  if (!stands_.epoch || stands_.loaded) begin(current_epoch(), false);
   return stands_.left != 0 || stands_.group.under_way();
 }
 
