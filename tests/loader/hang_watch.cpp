@@ -778,6 +778,16 @@ TEST_CASE("loaders that come and go in the middle of waits and messages") {
   CHECK(messages.load() > 0);
 }
 
+namespace {
+
+void spin_for(std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+}  // namespace
+
 TEST_CASE("a wait that is interrupted by samples of the waiting thread's own has its message") {
   wick::executor on({.workers = 1});
   std::atomic<std::uint64_t> messages{0};
@@ -788,8 +798,10 @@ TEST_CASE("a wait that is interrupted by samples of the waiting thread's own has
     const auto give_up = std::chrono::steady_clock::now() + 20s;
     while (messages < wait && std::chrono::steady_clock::now() < give_up) {
       watch.begin(begun, 0);
+      spin_for(1us);  // as a sample would: half of the time the watch finds the thread waiting
       watch.end();
       watch.leave();
+      spin_for(1us);
     }
     REQUIRE(messages == wait);
   }
