@@ -10,6 +10,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
+#include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
@@ -48,7 +49,7 @@ std::vector<named_kind> all_kinds() {
   add("YCCK 4:2:0", 4, {});
   add("a scan for each component", 3, {.one_scan_each = true});
   add("quality 5", 3, {.quality = 5});
-  add("quality 100", 3, {.quality = 100});
+  add("quality 100", 3, jpeg_kind{.quality = 100});
   const std::size_t plain = out.size();
   for (std::size_t i = 0; i < plain; ++i) {
     named_kind with = out[i];
@@ -269,6 +270,21 @@ TEST_CASE("stb_image refuses a JPEG that it would read as other pixels than libj
 
   CHECK(contains(refusal(encode_jpeg(photo(16, 16), {.arithmetic = true})), "arithmetic coding",
                  "libjpeg-turbo"));
+}
+
+TEST_CASE("nearest takes pixels of the picture itself, never of a smaller one") {
+  image stripes(64, 64, 1);
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 64; ++x) stripes.row(y)[x] = x % 2 == 0 ? 0 : 255;
+  }
+  const std::string file = encode_jpeg(stripes, jpeg_kind{.quality = 100});
+  for (const wick::codec* decoder :
+       {&wick::detail::jpeg_codec, &wick::detail::libjpeg_turbo_codec, &wick::detail::stb_codec}) {
+    lazy_image picture = by(*decoder, file, 1, false);
+    picture.resize(32, 32, wick::interpolation::nearest);
+    const image found = std::move(picture).pixels();
+    for (int x = 0; x < 32; ++x) CHECK(found.row(0)[x] > 240);  // column 2 x + 1
+  }
 }
 
 TEST_CASE("a resized crop of every kind is Pillow's: exactly on request, nearly when the decoder scales") {

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "stages.hpp"
@@ -19,6 +21,11 @@ TEST_CASE("gaussian_blur gives torchvision's levels, borders mirrored") {
 TEST_CASE("a blur keeps what is flat, and does nothing with a kernel of one or next to no deviation") {
   CHECK(pixels(wick::gaussian_blur(23, 5), flat(30, 40, 3, 200)) == flat(30, 40, 3, 200));
   CHECK(pixels(wick::gaussian_blur(23, 5), flat(30, 40, 3, 255)) == flat(30, 40, 3, 255));
+  for (const auto& [kernel, deviation] : {std::pair{291, 2910.0}, {291, 10.0}, {901, 1.0}, {901, 9000.0}}) {
+    CAPTURE(kernel);
+    const image of_one_level = flat(460, 460, 1, 200);
+    CHECK(pixels(wick::gaussian_blur(kernel, deviation), of_one_level) == of_one_level);
+  }
   CHECK(pixels(wick::gaussian_blur(1, 5), photo(30, 40)) == photo(30, 40));
   CHECK(pixels(wick::gaussian_blur(9, 0.01), photo(30, 40)) == photo(30, 40));
 }

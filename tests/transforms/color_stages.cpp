@@ -121,4 +121,9 @@ TEST_CASE("pictures of 16 bits, numbers of classes and normalized ones are refus
         return after(wick::adjust_sharpness(2), after(wick::normalize(0.5, 0.5), photo(4, 4))).width();
       }),
       "after normalize"));
+  // A gray one has no operation to carry out, and is refused all the same.
+  CHECK(contains(message_of([&] {
+                   return after(wick::grayscale(3), after(wick::normalize(0.5, 0.5), photo(4, 4, 1))).width();
+                 }),
+                 "grayscale"));
 }

@@ -308,6 +308,7 @@ TEST_CASE("what can't be mixed is an error") {
   CHECK_THROWS_AS(wick::mixup(2, {.alpha = 0}), wick::error);
   CHECK_THROWS_AS(wick::cutmix(2, {.p = 2}), wick::error);
   CHECK_THROWS_AS(wick::mosaic(0), wick::error);
+  CHECK_THROWS_AS(wick::mosaic(6'689), wick::error);  // more pixels than a stage may give
   CHECK_THROWS_AS(wick::mosaic(40, {.fill = 256}), wick::error);
   CHECK_THROWS_AS(wick::mosaic(40, {.mask_fill = -100}), wick::error);
   wick::loader few(flats{} | wick::mixup(3), {});

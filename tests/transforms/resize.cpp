@@ -73,6 +73,8 @@ TEST_CASE("what would take gigabytes is refused, with both sizes") {
   CHECK(contains(said(1, 17'000'000, wick::resize(224)), "1 x 17000000 px"));
   CHECK(contains(said(2'000'000, 1, wick::resize(224, 224)), "2000000 x 1 px", "1048576 px is the longest"));
   CHECK(contains(said(100, 100, wick::pad(10'000)), "20100 x 20100 px"));
+  CHECK(contains(message_of([] { return wick::pad(0, 0, 2'147'483'647, 0).fingerprint(); }),
+                 "a padding of 2147483647 px"));
   CHECK(said(1, 65'535, wick::resize(224, {.max_size = 1000})).empty());
   // A picture that decode() was let take may be cut and turned.
   CHECK(said(20'000, 10'000, wick::horizontal_flip()).empty());

@@ -213,7 +213,7 @@ detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::s
 /// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
 /// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
 /// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
-/// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
+/// side. \throws wick::error when size is less than 1 or more than 6,688, p is not in [0, 1], or fill no
 /// level
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
                                                                       const mosaic_options& options = {});

@@ -123,6 +123,7 @@ void lazy_image::apply(const detail::pixel_op& op) {
 }
 
 void lazy_image::make_gray(int channels) {
+  refuse_normalized("grayscale");
   refuse_numbers("grayscale");
   if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
   out_channels_ = channels;
@@ -214,7 +215,8 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
                     scratch.rows.high() - scratch.rows.low()};
   double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
                           static_cast<double>(plan_.height) / plan_.source.height);
-  if (exact_ || scale > 1) scale = 1;
+  // Of a smaller picture nearest would take means.
+  if (exact_ || scale > 1 || detail::is_nearest(plan_.filter)) scale = 1;
   if (scale < 1) {
     // The same filter over a smaller picture may reach one pixel of that further.
     const detail::rect& all = plan_.source;

@@ -47,7 +47,7 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   std::vector<double> exact(static_cast<std::size_t>(size));
   double sum = 0;
   for (int i = 0; i < size; ++i) {
-    const int away = i - reach;
+    const double away = i - reach;
     const double w = std::exp(-(away * away) / (2 * deviation * deviation));
     exact[static_cast<std::size_t>(i)] = w;
     sum += w;
@@ -58,8 +58,13 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
     weights[i] = static_cast<std::uint16_t>(std::lround(exact[i] / sum * (1 << blur_weight_bits)));
     rest -= weights[i];
   }
-  auto& middle = weights[static_cast<std::size_t>(reach)];
-  middle = static_cast<std::uint16_t>(middle + rest);
+  // What rounding took or gave goes into the middle, as far as it can, and else from there outwards.
+  for (int i = 0; i < size && rest != 0; ++i) {
+    auto& weight = weights[static_cast<std::size_t>(reach + (i % 2 == 0 ? i / 2 : -(i + 1) / 2))];
+    const int by = std::max(rest, -static_cast<int>(weight));
+    weight = static_cast<std::uint16_t>(weight + by);
+    rest -= by;
+  }
   return weights;
 }
 
