@@ -24,6 +24,7 @@
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include "support/temp_dir.hpp"
+#include "support/work_for.hpp"
 #include <wick/async/async_mutex.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/sleep.hpp>
@@ -41,6 +42,7 @@ using wick_test::cell;
 using wick_test::contains;
 using wick_test::eventually;
 using wick_test::numbers;
+using wick_test::work_for;
 
 namespace {
 
@@ -778,16 +780,6 @@ TEST_CASE("loaders that come and go in the middle of waits and messages") {
   CHECK(messages.load() > 0);
 }
 
-namespace {
-
-void spin_for(std::chrono::nanoseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) {
-  }
-}
-
-}  // namespace
-
 TEST_CASE("a wait that is interrupted by samples of the waiting thread's own has its message") {
   wick::executor on({.workers = 1});
   std::atomic<std::uint64_t> messages{0};
@@ -798,10 +790,10 @@ TEST_CASE("a wait that is interrupted by samples of the waiting thread's own has
     const auto give_up = std::chrono::steady_clock::now() + 20s;
     while (messages < wait && std::chrono::steady_clock::now() < give_up) {
       watch.begin(begun, 0);
-      spin_for(1us);  // as a sample would: half of the time the watch finds the thread waiting
+      work_for(1us);  // as a sample would: half of the time the watch finds the thread waiting
       watch.end();
       watch.leave();
-      spin_for(1us);
+      work_for(1us);
     }
     REQUIRE(messages == wait);
   }

@@ -15,6 +15,7 @@
 #include "support/eventually.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
+#include "support/work_for.hpp"
 #include <wick/core.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 
@@ -100,9 +101,7 @@ TEST_CASE("four batches are ahead of the loop, eight where that takes little mem
     };
     // So long that workers make all of them: a rest that is shorter than a wake-up is left to the loop.
     const auto widen = [&](const cell&) {
-      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
-      while (std::chrono::steady_clock::now() < end) {
-      }
+      wick_test::work_for(std::chrono::microseconds(50));
       made.fetch_add(1);
       return block{floats};
     };

@@ -194,7 +194,7 @@ TEST_CASE("between epochs a state is compared with the samples that there are by
   CHECK(contains(message_of([&] { return l.load_state(first), 0; }), "load_state: the state is of "));
   l.load_state(second);
   auto other = make();
-  other.load_state(second);
+  other.load_state(l.state());
   CHECK(rest_of(l) == rest_of(other));
   CHECK(targets_of(l, 1) == targets_of(other, 1));
 }

@@ -3,18 +3,10 @@
 #include <thread>
 
 #include "../support/doctest.hpp"
+#include "../support/work_for.hpp"
 #include <wick/pipeline/clock.hpp>
 
-namespace {
-
-/// Works until a steady clock says that so much time has passed.
-void work_for(std::chrono::microseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) {
-  }
-}
-
-}  // namespace
+using wick_test::work_for;
 
 TEST_CASE("ticks go forward on one thread") {
   std::uint64_t before = wick::detail::now_ticks();

@@ -20,6 +20,7 @@
 #include "../support/doctest.hpp"
 #include "../support/eventually.hpp"
 #include "../support/message_of.hpp"
+#include "../support/work_for.hpp"
 #include "fake_device.hpp"
 #include <wick/async/detail/cpu_set.hpp>
 #include <wick/async/detail/processor_time.hpp>
@@ -662,9 +663,7 @@ TEST_CASE("the report says when the loop waits for a processor, where it feeds a
     loader.epoch(0);
     one.apply();
     while (loader.next()) {
-      for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
-           std::chrono::steady_clock::now() < end;) {
-      }
+      wick_test::work_for(std::chrono::milliseconds(10));
     }
     before.apply();
     const wick::report r = loader.report();

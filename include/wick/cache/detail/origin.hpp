@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <wick/batch/fields.hpp>
 #include <wick/io/file_range.hpp>
@@ -19,6 +20,11 @@ namespace wick::inline v0_1::detail {
 /// A file's path, size and time, and which bytes of it. May block.
 void add_origin(fingerprint_hash& h, const file_range& where);
 
+template <class T>
+concept range_of_others = requires(const T& item) {
+  *item.begin();
+  item.end();
+} && !std::is_same_v<std::remove_cvref_t<decltype(*std::declval<const T&>().begin())>, T>;
 template <class T>
 constexpr bool has_origin = false;
 
@@ -46,7 +52,7 @@ void add_origin(fingerprint_hash& h, const T& item) {
   } else if constexpr (requires { item.has_value(), *item; }) {
     h.add(std::uint64_t{item.has_value()});
     if (item.has_value()) add_origin(h, *item);
-  } else if constexpr (requires { *item.begin(), item.end(); }) {
+  } else if constexpr (range_of_others<T>) {
     std::uint64_t count = 0;
     for (const auto& one : item) add_origin(h, one), ++count;
     h.add(count);

@@ -11,7 +11,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// \throws wick::error for negative ones
+/// \throws wick::error for negative ones, and for more than a picture may have
 void require_edges(std::string_view stage, const edges& e);
 
 /// The source coordinate for each padded one; -1 where the fill goes.

@@ -13,6 +13,8 @@
 
 namespace wick::inline v0_1::detail {
 
+inline constexpr std::int64_t most_pixels = 178'956'970;  ///< that a stage may make of a smaller picture
+
 /// The size of all parts of a sample that have pixels.
 struct frame {
   int width = 0, height = 0;

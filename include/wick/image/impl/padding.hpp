@@ -23,10 +23,9 @@ void require_edges(std::string_view stage, const edges& e) {
     throw error(std::string(stage) +
                 ": negative padding; use center_crop or random_crop to take pixels away");
   }
-  constexpr int most = 1 << 20;  // the longest side that a picture may grow to
-  if (const int widest = std::max({e.left, e.top, e.right, e.bottom}); widest > most) {
-    throw error(std::string(stage) + ": a padding of " + std::to_string(widest) + " px; at most " +
-                std::to_string(most) + " px make a picture");
+  if (const int widest = std::max({e.left, e.top, e.right, e.bottom}); widest > most_pixels) {
+    throw error(std::string(stage) + ": a padding of " + std::to_string(widest) +
+                " px; a picture has at most " + std::to_string(most_pixels));
   }
 }
 

@@ -102,7 +102,7 @@ void require_pixels(frame size) {
 }
 
 void require_bounded(const geometry_step& step, frame before) {
-  constexpr std::int64_t most_pixels = 178'956'970, longest = 1 << 20;
+  constexpr std::int64_t longest = 1 << 20;
   const auto pixels = [](frame f) { return std::int64_t{f.width} * f.height; };
   const frame after = step.after(before);
   if (pixels(after) > most_pixels && pixels(after) > pixels(before)) {

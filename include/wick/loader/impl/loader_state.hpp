@@ -58,6 +58,7 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   if (ends(s.batch, s.moved, then))
     s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   auto loaded = make_owned<const loader_state>(std::move(s));
+  if (exchanges_ && stands_.left == 0) look_at_data();
   records_.account.read(*loaded);
   // From here on nothing is thrown.
   records_.drops.of_training = records_.drops.reported = loaded->filtered;

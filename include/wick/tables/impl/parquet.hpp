@@ -224,15 +224,15 @@ void parquet_table::refuse(const loaded_row& where, std::size_t field) const {
   std::string what = lists && filled ? "a null list" : "a null";
   if (lists && plan.field.kind == parquet_field::kinds::array) {
     const std::size_t found = column.of(where.row).size() / column.size;
-    if (found == 0)
-      what = "a null or an empty list";
-    else if (plan.field.extents.size() > 1)
-      what += ", or an inner list of another length than its field's,";
     if (found != plan.field.count() && found != 0) {
       throw error(name + "has " + std::to_string(found) + " numbers here, and its field takes " +
                   std::to_string(plan.field.count()) +
                   "; make it a std::vector, or leave the row out with on_error(on_error::skip)");
     }
+    if (found == 0)
+      what = "a null or an empty list";
+    else if (plan.field.extents.size() > 1)
+      what += ", or an inner list of another length than its field's,";
   }
   const bool fillable = plan.field.kind != parquet_field::kinds::text && !filled;
   throw error(name + "has " + what + " here; " + (fillable ? "say {.null_number = 0} for numbers, or " : "") +

@@ -205,9 +205,9 @@ struct parquet_files {
 
   // ---- decoding ----
 
-  /// What to take for the decoding of a group: no less than what the largest so far has become.
+  /// What to take for the decoding of a group: as many times what its footer says as another has become.
   std::size_t room_for(const row_group& of) const noexcept {
-    return std::max(of.bytes, largest.load(std::memory_order_relaxed));
+    return static_cast<std::size_t>(static_cast<double>(of.bytes) * growth.load(std::memory_order_relaxed));
   }
 
   /// Where the wanted columns of a group lie.
@@ -273,8 +273,10 @@ struct parquet_files {
       throw damaged_group(what);
     }
     if (watch) watch->end(where.file, &stamp);
-    std::size_t most = largest.load(std::memory_order_relaxed);
-    while (out->bytes > most && !largest.compare_exchange_weak(most, out->bytes, std::memory_order_relaxed)) {
+    const double grown =
+        static_cast<double>(out->bytes) / static_cast<double>(std::max<std::size_t>(of.bytes, 1));
+    double most = growth.load(std::memory_order_relaxed);
+    while (grown > most && !growth.compare_exchange_weak(most, grown, std::memory_order_relaxed)) {
     }
     return out;
   }
@@ -289,7 +291,7 @@ struct parquet_files {
   std::vector<std::unique_ptr<row_group>> groups;
   std::vector<std::uint64_t> begins{0};  // the first row of each group, and the end
   std::atomic<std::uint64_t> bytes_read{0};
-  std::atomic<std::size_t> largest{0};  // bytes of a group that was decoded
+  std::atomic<double> growth{1};  // the most that a group became of what its footer says
 };
 
 }  // namespace wick::detail

@@ -179,7 +179,7 @@ void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size) {
 }
 
 mosaic_stage::mosaic_stage(int size, const mosaic_options& options) : size_(size), options_(options) {
-  if (size < 1 || size > 6'688)  // 178,917,376 pixels
+  if (size < 1 || std::int64_t{4} * size * size > detail::most_pixels)
     throw error("mosaic: size " + std::to_string(size) + "; give half the side of the square, 1 to 6,688");
   if (options.fill < 0 || options.fill > 255)
     throw error("mosaic: fill " + std::to_string(options.fill) + "; give a level, 0 to 255");
