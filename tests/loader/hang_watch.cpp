@@ -785,15 +785,15 @@ TEST_CASE("a wait that is interrupted by samples of the waiting thread's own has
   std::atomic<std::uint64_t> messages{0};
   wick::detail::hang_watch watch(on, {nullptr, [](void*, std::uint64_t, wick::detail::hang_scene&) {}}, 2ms,
                                  [&messages](const std::string&) { ++messages; });
-  for (std::uint64_t wait = 1; wait <= 5; ++wait) {
+  for (std::uint64_t wait = 1; wait <= 10; ++wait) {
     const std::uint64_t begun = wick::detail::now_ticks();
     const auto give_up = std::chrono::steady_clock::now() + 20s;
     while (messages < wait && std::chrono::steady_clock::now() < give_up) {
       watch.begin(begun, 0);
-      work_for(1us);  // as a sample would: half of the time the watch finds the thread waiting
+      work_for(5us);  // it waits: the watch sees that now and then
       watch.end();
       watch.leave();
-      work_for(1us);
+      work_for(20us);  // a sample of its own: often the watch looks closer then, and finds no wait
     }
     REQUIRE(messages == wait);
   }
