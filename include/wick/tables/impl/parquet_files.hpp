@@ -207,7 +207,8 @@ struct parquet_files {
 
   /// What to take for the decoding of a group: as many times what its footer says as another has become.
   std::size_t room_for(const row_group& of) const noexcept {
-    return static_cast<std::size_t>(static_cast<double>(of.bytes) * growth.load(std::memory_order_relaxed));
+    const double room = static_cast<double>(of.bytes) * growth.load(std::memory_order_relaxed);
+    return static_cast<std::size_t>(std::min(room, 0x1p60));
   }
 
   /// Where the wanted columns of a group lie.
