@@ -134,7 +134,7 @@ ROOMS = {
     "codec": (
         "Codecs",
         "The decoders that [decode()](image.md#decode) asks, and what one of your own has to have.",
-        [],
+        ["formats"],
     ),
     "async": (
         "Coroutines",
