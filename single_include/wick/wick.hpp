@@ -1841,6 +1841,10 @@ class io_pool {
   /// and in a forked child: no thread would run the job.
   void post(job* j);
 
+  /// Runs the first call that is queued, for a thread of these that waits for others' calls. False: there is
+  /// none.
+  bool run_one() noexcept;
+
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
   /// a time.
   void stop() noexcept;
@@ -2135,11 +2139,13 @@ class executor {
   /// earlier one.
   void order_with_helpers() noexcept { helpers_.fetch_or(0, std::memory_order_acq_rel); }
 
-  /// For a wait on a worker that would stop all jobs if every worker did the same: runs a job that waits for
-  /// a worker, on top of the job that calls. False when there is none, and on any other thread.
+  /// For the loader: whether jobs or calls may wait for the calling thread, a worker or one of io().
+  bool must_not_block() const noexcept { return this_slot() < workers() || io_.has_this_thread(); }
+  /// For a wait on such a thread, which would stop all jobs if each did the same: runs a job, or a call, that
+  /// waits for one, on top of what calls. False when there is none, and on any other thread.
   bool run_one() noexcept {
     const std::size_t slot = this_slot();
-    if (slot >= workers()) return false;
+    if (slot >= workers()) return io_.has_this_thread() && io_.run_one();
     detail::job* const j = queues_.poll(slot);
     if (j != nullptr) j->execute(j);
     return j != nullptr;
@@ -8740,8 +8746,15 @@ namespace wick::inline v0_1::detail {
 /// A file's path, size and time, and which bytes of it. May block.
 void add_origin(fingerprint_hash& h, const file_range& where);
 
-/// Of what the source gives: the files, numbers, texts and bytes in it. Types that say nothing of themselves
-/// count as nothing.
+template <class T>
+concept range_of_others = requires(const T& item) {
+  *item.begin();
+  item.end();
+} && !std::is_same_v<std::remove_cvref_t<decltype(*std::declval<const T&>().begin())>, T>;
+template <class T>
+constexpr bool has_origin = false;
+
+/// Of what the source gives: the files, numbers, texts and bytes in it.
 template <class T>
 void add_origin(fingerprint_hash& h, const T& item) {
   if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that are not ranges of them
@@ -8750,6 +8763,9 @@ void add_origin(fingerprint_hash& h, const T& item) {
     h.add(&item, sizeof item);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     h.add(std::string_view(item));
+  } else if constexpr (std::is_convertible_v<const T&, std::string>) {  // std::filesystem::path
+    const std::string text = item;
+    h.add(text);
   } else if constexpr (std::is_same_v<T, bytes>) {
     h.add(item.data(), item.size());
   } else if constexpr (batchable<T>) {  // a row in memory, an array
@@ -8762,8 +8778,16 @@ void add_origin(fingerprint_hash& h, const T& item) {
   } else if constexpr (requires { item.has_value(), *item; }) {
     h.add(std::uint64_t{item.has_value()});
     if (item.has_value()) add_origin(h, *item);
-  } else if constexpr (requires { *item.begin(), item.end(); }) {
-    for (const auto& one : item) add_origin(h, one);
+  } else if constexpr (range_of_others<T>) {
+    std::uint64_t count = 0;
+    for (const auto& one : item) add_origin(h, one), ++count;
+    h.add(count);
+  } else if constexpr (!std::is_empty_v<T>) {
+    static_assert(
+        has_origin<T>,
+        "wick: cache_on_disk() can't see what this item of the source is made of, and so not that it has "
+        "changed; give its type `void add_origin_to(wick::fingerprint_hash& h) const`, which adds "
+        "what tells one content from another");
   }
 }
 
@@ -10948,7 +10972,7 @@ class stage_clocks {
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
-    std::uint64_t least_cost = ~std::uint64_t{0};  // of one reading
+    std::uint64_t least_cost = 0;                  // of one reading
     run_mark mark;
 
     /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent. Where
@@ -14949,7 +14973,7 @@ class loader_core {
 
  private:
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
-  void begin(std::uint64_t e);
+  void begin(std::uint64_t e, bool outruns);
   void seek();
   static bool ends(std::uint64_t batch, std::uint64_t moved, const erased_plan& by) noexcept;
   bool begun();
@@ -16699,10 +16723,9 @@ class loader {
     core().epoch(static_cast<std::uint64_t>(e));
     return epoch_range(core());
   }
-  /// The next epoch: `for (auto& batch : train)`. The first loop is over epoch 0, or over what is left of the
-  /// epoch of a state that was loaded; each later one over the epoch after the one before, to whose end that
-  /// need not have come.
-  typename epoch_range::iterator begin() { return epoch(core().next_epoch()).begin(); }
+  /// `for (auto& batch : train)`: epoch 0, or what is left of the epoch of a state that was loaded; after
+  /// that the epoch after the one before, to whose end that need not have come.
+  typename epoch_range::iterator begin() { return epoch(next_epoch()).begin(); }
   std::default_sentinel_t end() const noexcept { return {}; }
 
   /// The source's size and its weights may have changed: plans all again over their present values.
@@ -16745,6 +16768,8 @@ class loader {
   /// The epoch being delivered (to its end, until another one is begun), or the one in which a loaded state
   /// resumes: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const { return core().current_epoch(); }
+  /// The epoch that begin() begins.
+  std::uint64_t next_epoch() const { return core().next_epoch(); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
@@ -17861,10 +17886,11 @@ class mix_stage {
     for (const edit_at& e : edits_) {
       if (e.epoch != epoch) continue;
       const segment& last = out.back();
+      // Behind an end that came nearer since, by a refresh(): its weights hold from the next epoch on.
+      if (e.position != 0 && e.position >= last.end) break;
       std::array<std::uint64_t, parts> before = last.before;
       for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
-      segment next = begin_at(*table_, e.position, before, e.weights);
-      out.push_back(next);
+      out.push_back(begin_at(*table_, e.position, before, e.weights));
     }
     return out;
   }
@@ -22477,6 +22503,8 @@ image warped(const picture_view& from, const warp& by);
 
 namespace wick::inline v0_1::detail {
 
+inline constexpr std::int64_t most_pixels = 178'956'970;  ///< that a stage may make of a smaller picture
+
 /// The size of all parts of a sample that have pixels.
 struct frame {
   int width = 0, height = 0;
@@ -25001,7 +25029,7 @@ detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::s
 /// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
 /// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
 /// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
-/// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
+/// side. \throws wick::error when size is less than 1 or more than 6,688, p is not in [0, 1], or fill no
 /// level
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
                                                                       const mosaic_options& options = {});
@@ -27683,6 +27711,15 @@ struct io_pool::shared {
   explicit shared(const concurrency& c) : at_a_time(c) {}
   bool may_run() const noexcept { return first != nullptr && (running < at_a_time.limit() || stopping); }
 
+  job* next() noexcept {
+    job* const out = first;
+    if (out == nullptr) return nullptr;
+    first = out->next;
+    if (first == nullptr) last = &first;
+    --queued;
+    return out;
+  }
+
   concurrency at_a_time;
   std::mutex mutex;
   condition wake;
@@ -27747,6 +27784,14 @@ void io_pool::post(job* j) {
   s.wake.notify_one();
 }
 
+bool io_pool::run_one() noexcept {
+  std::unique_lock lock(shared_->mutex);
+  job* const j = shared_->next();
+  lock.unlock();
+  if (j != nullptr) j->execute(j);
+  return j != nullptr;
+}
+
 void io_pool::stop() noexcept {
   if (born_.elsewhere()) return;
   shared& s = *shared_;
@@ -27796,10 +27841,7 @@ void io_pool::work(shared& s) noexcept {
     s.wake.wait(lock, [&] { return s.may_run() || s.stopping; });
     --s.idle;
     if (s.first == nullptr) return;
-    job* const j = s.first;
-    s.first = j->next;
-    if (s.first == nullptr) s.last = &s.first;
-    --s.queued;
+    job* const j = s.next();
     ++s.running;
     lock.unlock();
     const auto begun = std::chrono::steady_clock::now();
@@ -33492,7 +33534,7 @@ void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
 
 namespace wick::inline v0_1::detail {
 
-/// \throws wick::error for negative ones
+/// \throws wick::error for negative ones, and for more than a picture may have
 void require_edges(std::string_view stage, const edges& e);
 
 /// The source coordinate for each padded one; -1 where the fill goes.
@@ -34286,6 +34328,7 @@ void lazy_image::apply(const detail::pixel_op& op) {
 }
 
 void lazy_image::make_gray(int channels) {
+  refuse_normalized("grayscale");
   refuse_numbers("grayscale");
   if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
   out_channels_ = channels;
@@ -34377,7 +34420,8 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
                     scratch.rows.high() - scratch.rows.low()};
   double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
                           static_cast<double>(plan_.height) / plan_.source.height);
-  if (exact_ || scale > 1) scale = 1;
+  // Of a smaller picture nearest would take means.
+  if (exact_ || scale > 1 || detail::is_nearest(plan_.filter)) scale = 1;
   if (scale < 1) {
     // The same filter over a smaller picture may reach one pixel of that further.
     const detail::rect& all = plan_.source;
@@ -34741,6 +34785,10 @@ void require_edges(std::string_view stage, const edges& e) {
     throw error(std::string(stage) +
                 ": negative padding; use center_crop or random_crop to take pixels away");
   }
+  if (const int widest = std::max({e.left, e.top, e.right, e.bottom}); widest > most_pixels) {
+    throw error(std::string(stage) + ": a padding of " + std::to_string(widest) +
+                " px; a picture has at most " + std::to_string(most_pixels));
+  }
 }
 
 std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
@@ -34914,7 +34962,7 @@ void require_pixels(frame size) {
 }
 
 void require_bounded(const geometry_step& step, frame before) {
-  constexpr std::int64_t most_pixels = 178'956'970, longest = 1 << 20;
+  constexpr std::int64_t longest = 1 << 20;
   const auto pixels = [](frame f) { return std::int64_t{f.width} * f.height; };
   const frame after = step.after(before);
   if (pixels(after) > most_pixels && pixels(after) > pixels(before)) {
@@ -36551,8 +36599,9 @@ bytes file_range_reader::read(const file_range& where, std::uint64_t length) {
   const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
   watch.end(file, where.indexed);
   if (n != out.size()) {
-    throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
-                std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
+    throw error("has " + std::to_string(watch.before.size) +
+                " bytes, and the sample is said to end at byte " + std::to_string(where.offset + length) +
+                "; the file became shorter, or the source is wrong about it");
   }
   return out;
 }
@@ -37453,8 +37502,7 @@ void refuse_empty_loader() {
 void loader_core::epoch(std::uint64_t e) {
   require_epoch("epoch", e);
   const single_user::hold mine(user_, "epoch()");
-  begin(e);
-  pass_.fetch_add(1, std::memory_order_relaxed);
+  begin(e, true);
 }
 
 void loader_core::refuse_outrun() const {
@@ -37463,7 +37511,7 @@ void loader_core::refuse_outrun() const {
       "loader; one epoch is under way at a time: use a second loader for a loop inside a loop");
 }
 
-void loader_core::begin(std::uint64_t e) {
+void loader_core::begin(std::uint64_t e, bool outruns) {
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
@@ -37476,6 +37524,7 @@ void loader_core::begin(std::uint64_t e) {
   if (by) edits_.go_by(std::move(by));
   if (!stands_.resumes(e)) records_.account.begin(e);
   stands_.begin(e, plan());
+  if (outruns) pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before
   const std::uint64_t number = stands_.number(plan());
   records_.drops.begin(number == 0 && !stands_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
@@ -37493,7 +37542,7 @@ void loader_core::seek() {
 
 bool loader_core::begun() {
   on().require_workers();
-  if (!stands_.epoch || stands_.loaded) begin(current_epoch());
+  if (!stands_.epoch || stands_.loaded) begin(current_epoch(), false);
   return stands_.left != 0 || stands_.group.under_way();
 }
 
@@ -37811,6 +37860,7 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   if (ends(s.batch, s.moved, then))
     s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   auto loaded = make_owned<const loader_state>(std::move(s));
+  if (exchanges_ && stands_.left == 0) look_at_data();
   records_.account.read(*loaded);
   // From here on nothing is thrown.
   records_.drops.of_training = records_.drops.reported = loaded->filtered;
@@ -37835,7 +37885,9 @@ void loader_core::require_stands(const loader_state& s, const erased_plan& by) c
 
 /// \throws wick::error when the state can't be resumed from here
 void loader_core::require_goes_on(const loader_state& s, const char* what) const {
-  if (const std::string differs = difference(s, identity()); !differs.empty()) throw error(what + differs);
+  pipeline_identity now = identity();
+  if (exchanges_ && stands_.left == 0) now.data = settings_.pipeline->source_fingerprint();
+  if (const std::string differs = difference(s, now); !differs.empty()) throw error(what + differs);
 }
 
 /// At the beginning of an epoch, before which the samples may have been exchanged.
@@ -37987,12 +38039,8 @@ void mixture_edits::add(mixture_edit e, place next, std::uint64_t epoch) {
 }
 
 void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
-  for (std::size_t i = 0; i < edits.size(); ++i) {
-    const mixture_edit& e = edits[i];
-    // The others of an epoch come before its last.
-    if (i + 1 == edits.size() || edits[i + 1].epoch != e.epoch) require_reached(e);
+  for (const mixture_edit& e : edits)
     settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
-  }
   if (next_plan by = plan_for(0)) go_by(std::move(by));
 }
 
@@ -39286,7 +39334,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
 scheduler::~scheduler() {
   if (on_.forked()) return;  // the child of a fork has no workers, so nothing would ever end
   drain(nullptr);
-  if (on_.this_slot() < on_.workers()) {
+  if (on_.must_not_block()) {
     work_until([&] {
       const auto lock = lock_briefly(mutex_);
       return jobs_.all_away();
@@ -39297,7 +39345,7 @@ scheduler::~scheduler() {
   }
 }
 
-/// A worker waits, and runs what others wait for.
+/// A thread of the executor waits, and runs what others wait for.
 template <class Done>
 void scheduler::work_until(Done done) noexcept {
   while (!done()) {
@@ -39412,8 +39460,8 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
   if (j.number == 0) ++pass_;
   j.pass = pass_;
   completion_.begin(j, moved_);
-  moved_.reset();
   if (j.under_way) j.under_way->make_room(static_cast<std::size_t>(j.count) + 1);
+  moved_.reset();                                              // nothing is thrown from here on
   j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
   j.offer();
   finish_some(j, 1);
@@ -39457,10 +39505,9 @@ bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
 /// the later ones.
 void scheduler::drain(owned<stop_source> next_stop) noexcept {
   if (cancel()) {
-    const bool on_worker = on_.this_slot() < on_.workers();
     while (done_.taken() < ahead_.count()) {
       batch_job* j = nullptr;
-      if (on_worker)
+      if (on_.must_not_block())
         work_until([&] { return (j = done_.try_take()) != nullptr; });
       else
         j = done_.take();
@@ -40380,7 +40427,7 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   std::vector<double> exact(static_cast<std::size_t>(size));
   double sum = 0;
   for (int i = 0; i < size; ++i) {
-    const int away = i - reach;
+    const double away = i - reach;
     const double w = std::exp(-(away * away) / (2 * deviation * deviation));
     exact[static_cast<std::size_t>(i)] = w;
     sum += w;
@@ -40391,8 +40438,13 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
     weights[i] = static_cast<std::uint16_t>(std::lround(exact[i] / sum * (1 << blur_weight_bits)));
     rest -= weights[i];
   }
-  auto& middle = weights[static_cast<std::size_t>(reach)];
-  middle = static_cast<std::uint16_t>(middle + rest);
+  // What rounding took or gave goes into the middle, as far as it can, and else from there outwards.
+  for (int i = 0; i < size && rest != 0; ++i) {
+    auto& weight = weights[static_cast<std::size_t>(reach + (i % 2 == 0 ? i / 2 : -(i + 1) / 2))];
+    const int by = std::max(rest, -static_cast<int>(weight));
+    weight = static_cast<std::uint16_t>(weight + by);
+    rest -= by;
+  }
   return weights;
 }
 
@@ -43900,6 +43952,25 @@ std::vector<timeline_piece> report_timeline::take(std::uint64_t since, double ti
 
 namespace wick::inline v0_1::detail {
 
+/// What reading the usage takes itself.
+struct reading_cost {
+  std::uint64_t nanoseconds = ~std::uint64_t{0}, ticks = ~std::uint64_t{0};
+};
+const reading_cost& cost_of_reading() noexcept {
+  static const reading_cost cost = [] {
+    reading_cost least;
+    for (int i = 0; i < 8; ++i) {
+      const thread_usage before = usage_of_this_thread();
+      const std::uint64_t begun = now_ticks();
+      const thread_usage after = usage_of_this_thread();
+      least.ticks = std::min(least.ticks, now_ticks() - begun);
+      least.nanoseconds = std::min(least.nanoseconds, after.nanoseconds - before.nanoseconds);
+    }
+    return least;
+  }();
+  return cost;
+}
+
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
                            bool suspend, bool counts)
     : on_(on),
@@ -43919,6 +43990,7 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
     w.records = &records_[slot * rows];
     w.scale = &scale_;
     w.lane = &lanes_[slot];
+    w.least_cost = cost_of_reading().ticks;
   }
   if (!counts) return;
   on.tenants().enter(
@@ -43999,23 +44071,10 @@ stage_clocks::usage stage_clocks::ticks() const noexcept {
   return out;
 }
 
-/// What reading the usage takes of the processor itself.
-std::uint64_t cost_of_reading() noexcept {
-  static const std::uint64_t cost = [] {
-    std::uint64_t least = ~std::uint64_t{0};
-    for (int i = 0; i < 8; ++i) {
-      const thread_usage before = usage_of_this_thread(), after = usage_of_this_thread();
-      least = std::min(least, after.nanoseconds - before.nanoseconds);
-    }
-    return least;
-  }();
-  return cost;
-}
-
 /// What a thread has had between two readings, `ticks` apart.
 probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
   const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
-  return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+  return {ticks, passed - std::min(passed, cost_of_reading().nanoseconds), after.waits != before.waits};
 }
 
 void stage_clocks::awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept {
@@ -47206,6 +47265,8 @@ std::uint64_t decode_raw_stage::fingerprint() const noexcept {
 /// \file
 /// The bodies of what sources/detail/file_index.hpp declares. Included in exactly one file of a program.
 
+#include <filesystem>
+
 // ==== wick/sources/detail/look_into_each.hpp
 /// \file
 /// Looking into all files of a source: one after the other on this machine, and some at a time on servers,
@@ -47322,10 +47383,13 @@ namespace wick::inline v0_1::detail {
 file_index::file_index(const files& paths, const char* who, const extent_finder& by, const std::string& kept)
     : files_(paths, who) {
   const bool keeps = !kept.empty();
+  const std::string name = std::filesystem::path(kept).filename().string();
   std::optional<kept_index> known, now_known;
   if (keeps) known.emplace(kept, by.fingerprint());
   for (std::size_t f = 0; keeps && f < files_.size(); ++f) {
-    if (files_.paths().at(f).path == kept)
+    const std::string_view path = files_.paths().at(f).path;
+    std::error_code fault;
+    if (path.ends_with(name) && (path == kept || std::filesystem::equivalent(path, kept, fault)))
       throw files_.fault(
           f, "is the index itself, which the pattern matches, too; keep .index in another folder");
   }
@@ -48923,7 +48987,7 @@ detail::array_rows npy::rows_of(const std::string& called, std::string file) {
                                    std::to_string(there) + " bytes of numbers; it is cut off or damaged");
   }
   const auto count = static_cast<std::uint64_t>(header.extents[0]);
-  if (count == 0) throw detail::source_error(called, "npy", "has no rows: " + to_string(header.extents));
+  if (bytes == 0) throw detail::source_error(called, "npy", "has no numbers: " + to_string(header.extents));
   file.erase(0, header.data);  // numbers lie as their type wants it, whatever the header's length is
   auto kept = std::make_shared<const std::string>(std::move(file));
   const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
@@ -53906,8 +53970,8 @@ void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size) {
 }
 
 mosaic_stage::mosaic_stage(int size, const mosaic_options& options) : size_(size), options_(options) {
-  if (size < 1 || size > 16'384)
-    throw error("mosaic: size " + std::to_string(size) + "; give half the side of the square, 1 to 16,384");
+  if (size < 1 || std::int64_t{4} * size * size > detail::most_pixels)
+    throw error("mosaic: size " + std::to_string(size) + "; give half the side of the square, 1 to 6,688");
   if (options.fill < 0 || options.fill > 255)
     throw error("mosaic: fill " + std::to_string(options.fill) + "; give a level, 0 to 255");
   if (options.mask_fill < 0 || options.mask_fill > 255)

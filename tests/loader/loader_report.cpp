@@ -553,14 +553,15 @@ TEST_CASE("what a sample had no processor for is not its own: the model draws th
   struct stage {
     static cell uneven(cell c, wick::context& context) {
       const auto used = [] { return wick::detail::usage_of_this_thread().nanoseconds; };
-      const std::uint64_t until = used() + (context.index() == 7 ? 160'000'000 : 8'000'000);
+      const std::uint64_t until = used() + (context.index() % 25 == 17 ? 100'000'000 : 8'000'000);
       while (used() < until) {
       }
       return c;
     }
   };
   // Two threads on one processor: turns of some milliseconds are half of all time. A sample is long where it
-  // takes 1,000 times as long as two clocks are read, which may be 12 ms under a sanitizer.
+  // takes 1,000 times as long as the clocks' reading, which is some milliseconds under a sanitizer, and where
+  // those before it have shown that samples take long.
   ::cpu_set_t before, one;
   REQUIRE(::sched_getaffinity(0, sizeof(before), &before) == 0);
   CPU_ZERO(&one);
@@ -580,9 +581,10 @@ TEST_CASE("what a sample had no processor for is not its own: the model draws th
   const std::vector<float>& times = r.load.model.stages[1].times.multiples;
   REQUIRE(times.size() == 1000);
   CHECK(stage_of(r, "uneven").processor < 0.8 * stage_of(r, "uneven").busy);
-  CHECK(times[900] < 3);   // 0.8 where no other test takes turns, too
-  CHECK(times[993] > 10);  // one in a hundred takes 20 times as long, 17 times the mean
-  CHECK(times[993] < 25);
+  CHECK(times[900] < 3);  // 0.7 where no other test takes turns, too
+  // Four of a hundred take 8.6 times the mean. One that was blocked, by a page of memory say, has its turns.
+  CHECK(times[974] > 6);
+  CHECK(times[974] < 12);
 }
 
 TEST_CASE("without a stage that was written for it, what the batch carries out is its own time") {

@@ -2,6 +2,8 @@
 #include <thread>
 
 #include "../support/doctest.hpp"
+#include <wick/async/executor.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/profile/stage_clock.hpp>
 
 using wick::detail::stage_clock;
@@ -95,4 +97,15 @@ TEST_CASE("what is waited for is distinguished from how long it was") {
   CHECK(r.waited() == 10);
   CHECK(r.waited(wick::detail::wait_for::memory) == 7);
   CHECK(r.waited(wick::detail::wait_for::lock) == 0);
+}
+
+TEST_CASE("another thread's turn in the first reading of processor time puts off no later reading") {
+  wick::executor on(1);
+  const wick::executor::helper slot(on);
+  wick::detail::stage_clocks clocks(on, 1, 0, 1, false, false);
+  auto& mine = clocks.mine();
+  constexpr std::uint64_t at = 1'000'000, turn = 1'000'000'000, readings = 2;
+  mine.has_probed({}, at, turn, readings);
+  CHECK(mine.next_probe < at + 100 * turn);  // and not 1,000 turns later
+  CHECK(mine.long_ticks < 100 * turn);
 }

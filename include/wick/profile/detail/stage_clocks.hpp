@@ -44,7 +44,7 @@ class stage_clocks {
     thread_usage last;             // at the end of the last probe, which was at `last_at`
     std::uint64_t last_at = 0;
     std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
-    std::uint64_t least_cost = ~std::uint64_t{0};  // of one reading
+    std::uint64_t least_cost = 0;                  // of one reading
     run_mark mark;
 
     /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent. Where

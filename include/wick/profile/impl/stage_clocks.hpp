@@ -17,6 +17,25 @@
 
 namespace wick::inline v0_1::detail {
 
+/// What reading the usage takes itself.
+struct reading_cost {
+  std::uint64_t nanoseconds = ~std::uint64_t{0}, ticks = ~std::uint64_t{0};
+};
+const reading_cost& cost_of_reading() noexcept {
+  static const reading_cost cost = [] {
+    reading_cost least;
+    for (int i = 0; i < 8; ++i) {
+      const thread_usage before = usage_of_this_thread();
+      const std::uint64_t begun = now_ticks();
+      const thread_usage after = usage_of_this_thread();
+      least.ticks = std::min(least.ticks, now_ticks() - begun);
+      least.nanoseconds = std::min(least.nanoseconds, after.nanoseconds - before.nanoseconds);
+    }
+    return least;
+  }();
+  return cost;
+}
+
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
                            bool suspend, bool counts)
     : on_(on),
@@ -36,6 +55,7 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
     w.records = &records_[slot * rows];
     w.scale = &scale_;
     w.lane = &lanes_[slot];
+    w.least_cost = cost_of_reading().ticks;
   }
   if (!counts) return;
   on.tenants().enter(
@@ -116,23 +136,10 @@ stage_clocks::usage stage_clocks::ticks() const noexcept {
   return out;
 }
 
-/// What reading the usage takes of the processor itself.
-std::uint64_t cost_of_reading() noexcept {
-  static const std::uint64_t cost = [] {
-    std::uint64_t least = ~std::uint64_t{0};
-    for (int i = 0; i < 8; ++i) {
-      const thread_usage before = usage_of_this_thread(), after = usage_of_this_thread();
-      least = std::min(least, after.nanoseconds - before.nanoseconds);
-    }
-    return least;
-  }();
-  return cost;
-}
-
 /// What a thread has had between two readings, `ticks` apart.
 probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
   const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
-  return {ticks, passed - std::min(passed, cost_of_reading()), after.waits != before.waits};
+  return {ticks, passed - std::min(passed, cost_of_reading().nanoseconds), after.waits != before.waits};
 }
 
 void stage_clocks::awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept {
