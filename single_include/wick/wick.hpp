@@ -36391,7 +36391,8 @@ bool is_of_signature(std::string_view parameter, bool of_azure) noexcept {
 void add_query(fingerprint_hash& h, std::string_view url) noexcept {
   std::string_view rest = url.substr(without_query(url).size());
   rest = rest.substr(0, rest.find('#'));
-  const bool of_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
+  const bool of_azure =
+      rest.find("?sig=") != std::string_view::npos || rest.find("&sig=") != std::string_view::npos;
   while (!rest.empty()) {
     rest.remove_prefix(1);  // "?" or "&"
     const std::string_view parameter = rest.substr(0, rest.find('&'));
@@ -40440,7 +40441,8 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   }
   // What rounding took or gave goes into the middle, as far as it can, and else from there outwards.
   for (int i = 0; i < size && rest != 0; ++i) {
-    auto& weight = weights[static_cast<std::size_t>(reach + (i % 2 == 0 ? i / 2 : -(i + 1) / 2))];
+    const int at = reach + (i % 2 == 0 ? i / 2 : -(i + 1) / 2);
+    auto& weight = weights[static_cast<std::size_t>(at)];
     const int by = std::max(rest, -static_cast<int>(weight));
     weight = static_cast<std::uint16_t>(weight + by);
     rest -= by;

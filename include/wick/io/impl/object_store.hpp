@@ -237,7 +237,8 @@ bool is_of_signature(std::string_view parameter, bool of_azure) noexcept {
 void add_query(fingerprint_hash& h, std::string_view url) noexcept {
   std::string_view rest = url.substr(without_query(url).size());
   rest = rest.substr(0, rest.find('#'));
-  const bool of_azure = rest.find("?sig=") != rest.npos || rest.find("&sig=") != rest.npos;
+  const bool of_azure =
+      rest.find("?sig=") != std::string_view::npos || rest.find("&sig=") != std::string_view::npos;
   while (!rest.empty()) {
     rest.remove_prefix(1);  // "?" or "&"
     const std::string_view parameter = rest.substr(0, rest.find('&'));

@@ -60,7 +60,8 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   }
   // What rounding took or gave goes into the middle, as far as it can, and else from there outwards.
   for (int i = 0; i < size && rest != 0; ++i) {
-    auto& weight = weights[static_cast<std::size_t>(reach + (i % 2 == 0 ? i / 2 : -(i + 1) / 2))];
+    const int at = reach + (i % 2 == 0 ? i / 2 : -(i + 1) / 2);
+    auto& weight = weights[static_cast<std::size_t>(at)];
     const int by = std::max(rest, -static_cast<int>(weight));
     weight = static_cast<std::uint16_t>(weight + by);
     rest -= by;

@@ -118,7 +118,7 @@ struct python_delivery {
 template <class Batch>
 class typed_python_range final : public python_range {
  public:
-  typed_python_range(typename loader<Batch>::epoch_range of, const python_delivery& deliver,
+  typed_python_range(typename wick::loader<Batch>::epoch_range of, const python_delivery& deliver,
                      python_user& user)
       : of_(std::move(of)), deliver_(deliver), user_(user) {}
 
@@ -151,7 +151,7 @@ class typed_python_range final : public python_range {
     }
   }
 
-  typename loader<Batch>::epoch_range of_;
+  typename wick::loader<Batch>::epoch_range of_;
   const python_delivery& deliver_;
   python_user& user_;
 };
