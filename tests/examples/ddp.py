@@ -107,7 +107,8 @@ def train(setup, folder: Path, worlds, rng):
     for i, world in enumerate(worlds):
         attempt = Attempt(setup, folder, world, rng)
         if i + 1 < len(worlds):
-            wanted = lines(log) + world * rng.randrange(5, 45)
+            # Three attempts may be some batches late each, and a training has 120.
+            wanted = lines(log) + world * rng.randrange(5, 25)
             while lines(log) < wanted and not attempt.over():
                 time.sleep(0.001)
             attempt.kill_one(rng)

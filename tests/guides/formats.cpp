@@ -48,10 +48,10 @@ bool probe_ppm(std::span<const std::byte> file, wick::picture_info& info) {
 wick::decoded_picture decode_ppm(std::span<const std::byte> file, const wick::picture_info& info,
                                  const wick::decode_request& request) {
   if (request.channels != 3) throw wick::error("PPM: RGB is all that this decoder gives");
-  wick::image out(static_cast<int>(info.width), static_cast<int>(info.height), 3);
   const ppm read(file);
   const std::size_t bytes = static_cast<std::size_t>(info.width) * static_cast<std::size_t>(info.height) * 3;
   if (read.pixels.size() < bytes) throw wick::error("PPM breaks off");
+  wick::image out(static_cast<int>(info.width), static_cast<int>(info.height), 3);
   const auto* const from = reinterpret_cast<const std::uint8_t*>(read.pixels.data());
   std::copy(from, from + bytes, out.data());
   return {.pixels = std::move(out)};

@@ -504,7 +504,11 @@ TEST_CASE("the report says whether refusals, the loader, requests, or the server
     return source.note();
   };
   CHECK(contains(verdict_of("busy", {}), " % of the requests are refused or broken off"));
-  CHECK(contains(verdict_of("ok", {.step_ms = 20}), "the loader asks for no more"));
+  constexpr const char* slow_loop = "the loader asks for no more";
+  std::string of_slow_loop;  // on a busy machine, the requests of a step may take all of a short one
+  for (const int step_ms : {20, 100, 500})
+    if (!contains(of_slow_loop, slow_loop)) of_slow_loop = verdict_of("ok", {.step_ms = step_ms});
+  CHECK(contains(of_slow_loop, slow_loop));
   CHECK(contains(verdict_of("late", {.requests = 2}), "more requests wait than are sent", ".requests = 2"));
   CHECK(contains(verdict_of("narrow", {.files = 400}), "all that the loader asks for is under way",
                  ".prefetch"));

@@ -516,7 +516,9 @@ TEST_CASE("lists and texts that take little of a file count as what they become"
     return l.peak_bytes_in_flight();
   };
   constexpr std::size_t group = 200;
-  CHECK(peak(wick::parquet<std::vector<std::int64_t>>(file("repeats.parquet"), {"mask"})) >= group * 500 * 8);
+  // Of lists it says how many numbers they have: the first group counts in full, too.
+  CHECK(peak(wick::parquet<std::vector<std::int64_t>>(file("repeats.parquet"), {"mask"}) |
+             wick::take(group)) >= group * 500 * 8);
   // The footer doesn't say what texts become: the second group is known by the first.
   CHECK(peak(wick::parquet<std::string>(file("repeats.parquet"), {"prompt"}, {.kept_bytes = 0})) >=
         group * 1700);
