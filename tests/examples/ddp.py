@@ -80,7 +80,7 @@ class Attempt:
 
     def finish(self):
         """The exit codes. When one has failed, the others get no answer any more: torchrun ends them as well."""
-        until = time.monotonic() + 120
+        until = time.monotonic() + 600
         while any(p.poll() is None for p in self.ranks) and time.monotonic() < until:
             if self.torchrun is None and any(p.poll() not in (None, 0) for p in self.ranks):
                 break

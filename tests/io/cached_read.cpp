@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "support/doctest.hpp"
+#include "support/eventually.hpp"
 #include "support/fuse_server.hpp"
 #include "support/message_of.hpp"
 #include "support/own_mounts.hpp"
@@ -71,6 +72,8 @@ bool tells_what_is_cached([[maybe_unused]] const fs::path& path) {
 
 /// Reads them all, errors included. Whether no I/O thread was needed.
 bool read_without_io_threads(const paths& list) {
+  // A thread that has been joined may be listed for a moment.
+  REQUIRE(wick_test::eventually([] { return !io_threads_run(); }));
   wick::loader l(wick::files(list) | wick::read(), {.workers = 1, .prefetch_next_epoch = false});
   for (;;) {
     try {

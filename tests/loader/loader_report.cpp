@@ -238,7 +238,7 @@ TEST_CASE("time in blocking calls is the I/O threads', and more of them are advi
   const wick::report r = l.report();
   INFO(r.to_string());
   CHECK(r.io_threads == 1);
-  CHECK(r.io_calls >= 200 * 0.0005);
+  CHECK(r.io_calls >= 199 * 0.0005);  // of the last, its end may be missing
   CHECK(r.io_calls <= r.taking);
   const auto call =
       std::find_if(r.stages.begin(), r.stages.end(), [](const auto& s) { return s.name == "call"; });
@@ -502,10 +502,10 @@ std::pair<wick::report, std::string> over_quietest_epoch(const Pipeline& pipelin
 
 TEST_CASE(
     "decoding, resizing and coloring in the batch are the time of the stages written for them, a row each") {
-  const encoded source{wick_test::encode_png(wick_test::photo(160, 120)), 640};
+  const encoded source{wick_test::encode_png(wick_test::photo(480, 360)), 320};
   const auto [r, rows] = over_quietest_epoch(wick::from(source) | wick::decode() | wick::horizontal_flip() |
                                              wick::resize(32, 32) | wick::center_crop(24) |
-                                             wick::adjust_brightness(1.5) | wick::array_batch(16));
+                                             wick::adjust_brightness(1.5) | wick::array_batch(8));
   INFO(r.to_string());
   CHECK(rows == "order decode horizontal_flip resize center_crop adjust_brightness batch");
   const auto& decode = stage_of(r, "decode");
@@ -514,7 +514,7 @@ TEST_CASE(
   CHECK(decode.busy >= decode.in_batch);
   CHECK(decode.median > 10e-6);  // not of its reading of the header
   CHECK(decode.processor + decode.held <= 1.001 * decode.busy);
-  CHECK(decode.count == 640);
+  CHECK(decode.count == 320);
   CHECK(stage_of(r, "resize").in_batch > 0);
   CHECK(stage_of(r, "adjust_brightness").in_batch > 0);
   for (const auto* other : {"horizontal_flip", "center_crop", "batch"})
@@ -599,8 +599,8 @@ TEST_CASE("without a stage that was written for it, what the batch carries out i
 }
 
 TEST_CASE("without batch() decoding is the stage's time, and not that of the order") {
-  const encoded source{wick_test::encode_png(wick_test::photo(160, 120)), 640};
-  const auto [r, rows] = over_epoch(wick::from(source) | wick::decode() | wick::resize(32, 32));
+  const encoded source{wick_test::encode_png(wick_test::photo(480, 360)), 320};
+  const auto [r, rows] = over_quietest_epoch(wick::from(source) | wick::decode() | wick::resize(32, 32));
   INFO(r.to_string());
   CHECK(rows == "order decode resize");
   CHECK(stage_of(r, "decode").busy > 0.5 * r.busy());

@@ -333,7 +333,7 @@ class Threads(unittest.TestCase):
         sender.start()
         with self.assertRaises(KeyboardInterrupt):
             next(batches)
-        self.assertLess(time.monotonic() - begun, 5)
+        self.assertLess(time.monotonic() - begun, 30)
         sender.join()
         wick_bridge.open_gate(True)
         self.assertEqual([b.tolist() for b in batches], [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]])

@@ -25,7 +25,7 @@ TEST_CASE("samples that fail are counted and listed with key, stage and reason, 
     return v;
   };
   const auto check = [&](auto pipeline) {
-    const wick::benchmark_result m = wick::benchmark(pipeline, {.workers = 2}, 50ms);
+    const wick::benchmark_result m = wick::benchmark(pipeline, {.workers = 2}, 200ms);
     CHECK(all_came(m));
     CHECK(m.failures >= m.failed.size());
     REQUIRE(!m.failed.empty());
@@ -50,7 +50,7 @@ TEST_CASE("where all fail it says so and ends") {
   const auto values = up_to(100);
   const auto fails = [](std::int64_t) -> std::int64_t { throw std::runtime_error("no"); };
   const wick::benchmark_result m = wick::benchmark(
-      wick::from(values) | wick::map("fails", fails) | twice | wick::array_batch(16), {.workers = 2}, 20ms);
+      wick::from(values) | wick::map("fails", fails) | twice | wick::array_batch(16), {.workers = 2}, 200ms);
   CHECK(m.samples == 0);
   CHECK_FALSE(m.first_batch.has_value());
   CHECK(stage(m, "source").up_to > 0);
@@ -61,7 +61,7 @@ TEST_CASE("where all fail it says so and ends") {
   const wick::benchmark_result of_batches = wick::benchmark(
       wick::from(values) | twice | wick::array_batch(16) |
           wick::map("after", [](const wick::array&) -> wick::array { throw std::runtime_error("no"); }),
-      {.workers = 2}, 20ms);
+      {.workers = 2}, 200ms);
   CHECK(of_batches.failures > 0);
   CHECK(of_batches.failed.at(0).stage == "after");
   CHECK(of_batches.failed.at(0).key.starts_with("batch "));

@@ -68,6 +68,6 @@ TEST_CASE("memory is bounded as the loader's is") {
     co_return v;
   };
   CHECK(all_came(wick::benchmark(wick::from(values) | takes | wick::array_batch(16),
-                                 {.workers = 2, .memory = 1000}, 50ms)));
+                                 {.workers = 2, .memory = 1000}, 200ms)));
   CHECK(most <= 800);
 }

@@ -77,12 +77,12 @@ TEST_CASE("behind a stage that is cached nothing before it is called, and its it
     isolated_cache<std::int64_t> kept;
     using cache = isolated_cache<std::int64_t>;
     before = behind = 0;
-    isolated.template run<1, 2, none, isolated_end::dropped, void, cache>(0.01, nullptr, &kept, failures);
+    isolated.template run<1, 2, none, isolated_end::dropped, void, cache>(0.2, nullptr, &kept, failures);
     CHECK(before >= cache::most);
     CHECK(behind == 0);
     const std::uint64_t called = before;
     came.clear();
-    isolated.template run<2, all, none, isolated_end::all, cache, void>(0.01, &kept, nullptr, failures);
+    isolated.template run<2, all, none, isolated_end::all, cache, void>(0.2, &kept, nullptr, failures);
     CHECK(before == called);
     CHECK(behind > cache::most);
     CHECK(came.size() == cache::most);
@@ -90,7 +90,7 @@ TEST_CASE("behind a stage that is cached nothing before it is called, and its it
     for (std::uint64_t i = 0; i < cache::most; ++i) CHECK(came.contains(kept.copy(i)));
     // Without the first, the second alone is called.
     behind = 0;
-    isolated.template run<1, all, 1, isolated_end::all, void, void>(0.01, nullptr, nullptr, failures);
+    isolated.template run<1, all, 1, isolated_end::all, void, void>(0.2, nullptr, nullptr, failures);
     CHECK(before == called);
     CHECK(behind > 0);
     CHECK(failures.count() == 0);
@@ -128,14 +128,14 @@ TEST_CASE("a cache is left out, and one on disk stays as it was") {
   };
   const std::uint64_t kept = bytes();
   CHECK(runs == 64);
-  const wick::benchmark_result m = wick::benchmark(on_disk, {.workers = 2}, 50ms);
+  const wick::benchmark_result m = wick::benchmark(on_disk, {.workers = 2}, 200ms);
   CHECK(m.samples > 0);
   CHECK(m.failures == 0);
   CHECK(bytes() == kept);
   runs = 0;
   CHECK(!contains(take(), "changed"));
   CHECK(runs == 0);
-  CHECK(wick::benchmark(pipeline(wick::cache_in_memory()), {.workers = 2}, 50ms).samples > 0);
+  CHECK(wick::benchmark(pipeline(wick::cache_in_memory()), {.workers = 2}, 200ms).samples > 0);
   CHECK(runs > 64);
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("as many samples are under way as the loader has") {
     };
     const wick::benchmark_result m =
         wick::benchmark(wick::from(values) | wick::map("together", together) | wick::array_batch(16),
-                        {.workers = 2, .in_flight = in_flight}, 20ms);
+                        {.workers = 2, .in_flight = in_flight}, 200ms);
     CHECK(m.in_flight == in_flight);
     CHECK(stage(m, "together").up_to > 0);
     CHECK(most == in_flight);
@@ -193,7 +193,7 @@ TEST_CASE("a sample that would wait without an end is called off when the time i
     co_return v;
   };
   const wick::benchmark_result m =
-      wick::benchmark(wick::from(values) | mostly | wick::array_batch(4), {.workers = 2}, 20ms);
+      wick::benchmark(wick::from(values) | mostly | wick::array_batch(4), {.workers = 2}, 200ms);
   CHECK(m.samples > 0);
   CHECK(m.failures == 0);  // being called off is none
 }
