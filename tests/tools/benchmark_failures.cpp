@@ -80,7 +80,8 @@ TEST_CASE("what is on the quarantine list is not tried") {
     return v;
   };
   const auto pipeline = wick::from(values) | fails | wick::array_batch(16);
-  wick::loader first(pipeline, {.workers = 2, .on_error = wick::on_error::skip});
+  wick::loader first(pipeline,
+                     {.workers = 2, .prefetch_next_epoch = false, .on_error = wick::on_error::skip});
   for (auto& batch : first.epoch(0)) CHECK(batch.extents()[0] > 0);
   first.write_quarantine(list);
   tried = false;
