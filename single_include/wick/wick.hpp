@@ -33547,10 +33547,16 @@ wide_rows pad_wide(const wide_rows& numbers, const border& around);
 
 }  // namespace wick::detail
 
-// ==== wick/pixels/detail/wide_resample.hpp
+// ==== wick/pixels/detail/resample.hpp
 /// \file
-/// Geometry of pictures of 16 bits a channel, by the same tables as that of 8 bits, and how levels are
-/// written as numbers.
+/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
+/// straight into the place where they stay. Its inner loops are compiled once, with the decoder, for
+/// every instruction set, and chosen when the program runs; all give the same bytes.
+
+// ==== wick/pixels/detail/row_resampler.hpp
+/// \file
+/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
+/// it stays as soon as the last row that it needs is there. Between a decoder and the batch's slot.
 
 // ==== wick/pixels/detail/axis.hpp
 /// \file
@@ -33826,11 +33832,6 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
 }
 
 }  // namespace wick::detail
-
-// ==== wick/pixels/detail/row_resampler.hpp
-/// \file
-/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
-/// it stays as soon as the last row that it needs is there. Between a decoder and the batch's slot.
 
 namespace wick::inline v0_1::detail {
 
@@ -34130,6 +34131,35 @@ class row_resampler final : public row_sink {
 
 namespace wick::inline v0_1::detail {
 
+/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
+/// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
+/// machine.
+inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
+  if (p.only_cuts()) {
+    const rect& part = p.source;
+    return copy_pixels(from.part(part.x, part.y, part.width, part.height), to);
+  }
+  detail::resample_lease scratch;
+  detail::build_axes(p, 1.0, 0, 0, *scratch);
+  detail::resample(from, 0, 0, *scratch, to);
+}
+
+/// The same into a picture of its own.
+inline image resample(const picture_view& from, const plan& p) {
+  image out(p.output_width(), p.output_height(), from.channels);
+  resample(from, p, picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()));
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/pixels/detail/wide_resample.hpp
+/// \file
+/// Geometry of pictures of 16 bits a channel, by the same tables as that of 8 bits, and how levels are
+/// written as numbers.
+
+namespace wick::inline v0_1::detail {
+
 /// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
 /// weights without a fixed point would give.
 inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch) {
@@ -34194,36 +34224,6 @@ inline void write_numbers(const Level* levels, std::size_t pixels, int channels,
       }
     }
   }
-}
-
-}  // namespace wick::detail
-
-// ==== wick/pixels/resample.hpp
-/// \file
-/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
-/// straight into the place where they stay. Its inner loops are compiled once, with the decoder, for
-/// every instruction set, and chosen when the program runs; all give the same bytes.
-
-namespace wick::inline v0_1::detail {
-
-/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
-/// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
-/// machine.
-inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
-  if (p.only_cuts()) {
-    const rect& part = p.source;
-    return copy_pixels(from.part(part.x, part.y, part.width, part.height), to);
-  }
-  detail::resample_lease scratch;
-  detail::build_axes(p, 1.0, 0, 0, *scratch);
-  detail::resample(from, 0, 0, *scratch, to);
-}
-
-/// The same into a picture of its own.
-inline image resample(const picture_view& from, const plan& p) {
-  image out(p.output_width(), p.output_height(), from.channels);
-  resample(from, p, picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()));
-  return out;
 }
 
 }  // namespace wick::detail

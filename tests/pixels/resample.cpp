@@ -7,7 +7,7 @@
 #include "../support/doctest.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
-#include <wick/pixels/resample.hpp>
+#include <wick/pixels/detail/resample.hpp>
 
 using namespace wick_test;
 using wick::image;

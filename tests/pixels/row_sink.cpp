@@ -8,7 +8,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/pipeline/random.hpp>
-#include <wick/pixels/resample.hpp>
+#include <wick/pixels/detail/resample.hpp>
 #include <wick/pixels/row_sink.hpp>
 
 using namespace wick_test;

@@ -17,11 +17,11 @@
 #include <wick/pipeline/phases.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
+#include <wick/pixels/detail/resample.hpp>
 #include <wick/pixels/detail/wide_resample.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
-#include <wick/pixels/resample.hpp>
 
 namespace wick::inline v0_1 {
 
