@@ -20324,7 +20324,7 @@ struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
   /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard. That of a
-  /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick), and not
+  /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, else ~/.cache/wick), and not
   /// needed where SHARD.wickidx lies beside the shard on the server.
   bool keep_index = false;
 };
@@ -35718,8 +35718,9 @@ bool is_local(int file) noexcept {
 
 namespace wick::inline v0_1::detail {
 
-/// The path of a file in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick) that belongs to
-/// `what` alone. Makes the folder where it can.
+/// The path of a file in the user's cache folder that belongs to `what` alone. Makes the folder where it can:
+/// $XDG_CACHE_HOME/wick, or $HOME/.cache/wick, or wick-UID in $TMPDIR or /tmp. Empty where there is neither
+/// and another user may write to the last.
 std::string user_cache_path(std::string_view what, const char* extension);
 
 }  // namespace wick::detail
@@ -36927,19 +36928,43 @@ void require_unchanged(const opened_file& opened, const std::string& path, std::
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
+#include <unistd.h>
 
 namespace wick::inline v0_1::detail {
 
+namespace {
+
+/// The variable's value where it is an absolute path, else empty.
+std::filesystem::path folder_in(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value == '/' ? value : "";
+}
+
+/// For a user without a home. Others write to folders for temporary files, too, so it must be this user's
+/// alone. Else empty.
+std::filesystem::path folder_without_home() {
+  std::filesystem::path base = folder_in("TMPDIR");
+  if (base.empty()) base = "/tmp";
+  std::filesystem::path folder = base / ("wick-" + std::to_string(::geteuid()));
+  ::mkdir(folder.c_str(), 0700);
+  struct ::stat found {};
+  const bool own = ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+                   found.st_uid == ::geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return own ? folder : std::filesystem::path();
+}
+
+}  // namespace
+
 std::string user_cache_path(std::string_view what, const char* extension) {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  const bool given = cache != nullptr && *cache == '/';
-  const std::filesystem::path folder =
-      (given ? std::filesystem::path(cache)
-             : std::filesystem::path(home == nullptr ? "/tmp" : home) / ".cache") /
-      "wick";
-  std::error_code ignored;  // who opens the file sees what is wrong
-  std::filesystem::create_directories(folder, ignored);
+  std::filesystem::path folder = folder_in("XDG_CACHE_HOME");
+  if (folder.empty() && !folder_in("HOME").empty()) folder = folder_in("HOME") / ".cache";
+  if (!folder.empty()) {
+    folder /= "wick";
+    std::error_code ignored;  // who opens the file sees what is wrong
+    std::filesystem::create_directories(folder, ignored);
+  } else if (folder = folder_without_home(); folder.empty()) {
+    return {};
+  }
   char name[40];
   std::snprintf(name, sizeof name, "%016" PRIx64 ".%s", fingerprint_hash().add(what).value(), extension);
   return (folder / name).string();
@@ -49860,12 +49885,12 @@ std::string tar_index::fetch(std::size_t shard) {
     stamp.size = object.size.load(std::memory_order_acquire);
     object.indexed = object.version.load(std::memory_order_acquire);
     stamp.seconds = static_cast<std::int64_t>(object.indexed);
-    // Without an ETag or a date nothing tells one state of the object from the next. Signed URLs have another
-    // query each time.
+    // Without an ETag or a date nothing tells one state of the object from the next.
     const bool known = object.indexed != 0;
     const std::string kept_at = keep_ && known ? user_cache_path(name, "wickidx") : std::string();
-    if (keep_ && !known) {
-      note_that("the server sends neither ETag nor Last-Modified of " + name +
+    if (keep_ && kept_at.empty()) {
+      note_that((known ? "HOME is not set, and wick's folder in /tmp is not this user's alone"
+                       : "the server sends neither ETag nor Last-Modified of " + name) +
                 ", so no index of it is kept. Without one the shard is walked at each start");
     } else if (std::optional<std::string> kept = load(kept_at, stamp)) {
       return std::move(*kept);

@@ -17,6 +17,7 @@
 #include "../support/temp_dir.hpp"
 #include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/index_lock.hpp>
+#include <wick/io/detail/user_cache.hpp>
 
 namespace {
 
@@ -118,4 +119,38 @@ TEST_CASE("who waits can be interrupted, and take it later") {
   first.release();
   second.take("train.index");
   CHECK_FALSE(cache.empty());
+}
+
+TEST_CASE("without a home, files are kept in a folder of this user's alone, or not at all") {
+  namespace fs = wick_test::fs;
+  const char* const home = std::getenv("HOME");
+  const std::string had = home == nullptr ? "" : home;
+  const wick_test::temp_dir dir;
+  const fs::path own = dir.path() / ("wick-" + std::to_string(::geteuid()));
+  const auto kept = [] { return wick::detail::user_cache_path("shard.tar", "wickidx"); };
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", "relative", 1);
+  ::setenv("TMPDIR", dir.path().c_str(), 1);
+  CHECK(fs::path(kept()).parent_path() == own);
+  ::unsetenv("HOME");
+  CHECK(kept() == kept());
+  CHECK(fs::path(kept()).parent_path() == own);
+  CHECK((fs::status(own).permissions() & fs::perms::others_all) == fs::perms::none);
+  CHECK(kept() != wick::detail::user_cache_path("other.tar", "wickidx"));
+
+  // Others may write to it, or it is a link that another user may have made.
+  fs::permissions(own, fs::perms::others_write, fs::perm_options::add);
+  CHECK(kept().empty());
+  fs::remove(own);
+  fs::create_directory(dir.path() / "elsewhere");
+  fs::create_symlink(dir.path() / "elsewhere", own);
+  CHECK(kept().empty());
+  index_lock unlocked;
+  unlocked.take("train.index");
+  fs::remove(own);
+  fs::create_directory(own);
+  if (::geteuid() == 0 && ::chown(own.c_str(), 65'534, 65'534) == 0) CHECK(kept().empty());
+
+  ::unsetenv("TMPDIR");
+  if (home != nullptr) ::setenv("HOME", had.c_str(), 1);
 }

@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "hang_message.hpp"
@@ -168,6 +169,22 @@ TEST_CASE("shards on a server give the records that they give from the disk, one
       CHECK(contains(source.note(), "neither ETag nor Last-Modified"));
     }
     ::unsetenv("XDG_CACHE_HOME");
+  }
+  SUBCASE("where another user may write the index none is kept") {
+    const char* const home = std::getenv("HOME");
+    const std::string had = home == nullptr ? "" : home;
+    const temp_dir shared;
+    write_file(shared.path() / ("wick-" + std::to_string(::geteuid())));  // no folder
+    ::unsetenv("HOME");
+    ::setenv("TMPDIR", shared.path().c_str(), 1);
+    for (int i = 0; i < 2; ++i) {
+      const auto source = wick::tar(server.url("ok", "s0.tar"), {"jpg", "json", "cls"}, {.keep_index = true});
+      CHECK(source.size() == 20);
+      CHECK(source.bytes_scanned() > 0);
+      CHECK(contains(source.note(), "HOME is not set"));
+    }
+    ::unsetenv("TMPDIR");
+    if (home != nullptr) ::setenv("HOME", had.c_str(), 1);
   }
   CHECK(contains(message_of([&] { return wick::tar(server.url("ok", "none.tar"), {"jpg"}); }),
                  server.url("ok", "none.tar"), "tar", "404 Not Found"));

@@ -59,7 +59,7 @@ struct tar_options {
   /// Samples that lack a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
   /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard. That of a
-  /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, or ~/.cache/wick), and not
+  /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, else ~/.cache/wick), and not
   /// needed where SHARD.wickidx lies beside the shard on the server.
   bool keep_index = false;
 };

@@ -155,12 +155,12 @@ std::string tar_index::fetch(std::size_t shard) {
     stamp.size = object.size.load(std::memory_order_acquire);
     object.indexed = object.version.load(std::memory_order_acquire);
     stamp.seconds = static_cast<std::int64_t>(object.indexed);
-    // Without an ETag or a date nothing tells one state of the object from the next. Signed URLs have another
-    // query each time.
+    // Without an ETag or a date nothing tells one state of the object from the next.
     const bool known = object.indexed != 0;
     const std::string kept_at = keep_ && known ? user_cache_path(name, "wickidx") : std::string();
-    if (keep_ && !known) {
-      note_that("the server sends neither ETag nor Last-Modified of " + name +
+    if (keep_ && kept_at.empty()) {
+      note_that((known ? "HOME is not set, and wick's folder in /tmp is not this user's alone"
+                       : "the server sends neither ETag nor Last-Modified of " + name) +
                 ", so no index of it is kept. Without one the shard is walked at each start");
     } else if (std::optional<std::string> kept = load(kept_at, stamp)) {
       return std::move(*kept);
