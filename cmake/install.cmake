@@ -1,4 +1,4 @@
-# Installing wick and its CMake package: find_package(wick) gives all but what reads Parquet, find_package(wick COMPONENTS
+# Installing wick and its CMake package: find_package(wick) gives the core and LibTorch's part, find_package(wick COMPONENTS
 # core) what does without LibTorch, find_package(wick COMPONENTS core arrow) what reads Parquet beside it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
