@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 ESCAPED = "\\|"  # in code in a table, as GitHub wants it; Python-Markdown would show both characters
 PIPES = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
+MARKS = {ord(c): f"&#{ord(c)};" for c in "|[]*_\\"}  # in HTML, Python-Markdown would take a lambda's [](…) for a link
 LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".sh": "bash", ".py": "python", ".yml": "yaml", ".json": "json"}
 TOP = {
     "README.md": "index.md",
@@ -105,4 +106,4 @@ def on_page_markdown(markdown, page, config, files):
             return match[0]
         return f"]({os.path.relpath(page_of(target), os.path.dirname(here) or '.')}{match[2] or ''})"
 
-    return PIPES.sub(lambda m: f"<code>{html.escape(m[1]).replace(ESCAPED, '&#124;')}</code>", LINK.sub(rewritten, markdown))
+    return PIPES.sub(lambda m: f"<code>{html.escape(m[1].replace(ESCAPED, '|')).translate(MARKS)}</code>", LINK.sub(rewritten, markdown))

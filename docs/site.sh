@@ -18,4 +18,6 @@ export NO_MKDOCS_2_WARNING=1
 wick_step site build/site-venv/bin/mkdocs build --strict --quiet
 outside=$(grep -rhoE '<(script|link|img)[^>]+(src|href)="(https?:)?//[^"]+' build/site --include='*.html' | sort -u || true)
 [[ -z $outside ]] || wick_die "docs/site.sh: pages load something from a network: $outside"
+odd=$(grep -rHoE '<a href="[^"]* [^"]*"' build/site --include='*.html' || true)
+[[ -z $odd ]] || wick_die "docs/site.sh: code was taken for a link: $odd"
 wick_say "site: $(find build/site -name '*.html' | wc -l) pages, build/site/index.html"
