@@ -18,6 +18,7 @@
 #   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun, servers of S3
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
 #   packages   the packages of Debian and Conan, each where nothing of wick is (2 GB), and the port of vcpkg
+#   ports      two public programs with wick in place of torch::data (pytorch/examples, which is cloned)
 #   site       the documentation as a site, its links, and nothing in it from a network
 #   benchmarks each benchmark, run for as short as it can be: that it still builds and runs
 #   valgrind   what decodes and parses, under valgrind
@@ -35,7 +36,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages site benchmarks valgrind kill mutants stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages ports site benchmarks valgrind kill mutants stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -56,6 +57,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     landing) echo "$build torch data clang venv python structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;
     benchmarks) echo "$build torch data venv python tbb uring pillow" ;;
+    ports) echo "$build torch data" ;;
     default | headers | consumers | release | mutants) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
@@ -121,6 +123,8 @@ part_wheel() {
 }
 
 part_packages() { bash tests/packages/run.sh; }
+
+part_ports() { bash tests/ports/run.sh; }
 
 part_site() { bash docs/site.sh; }
 
